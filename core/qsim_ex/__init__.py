@@ -1,0 +1,1 @@
+"""An open GPU engine for quantum state vectors."""

@@ -1,0 +1,1 @@
+"""What to compute: gates, instructions, circuits, observables."""

@@ -1,0 +1,145 @@
+"""Checks of what a caller gives; each raises an error that says what was given, what was wanted, and what to do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.errors import CircuitError, MatrixError, MeasurementError, ShotsError, StateError, WireError
+
+UNITARY_TOLERANCE = 1e-7
+"""Largest entry of U†U − 1 that is taken for rounding; single-precision matrices pass."""
+
+NORM_TOLERANCE = 1e-6
+"""Largest |‖ψ‖ − 1| that is taken for rounding; single-precision states pass."""
+
+
+def count(value: object, name: str) -> int:
+    """Return a whole number from 0 up."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise CircuitError(f"{name} must be a whole number, got {value!r}.") from None
+    if number < 0:
+        raise CircuitError(f"{name} must not be negative, got {number}.")
+    return number
+
+
+def shots(value: object) -> int:
+    """Return a positive whole number of shots; raises `ShotsError`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ShotsError(f"shots must be a whole number from 1 up, got {value!r}.") from None
+    if number < 1:
+        raise ShotsError(f"shots must be a whole number from 1 up, got {number}.")
+    return number
+
+
+def wire(value: object, num_qubits: int, name: str) -> int:
+    """Return a wire's number if it is one of `num_qubits`."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise WireError(f"{name}: a wire is a whole number, got {value!r}.") from None
+    if not 0 <= number < num_qubits:
+        raise WireError(f"{name}: wire {number} is out of range, the circuit has {num_qubits} wires from 0.")
+    return number
+
+
+def wires(values: Sequence[object], num_qubits: int, name: str) -> None:
+    """Check that wires are in range and that none is given twice."""
+    numbers = [wire(value, num_qubits, name) for value in values]
+    if len(set(numbers)) != len(numbers):
+        twice = next(w for w in numbers if numbers.count(w) > 1)
+        raise WireError(f"{name}: wire {twice} is given twice in {numbers}.")
+
+
+def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> None:
+    """Check the classical bits of a measurement."""
+    if len(values) != num_wires:
+        raise MeasurementError(f"measure: {num_wires} wires need as many classical bits, got {len(values)}.")
+    bad = [c for c in values if not 0 <= c < num_clbits]
+    if bad:
+        raise MeasurementError(f"measure: classical bit {bad[0]} is out of range, the circuit has {num_clbits}.")
+    if len(set(values)) != len(values):
+        raise MeasurementError(f"measure: a classical bit is given twice in {list(values)}.")
+
+
+def label(value: str, taken: Iterable[str]) -> None:
+    """Check that a label of a saved state is new."""
+    if value in set(taken):
+        raise CircuitError(f"a state is saved under the label {value!r} already; give this one another label.")
+
+
+def _finite(array: NDArray[np.complex128], name: str) -> None:
+    if not np.isfinite(array).all():
+        raise MatrixError(f"{name}: the matrix holds NaN or infinity.")
+
+
+def square(matrix: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:
+    """Return a finite complex128 matrix [2^k, 2^k] for k wires."""
+    array = np.asarray(matrix, dtype=np.complex128)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise MatrixError(f"{name}: a square matrix is wanted, got one of shape {array.shape}.")
+    size = array.shape[0]
+    if size < 1 or size & (size - 1):
+        raise MatrixError(f"{name}: the matrix has {size} rows, which is not a power of two.")
+    if size != 1 << num_wires:
+        raise MatrixError(f"{name}: {num_wires} wires need {1 << num_wires} rows, the matrix has {size}.")
+    _finite(array, name)
+    return array
+
+
+def unitary(matrix: ArrayLike, num_wires: int, name: str, tolerance: float | None) -> NDArray[np.complex128]:
+    """Return a complex128 matrix [2^k, 2^k] that is unitary within `tolerance` (entries of U†U − 1)."""
+    array = square(matrix, num_wires, name)
+    limit = UNITARY_TOLERANCE if tolerance is None else tolerance
+    off = float(np.abs(array.conj().T @ array - np.eye(len(array))).max())
+    if off > limit:
+        raise MatrixError(f"{name}: the matrix is not unitary, U†U differs from 1 by {off:.1e} (limit {limit:.1e}).")
+    return array
+
+
+def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:
+    """Return 2^k finite complex128 entries of modulus 1."""
+    array = np.asarray(entries, dtype=np.complex128)
+    if array.shape != (1 << num_wires,):
+        raise MatrixError(f"{name}: {num_wires} wires need {1 << num_wires} entries, got shape {array.shape}.")
+    _finite(array, name)
+    off = float(np.abs(np.abs(array) - 1).max())
+    if off > UNITARY_TOLERANCE:
+        raise MatrixError(f"{name}: the diagonal is not unitary, a modulus differs from 1 by {off:.1e}.")
+    return array
+
+
+def state(amplitudes: ArrayLike, num_wires: int) -> NDArray[np.complex128]:
+    """Return 2^k finite complex128 amplitudes of norm 1; raises `StateError`."""
+    array = np.asarray(amplitudes, dtype=np.complex128).reshape(-1)
+    if array.size != 1 << num_wires:
+        raise StateError(f"a state of {num_wires} wires has {1 << num_wires} amplitudes, got {array.size}.")
+    if not np.isfinite(array).all():
+        raise StateError("the state holds NaN or infinity.")
+    norm = float(np.linalg.norm(array))
+    if abs(norm - 1) > NORM_TOLERANCE:
+        raise StateError(f"the state is not normalised: its norm is {norm:.9g}. Divide it by its norm.")
+    return array
+
+
+def permutation(indices: Sequence[int], num_wires: int) -> tuple[int, ...]:
+    """Return a permutation of 0 … 2^k − 1 as plain integers."""
+    moved = tuple(int(i) for i in indices)
+    if sorted(moved) != list(range(1 << num_wires)):
+        raise MatrixError(f"permutation: every number from 0 to {(1 << num_wires) - 1} is wanted exactly once.")
+    return moved
+
+
+def paulis(text: str, wires: Sequence[int]) -> None:
+    """Check a string of I, X, Y and Z with a letter for each wire."""
+    if len(text) != len(wires) or set(text) - set("IXYZ"):
+        raise CircuitError(f"one letter of IXYZ for each of {len(wires)} wires is wanted, got {text!r}.")

@@ -1,0 +1,342 @@
+"""Circuits: structure and numbers kept apart, and the builder that makes them.
+
+A `Circuit` is what every adapter translates into. Its instructions hold no numbers: the entries of all matrices
+lie in one flat array, `operands`, and an `Op` says where its own begin. Two circuits that differ in angles alone
+have equal instructions, so they share one plan and one set of compiled kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.ops import (
+    ALWAYS,
+    Entry,
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Pattern,
+    Permutation,
+    Reset,
+    Save,
+    When,
+    mask_of,
+    pattern,
+)
+from qsim_ex.errors import ParameterError, UnknownInstruction, WireError, nearest
+
+ZERO_AT, ONE_AT = 0, 1
+"""Where the constants 0 and 1 stand in every operand array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """Instructions on `num_qubits` wires and `num_clbits` classical bits, and the numbers they name.
+
+    operands: complex128 [batch or 1, total], read only; entries 0 and 1 are the constants 0 and 1.
+    """
+
+    num_qubits: int
+    num_clbits: int
+    instructions: tuple[Instruction, ...]
+    operands: NDArray[np.complex128]
+
+    @cached_property
+    def structure(self) -> tuple[Any, ...]:
+        """Everything but the numbers, hashable: equal structure means equal plan and equal kernels."""
+        return (self.num_qubits, self.num_clbits, self.instructions)
+
+    @cached_property
+    def key(self) -> str:
+        """A short digest of the structure that is the same in every process."""
+        return hashlib.blake2b(repr(self.structure).encode(), digest_size=8).hexdigest()
+
+    @property
+    def num_gates(self) -> int:
+        """How many operations and permutations there are."""
+        return sum(isinstance(i, Op | Permutation) for i in self.instructions)
+
+
+@lru_cache(maxsize=65536)
+def _roles(
+    name: str, wires: tuple[int, ...], controls: tuple[int, ...], values: int, num_qubits: int
+) -> tuple[tuple[int, ...], tuple[int, ...], When, Pattern, str]:
+    """Place a row of the gate table on wires; cached, since circuits repeat themselves."""
+    gate = GATES[name]
+    if len(wires) != gate.qubits:
+        raise WireError(f"gate {name!r} acts on {gate.qubits} wires, {len(wires)} were given: {wires}.")
+    check.wires((*wires, *controls), num_qubits, name)
+    when = mask_of(tuple(wires[a] for a in gate.when))
+    control = mask_of(controls)
+    value = mask_of(tuple(w for k, w in enumerate(controls) if values >> k & 1))
+    reads = tuple(mask_of(tuple(wires[a] for a in range(gate.qubits) if m >> a & 1)) for m in gate.reads)
+    return tuple(wires[a] for a in gate.mixes), reads, When(when | control, when | value), gate.pattern, name
+
+
+@lru_cache(maxsize=64)
+def _full(num_mixes: int, num_reads: int) -> Pattern:
+    return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
+
+
+class CircuitBuilder:
+    """Builds a `Circuit` gate by gate; every call checks what it is given and returns the builder.
+
+    Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
+    wires, `control_values` an integer whose bit k is the wanted value of ``controls[k]`` (all 1 by default).
+    """
+
+    def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
+        self.num_qubits = check.count(num_qubits, "num_qubits")
+        self.num_clbits = check.count(num_clbits, "num_clbits")
+        self._instructions: list[Instruction] = []
+        self._size = 2
+        self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
+        self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
+        self._literal: list[tuple[int, NDArray[np.complex128]]] = []
+
+    def gate(
+        self,
+        name: str,
+        wires: Sequence[int],
+        *parameters: float,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> CircuitBuilder:
+        """Append a gate of the table by its name, with angles in radians.
+
+        Raises `UnknownInstruction`, `WireError` or `ParameterError`.
+        """
+        row = GATES.get(name)
+        if row is None:
+            raise UnknownInstruction(f"there is no gate {name!r} in the gate table.{nearest(name, GATES)}")
+        if len(parameters) != len(row.parameters):
+            raise ParameterError(
+                f"gate {name!r} takes {len(row.parameters)} parameters {row.parameters}, {len(parameters)} were given."
+            )
+        values = -1 if control_values is None else control_values
+        placed = _roles(name, tuple(wires), tuple(controls), values, self.num_qubits)
+        if parameters:
+            offset = self._take(len(row.pattern))
+            offsets, rows = self._parametrised.setdefault(name, ([], []))
+            offsets.append(offset)
+            rows.append(parameters)
+        elif name in self._fixed:
+            offset = self._fixed[name]
+        else:
+            offset = self._fixed[name] = self._take(len(row.pattern))
+            self._literal.append((offset, row.entries(np.empty((1, 0)))[0]))
+        mixes, reads, when, of, label = placed
+        self._instructions.append(Op(mixes, reads, when, of, offset, label))
+        return self
+
+    def unitary(
+        self,
+        matrix: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "unitary",
+        tolerance: float | None = None,
+    ) -> CircuitBuilder:
+        """Append a unitary matrix [2^k, 2^k] on k wires; raises `MatrixError` if it is not unitary.
+
+        Exact zeros are kept as structure; a diagonal matrix mixes nothing.
+        """
+        array = check.unitary(matrix, len(wires), name, tolerance)
+        if not (array - np.diag(np.diagonal(array))).any():
+            return self.diagonal(
+                np.diagonal(array), wires, controls=controls, control_values=control_values, name=name
+            )
+        of = np.where(array == 0, int(Entry.ZERO), int(Entry.COMPLEX)).astype(np.uint8).tobytes()
+        self._append_literal(tuple(wires), (), controls, control_values, of, array, name)
+        return self
+
+    def diagonal(
+        self,
+        entries: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "diagonal",
+    ) -> CircuitBuilder:
+        """Append a diagonal unitary given by its 2^k entries on k wires; raises `MatrixError`."""
+        array = check.diagonal(entries, len(wires), name)
+        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in wires)
+        self._append_literal((), reads, controls, control_values, _full(0, len(wires)), array, name, tuple(wires))
+        return self
+
+    def multiplexer(
+        self,
+        matrices: ArrayLike,
+        selectors: Sequence[int],
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "multiplexer",
+    ) -> CircuitBuilder:
+        """Append matrices [2^s, 2^k, 2^k] on k wires, chosen by the value of s selector wires; `MatrixError`."""
+        blocks = np.asarray(matrices)
+        if blocks.ndim != 3:
+            raise check.MatrixError(f"{name}: matrices of shape [2^s, 2^k, 2^k] are wanted, got {blocks.shape}.")
+        if len(blocks) != 1 << len(selectors):
+            raise check.MatrixError(
+                f"{name}: {len(selectors)} selectors choose among {1 << len(selectors)} matrices, got {len(blocks)}."
+            )
+        array = np.array([check.unitary(block, len(wires), name, None) for block in blocks])
+        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in selectors)
+        of = _full(len(wires), len(selectors))
+        self._append_literal(tuple(wires), reads, controls, control_values, of, array, name, tuple(selectors))
+        return self
+
+    def pauli_rotation(
+        self,
+        angle: float,
+        paulis: str,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> CircuitBuilder:
+        """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
+
+        Basis changes around one read of a parity (Nielsen and Chuang, section 4.7.3). Controls act on the
+        parity's phases alone, since the basis changes cancel where they do not hold.
+        """
+        check.paulis(paulis, wires)
+        self._check_finite(angle, "pauli_rotation")
+        acting = [(p, w) for p, w in zip(paulis, wires, strict=True) if p != "I"]
+        check.wires((*wires, *controls), self.num_qubits, "pauli_rotation")
+        for p, w in acting:
+            if p == "Y":
+                self.gate("sdg", [w])
+            if p != "Z":
+                self.gate("h", [w])
+        entries = np.exp(np.array([-0.5j, 0.5j]) * angle)
+        reads = (mask_of(tuple(w for _, w in acting)),) if acting else ()
+        if not acting:
+            entries = entries[:1]
+        self._append_parametric_parity(entries, reads, controls, control_values)
+        for p, w in acting:
+            if p != "Z":
+                self.gate("h", [w])
+            if p == "Y":
+                self.gate("s", [w])
+        return self
+
+    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> CircuitBuilder:
+        """Append the basis permutation that moves value x of `wires` to ``indices[x]``."""
+        check.wires(tuple(wires), self.num_qubits, "permutation")
+        moved = check.permutation(indices, len(wires))
+        self._instructions.append(Permutation(tuple(wires), moved))
+        return self
+
+    def global_phase(self, angle: float) -> CircuitBuilder:
+        """Multiply the state by e^{i·angle}."""
+        return self.gate("global_phase", (), angle) if angle else self
+
+    def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> CircuitBuilder:
+        """Put wires, which must still be |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
+        check.wires(tuple(wires), self.num_qubits, "initialize")
+        vector = check.state(amplitudes, len(wires))
+        offset = self._take(len(vector))
+        self._literal.append((offset, vector))
+        self._instructions.append(Initialize(tuple(wires), offset))
+        return self
+
+    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
+        """Measure ``wires[k]`` into classical bit ``clbits[k]``."""
+        check.wires(tuple(wires), self.num_qubits, "measure")
+        check.clbits(tuple(clbits), len(wires), self.num_clbits)
+        self._instructions.append(Measure(tuple(wires), tuple(clbits)))
+        return self
+
+    def reset(self, wires: Sequence[int]) -> CircuitBuilder:
+        """Put wires into |0>."""
+        check.wires(tuple(wires), self.num_qubits, "reset")
+        self._instructions.append(Reset(tuple(wires)))
+        return self
+
+    def save(self, label: str = "statevector") -> CircuitBuilder:
+        """Save the state vector at this point under a label; raises `CircuitError` if it is taken."""
+        check.label(label, (i.label for i in self._instructions if isinstance(i, Save)))
+        self._instructions.append(Save(label))
+        return self
+
+    def build(self) -> Circuit:
+        """Return the circuit; raises `ParameterError` where an angle is not finite."""
+        operands = np.zeros((1, self._size), dtype=np.complex128)
+        operands[0, ONE_AT] = 1
+        for offset, entries in self._literal:
+            operands[0, offset : offset + entries.size] = entries.reshape(-1)
+        for name, (offsets, rows) in self._parametrised.items():
+            parameters = np.array(rows, dtype=np.float64)
+            if not np.isfinite(parameters).all():
+                bad = rows[int(np.argmin(np.isfinite(parameters).all(axis=1)))]
+                raise ParameterError(f"gate {name!r} has a parameter that is not finite: {bad}.")
+            entries = GATES[name].entries(parameters)
+            operands[0, np.add.outer(offsets, np.arange(entries.shape[1]))] = entries
+        operands.setflags(write=False)
+        return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), operands)
+
+    def _take(self, size: int) -> int:
+        offset = self._size
+        self._size += size
+        return offset
+
+    def _when(self, controls: Sequence[int], control_values: int | None) -> When:
+        if not controls:
+            return ALWAYS
+        values = -1 if control_values is None else control_values
+        held = tuple(w for k, w in enumerate(controls) if values >> k & 1)
+        return When(mask_of(tuple(controls)), mask_of(held))
+
+    def _append_literal(
+        self,
+        mixes: tuple[int, ...],
+        reads: tuple[int, ...],
+        controls: Sequence[int],
+        control_values: int | None,
+        of: Pattern,
+        entries: NDArray[np.complex128],
+        name: str,
+        read_wires: tuple[int, ...] = (),
+    ) -> None:
+        check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)
+        offset = self._take(entries.size)
+        self._literal.append((offset, entries))
+        when = self._when(controls, control_values)
+        self._instructions.append(Op(mixes, reads, when, of, offset, name))
+
+    def _append_parametric_parity(
+        self,
+        entries: NDArray[np.complex128],
+        reads: tuple[int, ...],
+        controls: Sequence[int],
+        control_values: int | None,
+    ) -> None:
+        offset = self._take(entries.size)
+        self._literal.append((offset, entries))
+        when = self._when(controls, control_values)
+        self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
+
+    def _check_finite(self, value: float, name: str) -> None:
+        if not np.isfinite(value):
+            raise ParameterError(f"{name} has a parameter that is not finite: {value}.")
+
+
+def bits_of(values: Iterable[int]) -> int:
+    """Pack 0s and 1s, least significant first, into an integer."""
+    return sum(int(v) << k for k, v in enumerate(values))

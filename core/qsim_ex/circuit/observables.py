@@ -1,0 +1,55 @@
+"""Observables: sums of Pauli strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from qsim_ex.circuit import check
+
+
+@dataclass(frozen=True, slots=True)
+class PauliString:
+    """A product of Pauli matrices times a coefficient.
+
+    x, z: masks of wires; a wire in `x` alone is X, in `z` alone Z, in both Y.
+    """
+
+    x: int
+    z: int
+    coefficient: complex = 1.0
+
+    @classmethod
+    def parse(cls, paulis: str, wires: Iterable[int], coefficient: complex = 1.0) -> PauliString:
+        """``paulis[k]`` in "IXYZ" acts on ``wires[k]``; raises `CircuitError`."""
+        on = list(wires)
+        check.paulis(paulis, on)
+        x = sum(1 << w for p, w in zip(paulis, on, strict=True) if p in "XY")
+        z = sum(1 << w for p, w in zip(paulis, on, strict=True) if p in "YZ")
+        return cls(x, z, coefficient)
+
+    @property
+    def num_y(self) -> int:
+        """How many wires carry Y; the string is i^num_y times its X part and its Z part."""
+        return (self.x & self.z).bit_count()
+
+
+@dataclass(frozen=True, slots=True)
+class PauliSum:
+    """Σ coefficient · string."""
+
+    terms: tuple[PauliString, ...]
+
+    @classmethod
+    def from_labels(cls, labels: Mapping[str, complex]) -> PauliSum:
+        """From labels such as "XIZ" whose last letter acts on wire 0, as in Qiskit."""
+        return cls(
+            tuple(
+                PauliString.parse(label[::-1], range(len(label)), coefficient)
+                for label, coefficient in labels.items()
+            )
+        )
+
+    def num_wires(self) -> int:
+        """One more than the highest wire that is acted on."""
+        return max(((t.x | t.z).bit_length() for t in self.terms), default=0)

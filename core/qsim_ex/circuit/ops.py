@@ -1,0 +1,130 @@
+"""Instructions: the closed union of what a circuit may ask for.
+
+Bit order everywhere: little endian. ``mixes[0]`` is the least significant bit of a matrix's row and column
+index, ``reads[0]`` the least significant bit of the number that selects its block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Entry(IntEnum):
+    """What is known of one matrix entry before any number is known."""
+
+    ZERO = 0
+    ONE = 1
+    MINUS_ONE = 2
+    REAL = 3
+    IMAG = 4
+    COMPLEX = 5
+
+
+Pattern = bytes
+"""One `Entry` for each entry of an array [2^reads, 2^mixes, 2^mixes], in C order."""
+
+_LETTERS = "01-ric"
+
+
+def pattern(text: str) -> Pattern:
+    """Read a pattern from letters ``0 1 - r i c`` (zero, one, minus one, real, imaginary, complex)."""
+    return bytes(_LETTERS.index(letter) for letter in text)
+
+
+def letters(of: Pattern) -> str:
+    """Write a pattern as letters; the inverse of `pattern`."""
+    return "".join(_LETTERS[entry] for entry in of)
+
+
+class When(NamedTuple):
+    """The amplitudes an operation applies to: those whose bits under `mask` equal `value`."""
+
+    mask: int
+    value: int
+
+
+ALWAYS = When(0, 0)
+
+
+class Op(NamedTuple):
+    """A linear operation: dense on the wires it mixes, diagonal in those it reads, applied where `when` holds.
+
+    A named tuple and not a dataclass, since a circuit has many and their hash is the structure key.
+
+    mixes: wires whose 0 and 1 exchange amplitude, least significant first.
+    reads: masks of wires; the parity of each masked value is one bit of the number that selects the block
+        (a plain wire is a mask with one bit). No read names a mixed wire.
+    when: controls with their wanted values, as masks of wires; disjoint from `mixes`.
+    pattern: classes of the 2^reads × 2^mixes × 2^mixes entries, from the gate's row, never from its numbers.
+    operand: where the entries begin in `Circuit.operands`.
+    name: for people only.
+    """
+
+    mixes: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    operand: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """A basis permutation: the amplitude at value x of `wires` moves to value ``indices[x]``."""
+
+    wires: tuple[int, ...]
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """Put `wires`, which are all |0>, into the state of 2^wires amplitudes at `operand`."""
+
+    wires: tuple[int, ...]
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``."""
+
+    wires: tuple[int, ...]
+    clbits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Put `wires` into |0>, whatever they were."""
+
+    wires: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Save the state vector at this point under `label`."""
+
+    label: str
+
+
+Instruction = Op | Permutation | Initialize | Measure | Reset | Save
+"""Closed: every `match` over it ends in `assert_never`."""
+
+
+def wires_of(mask: int) -> tuple[int, ...]:
+    """Return the wires in a mask, ascending."""
+    wires = []
+    while mask:
+        low = mask & -mask
+        wires.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(wires)
+
+
+def mask_of(wires: tuple[int, ...]) -> int:
+    """Return the mask of some wires."""
+    mask = 0
+    for wire in wires:
+        mask |= 1 << wire
+    return mask

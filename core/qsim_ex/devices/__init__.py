@@ -1,0 +1,1 @@
+"""Who works: the CPU and the GPU behind one protocol."""

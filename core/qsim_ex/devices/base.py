@@ -1,0 +1,100 @@
+"""What a device can do. Placements and `StateVector` know devices through this protocol alone.
+
+A *buffer* is a one-dimensional array of 2^n complex64 or complex128 amplitudes in the device's memory (NumPy on the
+CPU, CuPy on a GPU), indexed by n **index bits**. All sums are accumulated in float64. Work is queued in the
+order of the calls; only what returns NumPy arrays or numbers, and `synchronize`, waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.steps import Shape, Step
+
+Buffer = Any
+"""A NumPy or CuPy array; which one is the device's business."""
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all) between steps; may raise `Cancelled`."""
+
+
+class Device(Protocol):
+    """A processor with memory of its own."""
+
+    kind: Literal["cpu", "gpu"]
+    name: str  # "cpu", "gpu:0"
+    description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"
+
+    def shape(self, dtype: DTypeLike) -> Shape:
+        """What `planning` should plan for."""
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
+        """A buffer whose contents are undefined; raises `OutOfMemory`."""
+
+    def set_basis(self, buffer: Buffer, index: int) -> None:
+        """All amplitudes 0 but the one at `index`, which is 1."""
+
+    def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
+        """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
+
+    def read(self, buffer: Buffer, start: int, stop: int) -> NDArray[np.complexfloating]:
+        """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
+
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
+        """Get ready to run steps (compile kernels in parallel) and return what `run` wants as `prepared`."""
+
+    def run(
+        self,
+        buffer: Buffer,
+        num_bits: int,
+        step: Step,
+        numbers: NDArray[np.complex128],
+        prepared: Any = None,
+        high: int = 0,
+    ) -> None:
+        """Apply one step in place.
+
+        numbers: the step's packed array. high: the value of all index bits from `num_bits` up, for a buffer that
+        is one sub state vector of a larger state; steps may read those bits, never mix them.
+        """
+
+    def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
+        """Move index bits: new bit k is old bit ``sources[k]``, XOR bit k of `flip`; in place as seen from outside."""
+
+    def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
+        """Amplitudes at chosen indices, as a NumPy array of the buffer's dtype."""
+
+    def marginal(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """Sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits], ``bits[0]`` least
+        significant. `bits` and `when.mask` are disjoint; at most 2^24 entries."""
+
+    def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
+        """|amplitude|² of contiguous blocks summed: float64 [blocks], blocks a power of two that divides the size."""
+
+    def inner(self, left: Buffer, right: Buffer) -> complex:
+        """Σ conj(left)·right."""
+
+    def pauli(self, buffer: Buffer, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+        """For each mask z in `zs`: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; complex128 [len(zs)].
+        Masks z that share x share one pass."""
+
+    def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
+        """The reduced density matrix of some bits, complex128 [2^k, 2^k], not normalised; k at most 12."""
+
+    def scale(self, buffer: Buffer, num_bits: int, when: When, inside: float, outside: float) -> None:
+        """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
+
+    def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
+        """Exchange the amplitudes at which bits under `when.mask` equal `when.value` with those where they
+        equal `to` (a collapse with reset)."""
+
+    def synchronize(self) -> None:
+        """Wait until all queued work is done."""

@@ -1,0 +1,111 @@
+"""Every error that qsim-ex raises on purpose.
+
+::
+
+    QsimExError
+    ├── InvalidInput (ValueError)        what the caller gave cannot be meant
+    │   ├── CircuitError                 a wire, gate, parameter, measurement or shot count
+    │   │   ├── WireError                out of range, given twice, not a qubit
+    │   │   ├── ParameterError           unbound, not finite, wrong number
+    │   │   ├── UnknownInstruction       no matrix and no definition, named with its place
+    │   │   ├── MeasurementError         no measurement where counts are asked for, a key used twice
+    │   │   └── ShotsError               zero, negative or fractional shots
+    │   ├── MatrixError                  not square, not a power of two, not unitary, not finite
+    │   ├── StateError                   a state that is not normalised, not finite, of the wrong size
+    │   └── OptionError                  unknown option (the nearest one is named) or bad value
+    ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
+    ├── OutOfMemory (MemoryError)        the sum is in the message
+    ├── DeviceError (RuntimeError)       the device that was asked for is not there, or failed
+    ├── MissingPackage (ImportError)     with the command that installs it
+    ├── StateVectorClosed (RuntimeError)
+    ├── StateVectorBusy (RuntimeError)   two threads on one state vector
+    ├── Cancelled (RuntimeError)         the job was cancelled before it ended
+    └── PlanError (AssertionError)       a plan that breaks its own rules: a bug of qsim-ex
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class QsimExError(Exception):
+    """Base of every error that qsim-ex raises on purpose."""
+
+
+class InvalidInput(QsimExError, ValueError):
+    """What the caller gave cannot be meant."""
+
+
+class CircuitError(InvalidInput):
+    """A circuit that cannot be meant."""
+
+
+class WireError(CircuitError):
+    """A wire that is out of range, given twice, or not a qubit."""
+
+
+class ParameterError(CircuitError):
+    """A gate parameter that is unbound, not finite, or one too many."""
+
+
+class UnknownInstruction(CircuitError):
+    """An instruction with neither a matrix nor a definition."""
+
+
+class MeasurementError(CircuitError):
+    """A measurement that is missing or that is not allowed."""
+
+
+class ShotsError(CircuitError):
+    """A number of shots that is not a positive whole number."""
+
+
+class MatrixError(InvalidInput):
+    """A matrix that is not square, not a power of two, not unitary, or not finite."""
+
+
+class StateError(InvalidInput):
+    """A state that is not normalised, not finite, or of the wrong size."""
+
+
+class OptionError(InvalidInput):
+    """An option that does not exist or a value that it cannot take."""
+
+
+class NotSupported(QsimExError, NotImplementedError):
+    """A feature that this version does not have."""
+
+
+class OutOfMemory(QsimExError, MemoryError):
+    """More memory is needed than there is; the message holds the sum."""
+
+
+class DeviceError(QsimExError, RuntimeError):
+    """The device that was asked for is not there, or it failed."""
+
+
+class MissingPackage(QsimExError, ImportError):
+    """An optional package is missing; the message holds the command that installs it."""
+
+
+class StateVectorClosed(QsimExError, RuntimeError):
+    """The state vector was used after it was closed."""
+
+
+class StateVectorBusy(QsimExError, RuntimeError):
+    """Two threads used one state vector at the same time."""
+
+
+class Cancelled(QsimExError, RuntimeError):
+    """The work was cancelled before it ended."""
+
+
+class PlanError(QsimExError, AssertionError):
+    """A plan that breaks its own rules. This is a bug of qsim-ex, not of the caller."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the known name most like `name`, or an empty string."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {found[0]!r}?" if found else ""

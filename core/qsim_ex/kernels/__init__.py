@@ -1,0 +1,1 @@
+"""How: the code that touches amplitudes."""

@@ -1,0 +1,1 @@
+"""Where amplitudes live."""

@@ -1,0 +1,284 @@
+"""The plan as data. Planning writes it, placements and devices read it, and nobody below planning thinks in gates.
+
+Everything between `Plan.start` and `Plan.end` is in **index bits** (bit 0 is the least significant bit of an
+amplitude's index); wires appear only in those two layouts. Structure is here, numbers are not: a plan says where a
+number will stand, and `planning.numbers.bind` fills it in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import Entry, Pattern, When
+
+NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
+"""The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which index bit each wire sits on, and which wires are stored inverted.
+
+    address: ``address[wire]`` is the wire's index bit; a permutation of 0 … n − 1.
+    flip: mask of index bits; a wire whose bit is in it is stored inverted (bit = wire value XOR 1).
+    """
+
+    address: tuple[int, ...]
+    flip: int = 0
+
+    @classmethod
+    def identity(cls, num_wires: int) -> Layout:
+        """Wire w on index bit w, nothing inverted."""
+        return cls(tuple(range(num_wires)))
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+    def wires(self) -> tuple[int, ...]:
+        """The wire on each index bit: the wire ordering, least significant first."""
+        order = [0] * len(self.address)
+        for wire, bit in enumerate(self.address):
+            order[bit] = wire
+        return tuple(order)
+
+    def index(self, value: int) -> int:
+        """The amplitude's index at which the basis state `value` (bit w = wire w) is stored."""
+        stored = 0
+        for wire, bit in enumerate(self.address):
+            stored |= (value >> wire & 1) << bit
+        return stored ^ self.flip
+
+    def is_identity(self) -> bool:
+        """Whether the amplitudes lie in the order of the wires."""
+        return self.flip == 0 and self.address == tuple(range(len(self.address)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one sweep may hold near: the machine as planning sees it.
+
+    tile: index bits of one tile (shared memory of a thread block, cache of a core).
+    near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
+    low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
+    edge: how many of the lowest index bits can not be near in the first and the last phase, because they
+        lie across the lanes that load and store.
+    phases: most phases in one sweep, or None for any number.
+    dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
+    table: most parities that one table of phases may be indexed by.
+    """
+
+    tile: int
+    near: int
+    low: int
+    edge: int
+    phases: int | None
+    dense: int
+    table: int = 10
+
+
+class Slot(NamedTuple):
+    """Where an item's numbers begin. What reads nothing is a number, alike for all amplitudes; what reads is a table.
+
+    Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
+    `at` counts from the beginning of that array.
+    """
+
+    at: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """A dense matrix on near bits.
+
+    bits: mixed index bits, least significant first; all are near.
+    reads: masks of index bits, none of them mixed, whose parities select the block (``reads[0]`` least
+        significant); they may be anywhere, also outside the tile and outside the buffer.
+    when: index bits and the values at which the item acts; disjoint from `bits`.
+    pattern: classes of the entries [2^reads, 2^bits, 2^bits].
+    slot: without reads, the entries of the classes in `NUMBERED`, in C order; with reads, all entries.
+    """
+
+    bits: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    slot: Slot
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """A table of phases, one factor for each value of the parities; fields as in `Mix`.
+
+    Without reads it is one number (a controlled phase or a global phase).
+    The slot holds all 2^reads entries; a sole entry of −1 or 1 has no number.
+    """
+
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    slot: Slot
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A permutation of near bits without numbers: the amplitude at value x of `bits` moves to ``to[x]``."""
+
+    bits: tuple[int, ...]
+    when: When
+    to: tuple[int, ...]
+    label: str = field(default="", compare=False)
+
+
+Item = Mix | Diagonal | Rename
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Work while some bits of the tile are near; `near` ascending, at most `Shape.near` of them."""
+
+    near: tuple[int, ...]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One read and one write of the sub state vector; everything in between happens in tiles.
+
+    tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
+    numbers, tables: how many numbers and table entries there are; see `Slot`.
+    """
+
+    tile: tuple[int, ...]
+    phases: tuple[Phase, ...]
+    numbers: int
+    tables: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A matrix wider than a phase, a step of its own: bring its bits low, one matrix product, put them back.
+
+    Fields as in `Mix`; its packed array holds all entries [2^reads, 2^bits, 2^bits].
+    """
+
+    bits: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """A basis permutation on any bits: the amplitude at value x of `bits` moves to ``to[x]``; no numbers."""
+
+    bits: tuple[int, ...]
+    to: tuple[int, ...]
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Bits whose amplitudes all sit at value `held` are put into the state that its packed array of 2^bits holds."""
+
+    bits: tuple[int, ...]
+    held: int
+    label: str = field(default="", compare=False)
+
+
+Step = Sweep | Wide | Shuffle | Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Steps that run while a sub state vector is near. (Exchanges between stages come with several devices.)"""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product:
+    """out = left · right for `count` pairs of matrices; both are gathered from the number buffer.
+
+    left, right: indices into the buffer, int64 [count, blocks, d, d]. The results are appended in C order.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fold:
+    """Products of phases: each result entry is the product over axis 1 of buffer[indices].
+
+    indices: int64 [count, factors, entries]. The results are appended in C order.
+    """
+
+    indices: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Numbers:
+    """A short program over a growing buffer of numbers that begins with the circuit's operands.
+
+    program: runs in order, each appending to the buffer.
+    packed: for each step, in the order of the plan, which entries of the buffer it is given.
+    """
+
+    program: tuple[Product | Fold, ...]
+    packed: tuple[NDArray[np.int64], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Straight-line unitary work, ready for any operands of the right structure.
+
+    start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
+    key: a digest of all that the plan was made from.
+    """
+
+    num_wires: int
+    stages: tuple[Stage, ...]
+    start: Layout
+    end: Layout
+    numbers: Numbers
+    shape: Shape
+    num_gates: int
+    key: str
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of all stages, in order; `Numbers.packed` has one array for each."""
+        return tuple(step for stage in self.stages for step in stage.steps)
+
+    @property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """The sweeps among the steps."""
+        return tuple(step for step in self.steps if isinstance(step, Sweep))
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain lists, numbers and strings."""
+        import dataclasses
+
+        def plain(value: Any) -> Any:
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+                return {"type": type(value).__name__, **fields}
+            if isinstance(value, When):
+                return list(value)
+            if isinstance(value, bytes):
+                return value.hex()
+            if isinstance(value, tuple | list):
+                return [plain(v) for v in value]
+            return value
+
+        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key")
+        return {name: plain(getattr(self, name)) for name in names}
+
+
