@@ -27,8 +27,7 @@ def _apply(state: NDArray[np.complex128], gate: Gate) -> None:
     # Basis states whose controls are 1 and whose targets are 0: one per block that the matrix mixes.
     base = every[np.all([(every >> w) & 1 == (w in p.controls) for w in touched], axis=0)]
     offsets = [
-        sum(((value >> k) & 1) << wire for k, wire in enumerate(p.targets))
-        for value in range(2 ** len(p.targets))
+        sum(((value >> k) & 1) << wire for k, wire in enumerate(p.targets)) for value in range(2 ** len(p.targets))
     ]
     block = base[None, :] + np.array(offsets)[:, None]
     state[block] = p.matrix @ state[block]

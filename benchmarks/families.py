@@ -35,8 +35,7 @@ def qft(n: int, seed: int) -> list[Gate]:
     gates = [Gate("ry", (i,), (float(rng.uniform(0, pi)),)) for i in range(n)]
     for target in reversed(range(n)):
         gates.append(Gate("h", (target,)))
-        for control in reversed(range(target)):
-            gates.append(Gate("cp", (control, target), (pi / 2 ** (target - control),)))
+        gates += [Gate("cp", (c, target), (pi / 2 ** (target - c),)) for c in reversed(range(target))]
     gates += [Gate("swap", (i, n - 1 - i)) for i in range(n // 2)]
     return gates
 
@@ -58,9 +57,7 @@ def su2(n: int, seed: int) -> list[Gate]:
     rng = np.random.default_rng(seed)
 
     def rotations() -> list[Gate]:
-        return [
-            Gate(name, (i,), (float(rng.uniform(-pi, pi)),)) for name in ("ry", "rz") for i in range(n)
-        ]
+        return [Gate(name, (i,), (float(rng.uniform(-pi, pi)),)) for name in ("ry", "rz") for i in range(n)]
 
     gates = rotations()
     for _ in range(3):
@@ -96,9 +93,7 @@ def brick(n: int, seed: int) -> list[Gate]:
     gates: list[Gate] = []
     for layer in range(14):
         gates += [random_u(rng, wire) for wire in range(n)]
-        gates += [
-            Gate("unitary", (i, i + 1), matrix=haar(rng, 2)) for i in range(layer % 2, n - 1, 2)
-        ]
+        gates += [Gate("unitary", (i, i + 1), matrix=haar(rng, 2)) for i in range(layer % 2, n - 1, 2)]
     return gates
 
 
@@ -108,10 +103,7 @@ def quantum_volume(n: int, seed: int) -> list[Gate]:
     gates: list[Gate] = []
     for _ in range(10):
         order = [int(w) for w in structure.permutation(n)]
-        gates += [
-            Gate("unitary", (order[2 * i], order[2 * i + 1]), matrix=haar(rng, 2))
-            for i in range(n // 2)
-        ]
+        gates += [Gate("unitary", (order[2 * i], order[2 * i + 1]), matrix=haar(rng, 2)) for i in range(n // 2)]
     return gates
 
 

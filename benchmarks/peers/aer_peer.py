@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gates import Gate
-from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Timing
+from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
 
 try:
     import qiskit_aer
@@ -37,41 +37,35 @@ def _append(circuit: QuantumCircuit, gate: Gate) -> None:
 class AerSession:
     """An AerSimulator and a circuit; Aer allocates and frees the state in every run itself."""
 
-    def __init__(self, n: int, precision: Precision, threads: int) -> None:
-        self._n = n
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         self._backend = qiskit_aer.AerSimulator(
-            method="statevector", precision=precision, max_parallel_threads=threads
+            method="statevector",
+            precision=setup.precision,
+            max_parallel_threads=setup.threads,
         )
-        self._circuit = QuantumCircuit(n)
+        self._circuit: QuantumCircuit = QuantumCircuit(setup.n)
+        self._result: Any = None
 
     def load(self, gates: Sequence[Gate]) -> None:
-        """Build the Qiskit circuit, without the save at its end."""
-        self._circuit = QuantumCircuit(self._n)
+        """Build the Qiskit circuit; it ends in a save of the watched amplitudes."""
+        self._circuit = QuantumCircuit(self._setup.n)
         for gate in gates:
             _append(self._circuit, gate)
-        self._timed = self._saving([0])
-
-    def _saving(self, indices: Sequence[int]) -> QuantumCircuit:
-        circuit = self._circuit.copy()
-        circuit.save_amplitudes(list(indices))
-        return circuit
-
-    def _execute(self, circuit: QuantumCircuit) -> Any:
-        result = self._backend.run(circuit, shots=1).result()
-        if not result.success:
-            raise RuntimeError(f"Aer failed: {result.status}")
-        return result
+        self._circuit.save_amplitudes(list(self._setup.watch))
 
     def run(self) -> Timing:
         """Run; the seconds are Aer's own, the wall clock is kept beside them."""
         start = perf_counter()
-        result = self._execute(self._timed)
-        return Timing(result.results[0].time_taken, {"wall": perf_counter() - start})
+        self._result = self._backend.run(self._circuit, shots=1).result()
+        wall = perf_counter() - start
+        if not self._result.success:
+            raise RuntimeError(f"Aer failed: {self._result.status}")
+        return Timing(self._result.results[0].time_taken, {"wall": wall})
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
-        """Run once more, saving these amplitudes."""
-        result = self._execute(self._saving(indices))
-        return np.asarray(result.data(0)["amplitudes"], dtype=np.complex128)
+    def amplitudes(self) -> Amplitudes:
+        """Return what the last run saved."""
+        return np.asarray(self._result.data(0)["amplitudes"], dtype=np.complex128)
 
     def close(self) -> None:
         """Nothing is held between runs but the circuit."""
@@ -86,10 +80,10 @@ class AerPeer:
     variants = ("default",)
     note = "the time is Aer's own C++ clock: allocation and fusion included, Python left out"
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> AerSession:
-        """Set Aer up for one precision."""
+    def open(self, setup: Setup, variant: str) -> AerSession:
+        """Set Aer up; fusion and everything else keep their defaults."""
         del variant
-        return AerSession(n, precision, threads)
+        return AerSession(setup)
 
 
 def peer(device: str) -> AerPeer:

@@ -26,6 +26,20 @@ class PeerMissing(Exception):
 
 
 @dataclass(frozen=True)
+class Setup:
+    """What a session is opened for.
+
+    watch: little-endian indices of the amplitudes that `Session.amplitudes` returns. They are named
+        in advance because qsim and Aer can only be asked for amplitudes as part of a run.
+    """
+
+    n: int
+    precision: Precision
+    threads: int
+    watch: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
 class Timing:
     """One repetition: the seconds that count, and whatever else is worth keeping, by name.
 
@@ -49,8 +63,8 @@ class Session(Protocol):
         """Simulate the loaded circuit from |0...0> and wait until the state is there."""
         ...
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
-        """Return amplitudes of the last run by little-endian index; not timed."""
+    def amplitudes(self) -> Amplitudes:
+        """Return the watched amplitudes of the last run, to compare peers; not timed."""
         ...
 
     def close(self) -> None:
@@ -69,6 +83,6 @@ class Peer(Protocol):
     note: str
     """What a reader of the table must know about this peer."""
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> Session:
-        """Set the engine up for n qubits."""
+    def open(self, setup: Setup, variant: str) -> Session:
+        """Set the engine up, with one of `variants`."""
         ...

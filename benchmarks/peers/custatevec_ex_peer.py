@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.gates import Gate, Parts, Shape, parts
 from benchmarks.peers import custatevec_library as cu
-from benchmarks.peers.base import COMPLEX, Amplitudes, Precision, Timing
+from benchmarks.peers.base import COMPLEX, Amplitudes, Precision, Setup, Timing
 
 _MATRIX_TYPE = {
     Shape.DENSE: cu.MATRIX_DENSE,
@@ -81,12 +81,11 @@ def _item(gate: Gate, precision: Precision, variant: str) -> _Item:
 class ExSession:
     """A state vector on GPU 0 and an updater with its queue."""
 
-    def __init__(self, library: cu.Library, n: int, precision: Precision, variant: str) -> None:
+    def __init__(self, library: cu.Library, setup: Setup, variant: str) -> None:
         self._library = library
-        self._n = n
-        self._precision = precision
+        self._setup = setup
         self._variant = variant
-        self._data_type = cu.DATA_TYPE[precision]
+        self._data_type = cu.DATA_TYPE[setup.precision]
         self._items: list[_Item] = []
         self._enqueue_seconds = 0.0
         self._state = self._create_state()
@@ -95,9 +94,8 @@ class ExSession:
     def _create_state(self) -> ctypes.c_void_p:
         """Allocate the state vector: all wires on the device, the default stream."""
         call, create = self._library.call, self._library.create
-        config = create(
-            "ConfigureStateVectorSingleDevice", self._data_type, self._n, self._n, 0, 0
-        )
+        n = self._setup.n
+        config = create("ConfigureStateVectorSingleDevice", self._data_type, n, n, 0, 0)
         try:
             return create("StateVectorCreateSingleProcess", config, None, 0, None)
         finally:
@@ -116,7 +114,7 @@ class ExSession:
         """Clear the queue and enqueue the gates with their numbers."""
         self._library.call("SVUpdaterClear", self._updater)
         # The header does not say that a matrix is copied when it is enqueued, so keep them all.
-        self._items = [_item(gate, self._precision, self._variant) for gate in gates]
+        self._items = [_item(gate, self._setup.precision, self._variant) for gate in gates]
         start = perf_counter()
         for item in self._items:
             self._enqueue(item)
@@ -148,11 +146,12 @@ class ExSession:
         call("StateVectorSynchronize", self._state)
         return Timing(perf_counter() - start, {"enqueue": self._enqueue_seconds})
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
+    def amplitudes(self) -> Amplitudes:
         """Copy single amplitudes to the host, through the wire ordering that the state has now."""
         ordering = self._wire_ordering()
-        result = np.zeros(len(indices), dtype=COMPLEX[self._precision])
-        for k, index in enumerate(indices):
+        watch = self._setup.watch
+        result = np.zeros(len(watch), dtype=COMPLEX[self._setup.precision])
+        for k, index in enumerate(watch):
             place = sum(((index >> wire) & 1) << bit for bit, wire in enumerate(ordering))
             address = result.ctypes.data + k * result.itemsize
             self._library.call(
@@ -164,11 +163,9 @@ class ExSession:
 
     def _wire_ordering(self) -> list[int]:
         """Ask which wire sits on each index bit."""
-        ordering = (ctypes.c_int32 * self._n)()
+        ordering = (ctypes.c_int32 * self._setup.n)()
         size = ctypes.sizeof(ordering)
-        self._library.call(
-            "StateVectorGetProperty", self._state, cu.PROPERTY_WIRE_ORDERING, ordering, size
-        )
+        self._library.call("StateVectorGetProperty", self._state, cu.PROPERTY_WIRE_ORDERING, ordering, size)
         return list(ordering)
 
     def close(self) -> None:
@@ -190,10 +187,9 @@ class ExPeer:
         self._library = cu.Library()
         self.version = self._library.version
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> ExSession:
+    def open(self, setup: Setup, variant: str) -> ExSession:
         """Allocate the state vector and make the updater; its host threads keep their default."""
-        del threads
-        return ExSession(self._library, n, precision, variant)
+        return ExSession(self._library, setup, variant)
 
 
 def peer(device: str) -> ExPeer:

@@ -31,9 +31,7 @@ _Out = POINTER(c_void_p)
 
 _SIGNATURES: dict[str, tuple[object, ...]] = {
     # (svConfig out, svDataType, numWires, numDeviceWires, deviceId, capability)
-    "custatevecExConfigureStateVectorSingleDevice": (
-        *(_Out, c_int32, c_int32, c_int32, c_int32, c_uint32),
-    ),
+    "custatevecExConfigureStateVectorSingleDevice": (*(_Out, c_int32, c_int32, c_int32, c_int32, c_uint32),),
     # (stateVector out, svConfig, streams, numStreams, resourceManager)
     "custatevecExStateVectorCreateSingleProcess": (_Out, _Handle, c_void_p, c_int32, c_void_p),
     "custatevecExStateVectorDestroy": (_Handle,),

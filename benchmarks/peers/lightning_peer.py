@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gates import Gate, parts
-from benchmarks.peers.base import COMPLEX, Amplitudes, PeerMissing, Precision, Timing
+from benchmarks.peers.base import COMPLEX, Amplitudes, PeerMissing, Precision, Setup, Timing
 
 try:
     # The device wrapper only forwards to these classes, gate by gate.
@@ -42,11 +42,12 @@ _Call = tuple[Callable[..., None], tuple[Any, ...]]
 class LightningSession:
     """A C++ state vector and the list of calls that make up the circuit."""
 
-    def __init__(self, n: int, precision: Precision) -> None:
-        self._n = n
-        self._dtype = COMPLEX[precision]
-        cls = {"single": ops.StateVectorC64, "double": ops.StateVectorC128}[precision]
-        self._state = cls(n)
+    def __init__(self, setup: Setup) -> None:
+        self._n = setup.n
+        self._watch = list(setup.watch)
+        self._dtype = COMPLEX[setup.precision]
+        cls = {"single": ops.StateVectorC64, "double": ops.StateVectorC128}[setup.precision]
+        self._state = cls(setup.n)
         self._calls: list[_Call] = []
 
     def load(self, gates: Sequence[Gate]) -> None:
@@ -69,11 +70,11 @@ class LightningSession:
             method(*arguments)
         return Timing(perf_counter() - start)
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
+    def amplitudes(self) -> Amplitudes:
         """Copy the whole state out and pick; there is no smaller read."""
         state = np.zeros(2**self._n, dtype=self._dtype)
         self._state.getState(state)
-        return state[list(indices)].astype(np.complex128)
+        return state[self._watch].astype(np.complex128)
 
     def close(self) -> None:
         """Free the state vector."""
@@ -90,10 +91,10 @@ class LightningPeer:
     variants = ("default",)
     note = "one thread, whatever the setting: its gate kernels are not threaded in the wheel"
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> LightningSession:
+    def open(self, setup: Setup, variant: str) -> LightningSession:
         """Allocate the state vector."""
-        del threads, variant
-        return LightningSession(n, precision)
+        del variant
+        return LightningSession(setup)
 
 
 def peer(device: str) -> LightningPeer:

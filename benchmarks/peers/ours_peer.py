@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.gates import Gate
-from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Timing
+from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
 
 try:
     import qsim_ex
@@ -26,15 +26,16 @@ except ImportError as error:
 class OursSession:
     """A simulator, the circuit, and the state of the last run."""
 
-    def __init__(self, n: int, device: str, precision: Precision) -> None:
-        self._n = n
-        self._simulator = Simulator(Options(device=device, precision=precision))
+    def __init__(self, setup: Setup, device: Literal["cpu", "gpu"]) -> None:
+        self._setup = setup
+        self._device = device
+        self._simulator = Simulator(Options(device=device, precision=setup.precision, threads=setup.threads))
         self._circuit: Any = None
         self._state: Any = None
 
     def load(self, gates: Sequence[Gate]) -> None:
         """Build the circuit; the gate names are those of the engine's table."""
-        builder = CircuitBuilder(self._n)
+        builder = CircuitBuilder(self._setup.n)
         for gate in gates:
             if gate.matrix is not None:
                 builder.unitary(gate.matrix, gate.wires)
@@ -50,13 +51,17 @@ class OursSession:
         self._state.synchronize()
         return Timing(perf_counter() - start)
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
-        """Read single amplitudes of the last state."""
-        return np.asarray(self._state.amplitudes(list(indices)), dtype=np.complex128)
+    def amplitudes(self) -> Amplitudes:
+        """Read the watched amplitudes of the last state."""
+        return np.asarray(self._state.amplitudes(list(self._setup.watch)), dtype=np.complex128)
 
     def close(self) -> None:
-        """Free the state."""
+        """Free the state; on a GPU also the blocks that CuPy keeps, which others may need now."""
         self._drop()
+        if self._device == "gpu":
+            import cupy
+
+            cupy.get_default_memory_pool().free_all_blocks()
 
     def _drop(self) -> None:
         if self._state is not None:
@@ -72,16 +77,16 @@ class OursPeer:
     variants = ("default",)
     note = "the time includes plan look-up, binding of fresh numbers and allocation"
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: Literal["cpu", "gpu"]) -> None:
         self.version = str(getattr(qsim_ex, "__version__", "unreleased"))
         self._device = device
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> OursSession:
-        """Make a simulator; its threads follow NUMBA_NUM_THREADS, which run.py sets."""
-        del threads, variant
-        return OursSession(n, self._device, precision)
+    def open(self, setup: Setup, variant: str) -> OursSession:
+        """Make a simulator with the default options but for device, precision and threads."""
+        del variant
+        return OursSession(setup, self._device)
 
 
-def peer(device: str) -> OursPeer:
+def peer(device: Literal["cpu", "gpu"]) -> OursPeer:
     """Return the peer for ``cpu`` or ``gpu``."""
     return OursPeer(device)

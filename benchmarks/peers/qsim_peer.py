@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gates import Gate, parts
-from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Timing
+from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
 
 try:
     import cirq
-    import qsimcirq
+    from qsimcirq import QSimCircuit, QSimOptions, _version, qsim  # type: ignore[attr-defined]
 except ImportError as error:
     raise PeerMissing(f"qsim: {error}; pip install qsimcirq") from error
 
@@ -55,31 +55,30 @@ def _operation(gate: Gate) -> Any:
 class QsimSession:
     """A qsim circuit and its options; qsim allocates and frees the state in every run itself."""
 
-    def __init__(self, n: int, threads: int, fused: int) -> None:
-        self._n = n
-        self._options = {
-            **qsimcirq.QSimOptions(max_fused_gate_size=fused, cpu_threads=threads).as_dict(),
-            "s": 1,
-            "i": "0" * n,
-        }
+    def __init__(self, setup: Setup, fused: int) -> None:
+        self._n = setup.n
+        # qsim wants a bit string with wire 0 first.
+        strings = [format(index, f"0{setup.n}b")[::-1] for index in setup.watch]
+        options = QSimOptions(max_fused_gate_size=fused, cpu_threads=setup.threads)
+        plain: dict[str, Any] = options.as_dict()  # type: ignore[no-untyped-call]
+        self._options = {**plain, "s": 1, "i": "\n".join(strings)}
+        self._read: list[complex] = []
 
     def load(self, gates: Sequence[Gate]) -> None:
         """Translate through Cirq to qsim's C++ circuit."""
         order = [cirq.LineQubit(w) for w in reversed(range(self._n))]
-        circuit = qsimcirq.QSimCircuit(cirq.Circuit(_operation(g) for g in gates))
+        circuit = QSimCircuit(cirq.Circuit(_operation(g) for g in gates))
         self._options["c"], _ = circuit.translate_cirq_to_qsim(order)
 
     def run(self) -> Timing:
-        """Allocate, set to |0...0>, fuse, simulate, read one amplitude, free."""
+        """Allocate, set to |0...0>, fuse, simulate, read the watched amplitudes, free."""
         start = perf_counter()
-        qsimcirq.qsim.qsim_simulate(self._options)
+        self._read = qsim.qsim_simulate(self._options)
         return Timing(perf_counter() - start)
 
-    def amplitudes(self, indices: Sequence[int]) -> Amplitudes:
-        """Simulate once more, asking for these bit strings (qsim wants wire 0 first)."""
-        strings = [format(i, f"0{self._n}b")[::-1] for i in indices]
-        options = {**self._options, "i": "\n".join(strings)}
-        return np.array(qsimcirq.qsim.qsim_simulate(options), dtype=np.complex128)
+    def amplitudes(self) -> Amplitudes:
+        """Return what the last run read."""
+        return np.array(self._read, dtype=np.complex128)
 
     def close(self) -> None:
         """Nothing is held between runs but the circuit."""
@@ -89,15 +88,14 @@ class QsimPeer:
     """qsim with fused gates of up to 3 and up to 4 qubits."""
 
     name = "qsim"
-    version = qsimcirq.__version__
+    version = str(_version.__version__)
     precisions: tuple[Precision, ...] = ("single",)
     variants = ("fused3", "fused4")
     note = "the time includes allocation and gate fusion, which qsim does in every call"
 
-    def open(self, n: int, precision: Precision, threads: int, variant: str) -> QsimSession:
+    def open(self, setup: Setup, variant: str) -> QsimSession:
         """Set qsim up; the variant names the largest fused gate."""
-        del precision
-        return QsimSession(n, threads, fused=int(variant.removeprefix("fused")))
+        return QsimSession(setup, fused=int(variant.removeprefix("fused")))
 
 
 def peer(device: str) -> QsimPeer:
