@@ -71,7 +71,8 @@ def test_qaoa_graph_is_cubic(n: int) -> None:
 def test_grid_patterns_cover_each_edge_once_and_never_touch(n: int) -> None:
     """Eight cycles hold every edge once; within a cycle no wire has two CZ."""
     gates = families.grid(n, 0)
-    cycles, seen = [], []
+    cycles: list[list[tuple[int, ...]]] = []
+    seen: list[tuple[int, ...]] = []
     for gate in gates[n:]:
         if gate.name == "unitary" and gate.wires == (0,):
             cycles.append([])

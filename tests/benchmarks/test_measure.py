@@ -11,7 +11,7 @@ from benchmarks.dense import simulate
 from benchmarks.gates import Gate
 from benchmarks.measure import Case, Cell, measure
 from benchmarks.peers import PeerMissing, load
-from benchmarks.peers.base import Amplitudes, Setup, Timing
+from benchmarks.peers.base import Amplitudes, Precision, Setup, Timing
 from benchmarks.table import blocks, geometric_mean, markdown
 
 
@@ -43,10 +43,12 @@ class OracleSession:
 class OraclePeer:
     """A peer whose times are given."""
 
-    version, note, precisions = "1", "a note", ("single", "double")
+    version, note = "1", "a note"
+    precisions: tuple[Precision, ...] = ("single", "double")
+    variants: tuple[str, ...] = ("default",)
 
     def __init__(self, name: str, seconds: float, *, stale: bool = False, broken: bool = False) -> None:
-        self.name, self.variants = name, ("default",)
+        self.name = name
         self.seconds, self.stale, self.broken = seconds, stale, broken
 
     def open(self, setup: Setup, variant: str) -> OracleSession:
