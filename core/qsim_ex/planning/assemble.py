@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When
 from qsim_ex.planning import patterns
 from qsim_ex.planning.fuse import work_of
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask
-from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.steps import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slot, Sweep
 
 Places = NDArray[np.int64]
