@@ -40,7 +40,10 @@ def work_of(work: Work) -> float:
 
 
 class _Embedding(NamedTuple):
-    """An operation as one dense matrix: for each entry its number in the operation's source, or −1 (0) or −2 (1)."""
+    """An operation as one dense matrix.
+
+    template: for each entry 0 (the constant 0), 1 (the constant 1), or 2 + its number in the operation's source.
+    """
 
     template: NDArray[np.int64]
     pattern: Pattern
@@ -52,45 +55,50 @@ def _embedding(
 ) -> _Embedding:
     """Write an operation on bits 0 … num_bits − 1 as a matrix [2^num_bits, 2^num_bits]."""
     size, inner = 1 << num_bits, 1 << len(bits)
-    template = np.full((size, size), -1, dtype=np.int64)
+    template = np.zeros((size, size), dtype=np.int64)
     classes = np.full((size, size), Entry.ZERO, dtype=np.uint8)
     mixed = mask_of(bits)
     for column in range(size):
         if column & when.mask != when.value:
-            template[column, column], classes[column, column] = -2, Entry.ONE
+            template[column, column], classes[column, column] = 1, Entry.ONE
             continue
         c = sum((column >> bit & 1) << k for k, bit in enumerate(bits))
         block = sum(((column & mask).bit_count() & 1) << k for k, mask in enumerate(reads))
         for r in range(inner):
             row = column & ~mixed | sum((r >> k & 1) << bit for k, bit in enumerate(bits))
             if to:
-                entry, kind = (-2, Entry.ONE) if to[c] == r else (-1, Entry.ZERO)
+                entry, kind = (1, Entry.ONE) if to[c] == r else (0, Entry.ZERO)
             else:
-                entry = (block * inner + r) * inner + c
-                kind = Entry(of[entry])
+                number = (block * inner + r) * inner + c
+                entry, kind = 2 + number, Entry(of[number])
             template[row, column], classes[row, column] = entry, kind
     return _Embedding(template, classes.tobytes())
 
 
-def _embed(work: Work, bits: tuple[int, ...]) -> tuple[NDArray[np.int64], Pattern]:
-    """Places and pattern of a piece of work as a dense matrix on `bits`."""
+_CONSTANTS = np.array([ZERO_AT, ONE_AT], dtype=np.int64)
+
+
+def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
+    """A piece of work as a dense matrix on `bits`."""
     at = {bit: k for k, bit in enumerate(bits)}
+    own = work.bits if work.bits == bits else None
 
     def local(mask: int) -> int:
-        return sum(1 << at[bit] for bit in bits_of_mask(mask))
+        return sum(1 << at[bit] for bit in bits_of_mask(mask)) if mask else 0
 
-    template, of = _embedding(
+    return _embedding(
         work.pattern if work.kind != "rename" else b"",
-        tuple(at[b] for b in work.bits),
+        tuple(range(len(bits))) if own else tuple(at[b] for b in work.bits),
         tuple(local(m) for m in work.reads),
         When(local(work.when.mask), local(work.when.value)),
         work.to,
         len(bits),
     )
-    places = np.where(template == -2, ONE_AT, ZERO_AT)
-    if work.source.size:
-        places = np.where(template >= 0, work.source[np.maximum(template, 0)], places)
-    return places, of
+
+
+def _places(work: Work, embedding: _Embedding) -> NDArray[np.int64]:
+    """Where the entries of an embedded piece of work stand in the number buffer: [1, size, size]."""
+    return np.concatenate((_CONSTANTS, work.source))[embedding.template][None]
 
 
 def _dense(work: Work) -> bool:
@@ -133,20 +141,18 @@ class _Neighbours:
 
     def merged(self, pieces: list[Work], bits: tuple[int, ...], *, gain: bool) -> Work | None:
         """Pieces, the earliest first, as one matrix on `bits` if its pattern costs no more (with `gain`: less)."""
-        places, of = _embed(pieces[0], bits)
-        factors = [places]
-        for piece in pieces[1:]:
-            places, own = _embed(piece, bits)
-            factors.append(places)
-            of = patterns.product(own, of, 1)
+        embedded = [_embed(piece, bits) for piece in pieces]
+        of = embedded[0].pattern
+        for embedding in embedded[1:]:
+            of = patterns.product(embedding.pattern, of, 1)
         cost = patterns.mix_work(of, 1 << len(bits)) + self._item_work
         before = sum(work_of(piece) + self._item_work for piece in pieces)
         if cost > before or (gain and cost == before):
             return None
-        right, level = factors[0], pieces[0].level
-        for piece, left in zip(pieces[1:], factors[1:], strict=True):
+        right, level = _places(pieces[0], embedded[0]), pieces[0].level
+        for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
             level = 1 + max(level, piece.level)
-            right = self._program.product(left[None], right[None], level)[0]
+            right = self._program.product(_places(piece, embedding), right, level)
         return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), _label(pieces), level=level)
 
 
