@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.bits import integers, unpack
-from qsim_ex.planning.explain import PlanSummary
+from qsim_ex.planning.cost import PlanSummary
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +71,7 @@ class Result:
             "device_reason": self.device_reason,
             "precision": self.precision,
             "placement": self.placement,
-            "plan": asdict(self.plan),
+            "plan": self.plan.to_json(),
             "timings": dict(self.timings),
             "peak_bytes": self.peak_bytes,
         }

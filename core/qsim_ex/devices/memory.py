@@ -51,3 +51,9 @@ def require(
         f"{what} need {human(needed)}; {' and '.join(have)}. "
         f"Use {cheaper}fewer wires, or a device with more memory."
     )
+
+
+def require_on_host(what: str, needed: int, free: int) -> None:
+    """Raise `OutOfMemory` unless a result of `needed` bytes fits into the host's memory."""
+    if needed > free:
+        raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. Ask for a part of it.")

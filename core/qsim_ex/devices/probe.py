@@ -87,6 +87,11 @@ def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
     return device, "auto: a GPU is present"
 
 
+def host_free() -> int:
+    """Bytes that the host has free."""
+    return cpu().memory()[0]
+
+
 @lru_cache(maxsize=8)
 def cpu(threads: int | None = None) -> Device:
     """The CPU, with all cores or with some threads."""
@@ -141,12 +146,20 @@ def driver_count() -> int:
     return 0
 
 
-def device_of(array: Any) -> Device:
+def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
+    """A GPU that works on a caller's stream and takes memory from a caller's allocator."""
+    gpu(device_id)  # raises if it is not there
+    from qsim_ex.devices.gpu import GpuDevice
+
+    return GpuDevice(device_id, stream=stream, allocator=allocator)
+
+
+def device_of(array: Any, stream: Any = None, allocator: Any = None) -> Device:
     """The device that a caller's array lies on; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
     if isinstance(array, np.ndarray):
         return cpu()
-    if hasattr(array, "__cuda_array_interface__") and hasattr(array, "device"):
-        if missing := gpu_missing():
-            raise missing
-        return gpu(int(array.device.id))
-    raise DeviceError(f"array: a NumPy or a CuPy array is wanted, got {type(array).__name__}.")
+    if not hasattr(array, "__cuda_array_interface__") or not hasattr(array, "device"):
+        raise DeviceError(f"array: a NumPy or a CuPy array is wanted, got {type(array).__name__}.")
+    if missing := gpu_missing():
+        raise missing
+    return gpu_with(int(array.device.id), stream, allocator)

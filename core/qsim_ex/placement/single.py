@@ -18,7 +18,7 @@ from qsim_ex.placement import layout as at
 from qsim_ex.steps import Layout, Plan
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
-Tick = Callable[[int, int], None]
+Tick = Callable[[], None]
 
 MARGINAL_WIRES = 22
 """Most wires that one pass sums over, so that what comes back stays in a processor's cache."""
@@ -47,17 +47,15 @@ class Single:
     # --- work ----------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, numbers: Sequence[NDArray[np.complex128]], prepared: Any, tick: Tick) -> None:
-        """Run a plan that starts in this layout; `tick` is called with (done, total) before each step."""
-        steps = plan.steps
+        """Run a plan that starts in this layout; `tick` is called before each step."""
         queued = 0
-        for done, (step, packed) in enumerate(zip(steps, numbers, strict=True)):
-            tick(done, len(steps))
+        for step, packed in zip(plan.steps, numbers, strict=True):
+            tick()
             self.device.run(self.buffer, self.num_wires, step, packed, prepared)
             queued += 2 * self.buffer.nbytes
             if queued > QUEUED_BYTES:
                 self.device.synchronize()
                 queued = 0
-        tick(len(steps), len(steps))
         self.layout = plan.end
 
     def arrange(self, layout: Layout) -> None:
