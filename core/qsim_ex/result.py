@@ -44,7 +44,7 @@ class Result:
     peak_bytes: int
 
     def bits(self) -> NDArray[np.uint8]:
-        """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError` without shots."""
+        """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError`."""
         return unpack(self._shots(), self.num_clbits)
 
     def counts(self) -> dict[int, int]:

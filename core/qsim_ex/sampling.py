@@ -71,9 +71,7 @@ def _choose(weights: Floats, targets: Floats) -> tuple[Values, Floats]:
     return found.astype(np.int64), below - begins[found]
 
 
-def _by_marginals(
-    placement: Single, prefixes: Values, rest: Floats, below: int, wires: int
-) -> tuple[Values, Floats]:
+def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int, wires: int) -> tuple[Values, Floats]:
     """Draw the next `wires` wires under `below`, given the wires from `below` up; one marginal for each prefix."""
     n = placement.num_wires
     mask = (1 << n) - (1 << below)
@@ -117,7 +115,9 @@ def _search(ends: Floats, rows: Values, targets: Floats) -> Values:
 
 def squares(amplitudes: NDArray[np.complexfloating[Any, Any]]) -> Floats:
     """|amplitude|² in float64, also for complex64."""
-    return np.square(amplitudes.real, dtype=np.float64) + np.square(amplitudes.imag, dtype=np.float64)
+    out = np.square(amplitudes.real, dtype=np.float64)
+    out += np.square(amplitudes.imag, dtype=np.float64)
+    return np.asarray(out)
 
 
 def draw_wires(placement: Single, wires: Sequence[int], number: float) -> int:

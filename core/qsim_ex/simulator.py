@@ -169,9 +169,7 @@ def _run(state: StateVector, program: Program, ready: list[Ready], ticker: Ticke
     return saved
 
 
-def _sample(
-    state: StateVector, program: Program, shots: int, seed: int, num_clbits: int
-) -> NDArray[np.uint8]:
+def _sample(state: StateVector, program: Program, shots: int, seed: int, num_clbits: int) -> NDArray[np.uint8]:
     """The classical bits of each shot, packed; bits that nothing was measured into are 0."""
     masks = [0] * state.num_wires
     for clbit, wire in program.measured.items():

@@ -259,6 +259,7 @@ class StateVector(Questions):
     ) -> None:
         self.close()
 
+
 def _known_mode(mode: str) -> None:
     if mode not in ("normalise", "none", "reset"):
         raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")

@@ -48,8 +48,7 @@ def require(
         have.insert(0, f"max_memory allows {human(limit)}")
     cheaper = "precision='single', " if dtype.itemsize == 16 else ""
     raise OutOfMemory(
-        f"{what} need {human(needed)}; {' and '.join(have)}. "
-        f"Use {cheaper}fewer wires, or a device with more memory."
+        f"{what} need {human(needed)}; {' and '.join(have)}. Use {cheaper}fewer wires, or a device with more memory."
     )
 
 

@@ -81,4 +81,3 @@ def relabelled(layout: Layout, to: Sequence[int]) -> Layout:
 def inverted(layout: Layout, wires: int) -> Layout:
     """The layout after an X on each wire of a mask."""
     return Layout(layout.address, layout.flip ^ index_mask(layout, wires))
-

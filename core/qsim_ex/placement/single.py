@@ -123,7 +123,7 @@ class Single:
         """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
         rho = self.device.density(self.buffer, self.num_wires, at.index_bits(self.layout, wires))
         value = np.arange(len(rho)) ^ at.flipped_values(self.layout, wires)
-        return rho[np.ix_(value, value)]
+        return np.asarray(rho[np.ix_(value, value)])
 
     def inner(self, other: Single) -> complex:
         """<self|other>; the other's amplitudes are brought into this layout first."""
