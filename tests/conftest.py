@@ -6,16 +6,11 @@ Shared test code lies beside this file (`plain`, `strategies`) and is imported b
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves sys.path alone
-
 from plain import PlainDevice
 
 from qsim_ex.devices import probe
