@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qsim_ex.circuit.ops import Entry, When
+from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.places import Places, swizzle
 from qsim_ex.kernels.cuda.words import parity
-from qsim_ex.steps import Sweep
+from qsim_ex.steps import Rename, Sweep
 
 
 @dataclass
@@ -44,6 +44,12 @@ class PhaseText:
         """For each register, what its own bits contribute to the number that parities make (by XOR)."""
         masks = [self.register(mask) for mask in reads]
         return [sum(parity(r & mask) << k for k, mask in enumerate(masks)) for r in range(len(self.names))]
+
+    def renamed(self, item: Rename, register: int) -> int:
+        """The register whose number a renaming gives to this one."""
+        place = [self.register(1 << bit) for bit in item.bits]
+        x = sum((register & bit != 0) << k for k, bit in enumerate(place))
+        return register & ~sum(place) | sum(bit for k, bit in enumerate(place) if item.to[x] >> k & 1)
 
     def elsewhere(self, reads: Sequence[int]) -> list[int]:
         """The reads without their register bits."""
@@ -94,8 +100,6 @@ class Body:
     def matrix(self, classes: tuple[Entry, ...]) -> str:
         """The name of the function for a matrix of these classes."""
         if classes not in self.matrices:
-            from qsim_ex.circuit.ops import letters
-
             text = letters(bytes(classes)).replace("-", "m")
             self.matrices[classes] = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
         return self.matrices[classes]

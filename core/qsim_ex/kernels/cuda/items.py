@@ -51,12 +51,9 @@ def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
 
 def _rename(body: Body, phase: PhaseText, item: Rename) -> list[str]:
     """Exchange the names of registers; only under a condition that threads decide do amplitudes move."""
-    place = [phase.register(1 << bit) for bit in item.bits]
     target = list(range(len(phase.names)))
     for r in phase.selected(item.when):
-        x = sum((r & bit != 0) << k for k, bit in enumerate(place))
-        rest = r & ~sum(place)
-        target[r] = rest | sum(bit for k, bit in enumerate(place) if item.to[x] >> k & 1)
+        target[r] = phase.renamed(item, r)
     if not item.when.mask & ~phase.mask:
         old = list(phase.names)
         for r, to in enumerate(target):
