@@ -7,8 +7,8 @@ number will stand, and `planning.numbers.bind` fills it in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,14 +61,14 @@ class Layout:
 class Shape:
     """What one sweep may hold near: the machine as planning sees it.
 
-    tile: index bits of one tile (shared memory of a thread block, cache of a core).
+    tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
-    edge: how many of the lowest index bits can not be near in the first and the last phase, because they
-        lie across the lanes that load and store.
-    phases: most phases in one sweep, or None for any number.
+    edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
+        they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
+    phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
-    table: most parities that one table of phases may be indexed by.
+    table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
     """
 
     tile: int
@@ -79,8 +79,24 @@ class Shape:
     dense: int
     table: int = 10
 
+    def fit(self, num_bits: int) -> Shape:
+        """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
 
-class Slot(NamedTuple):
+        A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
+        """
+        near = min(self.near, num_bits)
+        return replace(
+            self,
+            tile=min(self.tile, num_bits),
+            near=near,
+            low=min(self.low, num_bits),
+            edge=min(self.edge, num_bits - near),
+            dense=min(self.dense, near),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
     """Where an item's numbers begin. What reads nothing is a number, alike for all amplitudes; what reads is a table.
 
     Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
@@ -197,7 +213,7 @@ Step = Sweep | Wide | Shuffle | Spread
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Steps that run while a sub state vector is near. (Exchanges between stages come with several devices.)"""
+    """Steps that run while a sub state vector is near. Exchanges between stages come with several devices."""
 
     steps: tuple[Step, ...]
 
@@ -215,12 +231,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold:
-    """Products of phases: each result entry is the product over axis 1 of buffer[indices].
+    """Tables of products of phases: entry t of a table is the product of the factors f with incidence[t, f] = 1.
 
-    indices: int64 [count, factors, entries]. The results are appended in C order.
+    incidence: float64 [count, entries, factors], of zeros and ones; factors: indices into the buffer, int64
+    [count, factors]. The results are appended in C order.
     """
 
-    indices: NDArray[np.int64]
+    incidence: NDArray[np.float64]
+    factors: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -280,5 +298,3 @@ class Plan:
 
         names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key")
         return {name: plain(getattr(self, name)) for name in names}
-
-

@@ -1,0 +1,96 @@
+"""The program that turns a circuit's operands into the packed numbers of a plan, and its interpreter, `bind`.
+
+While planning, the entries of every matrix are places in one growing *number buffer*, which begins with the
+circuit's operands (its first two entries are the constants 0 and 1). Embedding, transposing, or flipping a matrix
+only rearranges places; multiplying appends new ones. Nothing here reads a number until `bind`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.steps import Fold, Numbers, Plan, Product
+
+Places = NDArray[np.int64]
+Incidence = NDArray[np.float64]
+
+
+class NumberProgram:
+    """Collects products and folds, and groups those of one size and level into one instruction each."""
+
+    def __init__(self, num_operands: int) -> None:
+        self._num_operands = num_operands
+        self._size = num_operands
+        self._products: defaultdict[tuple[int, tuple[int, ...]], list[tuple[Places, Places, int]]] = defaultdict(list)
+        self._folds: defaultdict[tuple[int, ...], list[tuple[Incidence, Places, int]]] = defaultdict(list)
+
+    def product(self, left: Places, right: Places, level: int) -> Places:
+        """Places of left · right, both [blocks, d, d]; `level` is one more than the higher level of the two."""
+        start = self._take(left.size)
+        self._products[level, left.shape].append((left, right, start))
+        return np.arange(start, start + left.size, dtype=np.int64).reshape(left.shape)
+
+    def fold(self, incidence: Incidence, factors: Places) -> Places:
+        """Places of a table whose entry t is the product of the factors f with incidence[t, f] = 1.
+
+        Folds come after all products.
+        """
+        entries = len(incidence)
+        start = self._take(entries)
+        self._folds[incidence.shape].append((incidence, factors, start))
+        return np.arange(start, start + entries, dtype=np.int64)
+
+    def finish(self, packed: list[Places]) -> Numbers:
+        """The program, with all places renumbered to the order in which its instructions append."""
+        final = np.arange(self._size, dtype=np.int64)
+        at = self._num_operands
+        for key in sorted(self._products):
+            for left, _, start in self._products[key]:
+                final[start : start + left.size] = np.arange(at, at + left.size)
+                at += left.size
+        for shape in sorted(self._folds):
+            for incidence, _, start in self._folds[shape]:
+                final[start : start + len(incidence)] = np.arange(at, at + len(incidence))
+                at += len(incidence)
+        program: list[Product | Fold] = []
+        for key in sorted(self._products):
+            lefts, rights, _ = zip(*self._products[key], strict=True)
+            program.append(Product(final[np.stack(lefts)], final[np.stack(rights)]))
+        for shape in sorted(self._folds):
+            incidences, factors, _ = zip(*self._folds[shape], strict=True)
+            program.append(Fold(np.stack(incidences), final[np.stack(factors)]))
+        return Numbers(tuple(program), tuple(final[places] for places in packed))
+
+    def _take(self, size: int) -> int:
+        start = self._size
+        self._size += size
+        return start
+
+
+def bind(plan: Plan, operands: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
+    """Run a plan's number program over operands [1, total]: one packed array [count] for each of `plan.steps`."""
+    parts = [operands[0]]
+    for instruction in plan.numbers.program:
+        buffer = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        match instruction:
+            case Product(left, right):
+                made = buffer[left] @ buffer[right]
+            case Fold(incidence, factors):
+                made = _products(incidence, buffer[factors])
+        parts = [buffer, made.reshape(-1)]
+    buffer = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return [buffer[places] for places in plan.numbers.packed]
+
+
+def _products(incidence: NDArray[np.float64], factors: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Products of chosen factors, as the exponential of a sum of logarithms: one matrix product for a whole table.
+
+    Forty phases into 1024 entries take 0.02 ms this way and 0.5 ms by multiplying gathered factors. Factors are
+    phases, so no logarithm is infinite; the error is that of the largest sum of angles, some 1e-14.
+    """
+    logs = np.log(factors)
+    angles = incidence @ np.stack((logs.real, logs.imag), axis=-1)
+    return np.asarray(np.exp(angles[..., 0] + 1j * angles[..., 1]))
