@@ -183,7 +183,7 @@ WIDTHS += [(np.complex128, 3), (np.complex128, 2), (np.complex128, 1)]
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_small_sweeps(dtype, lanes, data):
     """Any sweep over up to 9 bits does what its items say, for every width of vectors."""
@@ -193,7 +193,7 @@ def test_small_sweeps(dtype, lanes, data):
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_large_sweeps(dtype, lanes, data):
     """Any sweep over more bits than a tile has does what its items say."""

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import When, wires_of
+from qsim_ex.circuit.ops import When
 from qsim_ex.kernels.cpu import items
-from qsim_ex.kernels.cpu.layout import PAD, TileLayout
-from qsim_ex.steps import Diagonal, Item, Mix, Phase, Rename, Sweep
+from qsim_ex.kernels.cpu.layout import PAD, TileLayout, Touch, runnable
+from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 Integers = NDArray[np.int64]
 
@@ -28,7 +27,7 @@ KIND = 0
 OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value, or it is left out
 FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
 TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `_Writer.reads`
-SIZE, PER_LANE = 10, 11  # of DENSE; SIZE is the lane bit of LANE
+SIZE, PER_LANE = 10, 11  # of DENSE; SIZE is the lane bit of LANE; PER_LANE is of SCALE, too
 OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
 INSTRUCTION = 20
 
@@ -39,7 +38,7 @@ FILL = 9
 # The geometry of a sweep.
 NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES = range(8)
 
-LOW_ROWS = 6
+LOW_ROWS, LOW_MASK = 6, 63
 """Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
 NOWHERE = 1 << 60
 """Added to the place in memory of what is padding."""
@@ -65,14 +64,16 @@ class Program:
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> Program:
     """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes."""
-    mixed = [_mixed(phase) for phase in sweep.phases]
-    layout, direct = TileLayout.first(sweep.tile, mixed, lane_bits)
+    pending = [Touch.of(item) for phase in sweep.phases for item in phase.items]
+    layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = _Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
     load, load_lanes = writer.places()
-    for phase, bits in zip(sweep.phases, mixed, strict=True):
-        writer.exchange(layout.swaps_for(bits, _read(phase)))
-        for item in phase.items:
-            writer.item(item)
+    while pending:
+        ready, pending = runnable(pending, layout.lane_mask())
+        for piece in ready:
+            writer.item(piece.item)
+        if pending:
+            writer.exchange(layout.swaps_for(pending))
     for swaps in layout.swaps_home() if direct else ():
         writer.exchange(swaps)
     store, store_lanes = writer.places()
@@ -89,16 +90,6 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> Prog
         num_bits - len(sweep.tile),
         row_bits,
     )
-
-
-def _mixed(phase: Phase) -> set[int]:
-    return {bit for item in phase.items if not isinstance(item, Diagonal) for bit in item.bits}
-
-
-def _read(phase: Phase) -> set[int]:
-    masks = [item.when.mask for item in phase.items]
-    masks += [mask for item in phase.items if not isinstance(item, Rename) for mask in item.reads]
-    return set(wires_of(reduce(int.__or__, masks, 0)))
 
 
 @dataclass
@@ -242,8 +233,8 @@ class _Writer:
     ) -> None:
         """Multiply the rows at which `bits` have `value` by a table of factors."""
         kind = SCALE_REAL if codes.shape[1] == 1 else SCALE_COMPLEX
-        table, _ = self.fill(reads, when, codes, identity)
-        self.write(kind, self.where(when, bits, value), table=table)
+        table, per_lane = self.fill(reads, when, codes, identity, splat=True)
+        self.write(kind, self.where(when, bits, value), table=table, per_lane=per_lane)
 
     def block(self, item: Mix, block: items.Block) -> None:
         """One set of values that a matrix mixes among themselves."""

@@ -13,7 +13,7 @@ from qsim_ex.kernels.cpu import encode as e
 from qsim_ex.kernels.cpu import vectors as v
 from qsim_ex.kernels.cpu.cache import kernel
 
-LANES, LANE, SCALE_REAL, SCALE_COMPLEX = e.LANES, e.LANE, e.SCALE_REAL, e.SCALE_COMPLEX
+LANES, SCALE_REAL, SCALE_COMPLEX = e.LANES, e.SCALE_REAL, e.SCALE_COMPLEX
 PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX = e.PAIR_REAL, e.PAIR_COMPLEX, e.QUAD_REAL, e.QUAD_COMPLEX
 DENSE, EXCHANGE = e.DENSE, e.EXCHANGE
 KIND, OUTSIDE_MASK, OUTSIDE_VALUE, FREE, FIXED, COUNT = (
@@ -28,8 +28,7 @@ TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT 
 NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES = (
     e.NUM_BITS, e.ROW_BITS, e.DIRECT, e.TILE_MASK, e.LOAD, e.STORE, e.LOAD_LANES, e.STORE_LANES,
 )  # fmt: skip
-LOW_ROWS, NOWHERE = e.LOW_ROWS, e.NOWHERE
-LOW_MASK = (1 << LOW_ROWS) - 1
+LOW_ROWS, LOW_MASK, NOWHERE = e.LOW_ROWS, e.LOW_MASK, e.NOWHERE
 ZERO, ONE = e.items.ZERO, e.items.ONE
 
 part = numba.njit(nogil=True, error_model="numpy")
@@ -92,126 +91,26 @@ def parity(value):
 
 
 @part
-def selectors(instruction, integers, row_bits, index, low, high):
-    """Fill the two tables whose XOR is the block that a row selects: for its lowest bits, and for the others."""
+def selectors(instruction, integers, row_bits, index, block_bytes, low, high):
+    """Fill the two tables whose XOR is the block that a row selects: for its lowest bits, and for the others.
+
+    They hold offsets in bytes, which XOR as the numbers of blocks do, since a block is a power of two.
+    """
     columns = instruction[COLUMNS]
     block = 0
     for k in range(instruction[READS]):
         block |= parity(index & integers[columns + row_bits + k]) << k
-    low[0] = block
+    low[0] = block * block_bytes
     high[0] = 0
     for bit in range(row_bits):
-        column = integers[columns + bit]
+        column = integers[columns + bit] * block_bytes
         table, size = (low, 1 << bit) if bit < LOW_ROWS else (high, 1 << bit - LOW_ROWS)
         for x in range(size):
             table[size + x] = table[x] ^ column
 
 
 @part
-def run_scale(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Multiply rows by factors."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    real = instruction[KIND] == SCALE_REAL
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        if real:
-            for _ in range(count):
-                v.scale_real(kind, base + x * row_bytes, table)
-                x = (x | ~free) + 1 & free
-        else:
-            for _ in range(count):
-                v.scale_complex(kind, base + x * row_bytes, table)
-                x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            factor = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            if real:
-                v.scale_real(kind, base + row * row_bytes, factor)
-            else:
-                v.scale_complex(kind, base + row * row_bytes, factor)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_pair_real(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Real 2×2 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    a0, a1, b0, b1 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        for _ in range(count):
-            v.pair_real(kind, base + x * row_bytes, a0, a1, b0, b1, table)
-            x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            v.pair_real(kind, base + row * row_bytes, a0, a1, b0, b1, matrix)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_pair_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Complex 2×2 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    r0, r1 = instruction[OFFSETS], instruction[OFFSETS + 1]
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        for _ in range(count):
-            v.pair_complex(kind, base + x * row_bytes, r0, r1, table)
-            x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            v.pair_complex(kind, base + row * row_bytes, r0, r1, matrix)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_quad_real(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Real 4×4 matrices, first on one plane of each row and then on the other."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    plane = row_bytes >> 1
-    for half in range(2):
-        at = OFFSETS + 4 * half
-        p0, p1, p2, p3 = instruction[at], instruction[at + 1], instruction[at + 2], instruction[at + 3]
-        half_table = table + half * 16 * plane
-        x = 0
-        if instruction[READS] == 0:
-            for _ in range(count):
-                v.quad_real(kind, base + (x | fixed) * row_bytes, p0, p1, p2, p3, half_table)
-                x = (x | ~free) + 1 & free
-        else:
-            for _ in range(count):
-                row = x | fixed
-                matrix = half_table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-                v.quad_real(kind, base + row * row_bytes, p0, p1, p2, p3, matrix)
-                x = (x | ~free) + 1 & free
-
-
-@part
-def run_quad_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Complex 4×4 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    r0, r1, r2, r3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    reads = instruction[READS] != 0
-    matrix = table
-    x = 0
-    for _ in range(count):
-        row = x | fixed
-        if reads:
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-        v.quad_complex(kind, base + row * row_bytes, r0, r1, r2, r3, matrix)
-        x = (x | ~free) + 1 & free
-
-
-@part
-def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, low, high, real_bytes):
+def run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes):
     """Larger matrices: the rows are copied aside, then four outputs at a time are summed up."""
     free, fixed, count, size = instruction[FREE], instruction[FIXED], instruction[COUNT], instruction[SIZE]
     offsets = instruction[OFFSETS]
@@ -223,7 +122,7 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, 
     for _ in range(count):
         row = x | fixed
         if instruction[READS] != 0:
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
+            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS])
         here = base + row * row_bytes
         for k in range(size):
             v.copy_row(kind, here + integers[offsets + k], aside + k * row_bytes)
@@ -236,38 +135,6 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, 
                 v.four_outputs_by_lane(kind, aside, size, at, r0, r1, r2, r3)
             else:
                 v.four_outputs(kind, aside, size, at, r0, r1, r2, r3)
-        x = (x | ~free) + 1 & free
-
-
-@part
-def run_exchange(kind, instruction, base, row_bytes):
-    """Rows trade places."""
-    free, fixed = instruction[FREE], instruction[FIXED]
-    x = 0
-    for _ in range(instruction[COUNT]):
-        v.exchange_rows(kind, base + (x | fixed) * row_bytes, instruction[OFFSETS], instruction[OFFSETS + 1])
-        x = (x | ~free) + 1 & free
-
-
-@part
-def run_lanes(kind, instruction, base, row_bytes):
-    """Lane bits and row bits trade places."""
-    free, lane = instruction[FREE], instruction[SIZE]
-    o0, o1, o2, o3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    every = instruction[KIND] == LANES
-    x = 0
-    for _ in range(instruction[COUNT]):
-        at = base + x * row_bytes
-        if every:
-            v.exchange_lanes(kind, at, o0, o1, o2, o3)
-        elif lane == 0:
-            v.exchange_lane_0(kind, at, o0)
-        elif lane == 1:
-            v.exchange_lane_1(kind, at, o0)
-        elif lane == 2:
-            v.exchange_lane_2(kind, at, o0)
-        else:
-            v.exchange_lane_3(kind, at, o0)
         x = (x | ~free) + 1 & free
 
 
@@ -324,24 +191,68 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
     what = instruction[KIND]
     table = coefficients + instruction[TABLE] * real_bytes
     block_bytes = instruction[BLOCK] * real_bytes
-    if instruction[READS] != 0:
-        selectors(instruction, integers, row_bits, index, low, high)
-    if what == SCALE_REAL or what == SCALE_COMPLEX:
-        run_scale(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == PAIR_REAL:
-        run_pair_real(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == PAIR_COMPLEX:
-        run_pair_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high)
+    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
+    o0, o1, o2, o3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
+    per_lane = instruction[PER_LANE] != 0
+    reads = instruction[READS] != 0
+    lo, hi = low.ctypes.data, high.ctypes.data
+    if reads:
+        selectors(instruction, integers, row_bits, index, block_bytes, low, high)
+    if what == QUAD_COMPLEX:
+        if not reads:
+            low[:] = 0
+            high[:] = 0
+        v.reading_quad_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
     elif what == QUAD_REAL:
-        run_quad_real(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == QUAD_COMPLEX:
-        run_quad_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high)
+        for half in range(2):
+            if reads:
+                v.reading_quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+            else:
+                v.quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+            o0, o1 = instruction[OFFSETS + 4], instruction[OFFSETS + 5]
+            o2, o3 = instruction[OFFSETS + 6], instruction[OFFSETS + 7]
+            table += 16 * (row_bytes >> 1)
+    elif what == PAIR_REAL and reads:
+        v.reading_pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == PAIR_REAL:
+        v.pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == PAIR_COMPLEX and reads:
+        v.reading_pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == PAIR_COMPLEX:
+        v.pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_COMPLEX and per_lane and reads:
+        v.reading_scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_COMPLEX and per_lane:
+        v.scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_COMPLEX and reads:
+        v.reading_scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_COMPLEX:
+        v.scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_REAL and per_lane and reads:
+        v.reading_scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_REAL and per_lane:
+        v.scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_REAL and reads:
+        v.reading_scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_REAL:
+        v.scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
     elif what == DENSE:
-        run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, low, high, real_bytes)
+        if not reads:
+            low[:] = 0
+            high[:] = 0
+        run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes)
     elif what == EXCHANGE:
-        run_exchange(kind, instruction, base, row_bytes)
+        v.exchange_rows(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == LANES:
+        v.exchange_lanes(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 0:
+        v.exchange_lane_0(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 1:
+        v.exchange_lane_1(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 2:
+        v.exchange_lane_2(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
     else:
-        run_lanes(kind, instruction, base, row_bytes)
+        v.exchange_lane_3(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
 
 
 @kernel
