@@ -1,0 +1,1 @@
+"""Qiskit on qsim-ex."""
