@@ -231,12 +231,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold:
-    """Products of phases: each result entry is the product over axis 1 of buffer[indices].
+    """Tables of products of phases: entry t of a table is the product of the factors f with incidence[t, f] = 1.
 
-    indices: int64 [count, factors, entries]. The results are appended in C order.
+    incidence: float64 [count, entries, factors], of zeros and ones; factors: indices into the buffer, int64
+    [count, factors]. The results are appended in C order.
     """
 
-    indices: NDArray[np.int64]
+    incidence: NDArray[np.float64]
+    factors: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
