@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -54,10 +55,11 @@ def emit(operation: Any, place: Place, to: Walk) -> None:
     if to.standard(operation, place):
         return
     if str(type(operation).__module__).startswith("qiskit_aer."):
-        _from_aer(operation, to)
-    elif operation.name in NOISE:
+        _from_aer(operation, place, to)
+        return
+    if operation.name in NOISE:
         raise NotSupported(f"noise channels ({operation.name!r}) come with a later version of qsim-ex.")
-    elif getattr(operation, "definition", None) is not None:
+    if getattr(operation, "definition", None) is not None:
         to.circuit(operation.definition, place.wires, place.clbits, place.controls)
     elif hasattr(operation, "__array__"):
         _matrix(operation, place, to)
@@ -66,11 +68,11 @@ def emit(operation: Any, place: Place, to: Walk) -> None:
     to.used.update(place.wires)
 
 
-def _from_aer(instruction: Any, to: Walk) -> None:
+def _from_aer(instruction: Any, place: Place, to: Walk) -> None:
     """Understand Aer's own ``save_statevector``, told apart by module so that Aer need not be installed."""
     if instruction.name != "save_statevector" or instruction._subtype != "single":
         raise NotSupported(f"Aer's instruction {instruction.name!r} ({getattr(instruction, '_subtype', '')}).")
-    to.builder.save(instruction._label)
+    _save_under(instruction._label, place, to)
 
 
 def _matrix(gate: Any, place: Place, to: Walk) -> None:
@@ -102,9 +104,24 @@ def _reset(operation: Reset, place: Place, to: Walk) -> None:  # noqa: ARG001
 
 @emit.register(SaveStatevector)
 def _save(operation: SaveStatevector, place: Place, to: Walk) -> None:
+    _save_under(operation.label, place, to)
+
+
+def _save_under(label: str, place: Place, to: Walk) -> None:
+    """Save the state with qubit k of the instruction as its bit k.
+
+    The transpiler drops swaps and gives the instruction its qubits in another order instead, so the order counts.
+    """
     if len(place.wires) != to.builder.num_qubits:
-        raise CircuitError("the state vector is saved of all qubits; a part of them has none of its own.")
-    to.builder.save(operation.label)
+        raise CircuitError("save_statevector saves all qubits; a part of them has no state vector of its own.")
+    if label in ("counts", "memory"):
+        raise CircuitError(f"a state cannot be saved under {label!r}: the result keeps something else there.")
+    swaps = _swaps(place.wires)
+    for pair in swaps:
+        to.builder.gate("swap", pair)
+    to.builder.save(label)
+    for pair in reversed(swaps):
+        to.builder.gate("swap", pair)
 
 
 # --- what belongs to later versions ---------------------------------------------------------------------------------
@@ -240,12 +257,20 @@ def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, 
 @emit.register(PermutationGate)
 def _permutation(gate: PermutationGate, place: Place, to: Walk) -> None:
     """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
-    held = list(range(len(place.wires)))  # held[k]: whose state wire k holds now
-    for k, wanted in enumerate(int(p) for p in gate.pattern):
+    for a, b in _swaps([int(p) for p in gate.pattern]):
+        to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
+
+
+def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
+    """Swaps that bring what is at ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: what k holds now
+    swaps = []
+    for k, wanted in enumerate(sources):
         found = held.index(wanted)
         if found != k:
-            to.gate("swap", (place.wires[k], place.wires[found]), place.controls)
+            swaps.append((k, found))
             held[k], held[found] = held[found], held[k]
+    return swaps
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
