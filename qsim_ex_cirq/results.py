@@ -1,0 +1,2 @@
+"""stub to be"""
+class QsimExTrialResult: pass
