@@ -7,7 +7,7 @@ number will stand, and `planning.numbers.bind` fills it in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,11 +64,11 @@ class Shape:
     tile: index bits of one tile (shared memory of a thread block, cache of a core).
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
-    edge: how many of the lowest index bits can not be near in the first and the last phase, because they
-        lie across the lanes that load and store.
-    phases: most phases in one sweep, or None for any number.
+    edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
+        they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
+    phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
-    table: most parities that one table of phases may be indexed by.
+    table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
     """
 
     tile: int
@@ -78,6 +78,21 @@ class Shape:
     phases: int | None
     dense: int
     table: int = 10
+
+    def fit(self, num_bits: int) -> Shape:
+        """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
+
+        A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
+        """
+        near = min(self.near, num_bits)
+        return replace(
+            self,
+            tile=min(self.tile, num_bits),
+            near=near,
+            low=min(self.low, num_bits),
+            edge=min(self.edge, num_bits - near),
+            dense=min(self.dense, near),
+        )
 
 
 class Slot(NamedTuple):

@@ -1,0 +1,159 @@
+"""From instructions on wires to work on index bits: SWAPs and Xs become changes of the layout and vanish.
+
+A SWAP, an X, or any uncontrolled operation that is a relabelling of wires followed by phases (Y, iSWAP, DCX's
+relatives …) changes the layout; only its phases remain as work. Later operations are rewritten for wires that
+have moved or that are stored inverted.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, When, mask_of, pattern
+from qsim_ex.planning import patterns
+from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask, run
+from qsim_ex.steps import Layout, Shape
+
+Unitary = Op | Permutation | Initialize
+"""The instructions that a plan may hold."""
+
+_WIDEST_RELABELING = 6
+"""Wider matrices are not searched for relabellings: the search would cost more than a permutation is worth."""
+
+
+class _Tracker:
+    """Where each wire sits now, as the relabellings met so far have left it."""
+
+    def __init__(self, start: Layout) -> None:
+        self.address = list(start.address)
+        self.flip = start.flip
+        self.moved = start.address != tuple(range(len(start)))
+
+    def mask(self, wires: int) -> int:
+        """The index bits of a mask of wires."""
+        if not self.moved:
+            return wires
+        return mask_of(tuple(self.address[w] for w in bits_of_mask(wires)))
+
+    def bits(self, wires: tuple[int, ...]) -> tuple[int, ...]:
+        """The index bits of some wires."""
+        return tuple(self.address[w] for w in wires) if self.moved else wires
+
+    def when(self, when: When) -> When:
+        """A condition on wires as one on stored index bits."""
+        if not when.mask:
+            return when
+        mask = self.mask(when.mask)
+        return When(mask, self.mask(when.value) ^ (self.flip & mask))
+
+    def relabel(self, wires: tuple[int, ...], source: tuple[int, ...], flip: int) -> None:
+        """Apply x ↦ x' with new bit j = old bit source[j] XOR flip's bit j, without moving data."""
+        old = [self.address[w] for w in wires]
+        for j, wire in enumerate(wires):
+            self.address[wire] = old[source[j]]
+            if flip >> j & 1:
+                self.flip ^= 1 << self.address[wire]
+        self.moved = self.moved or source != tuple(range(len(source)))
+
+
+class _Flipped(NamedTuple):
+    pick: NDArray[np.int64]
+    pattern: Pattern
+
+
+@lru_cache(maxsize=16384)
+def _flipped(of: Pattern, size: int, read_flip: int, mix_flip: int) -> _Flipped:
+    """Which entries an operation takes when some of its bits are stored inverted."""
+    index = np.arange(len(of)).reshape(-1, size, size)
+    values = np.arange(size) ^ mix_flip
+    blocks = np.arange(len(index)) ^ read_flip
+    pick = index[np.ix_(blocks, values, values)].reshape(-1)
+    return _Flipped(pick, bytes(np.frombuffer(of, dtype=np.uint8)[pick]))
+
+
+def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tuple[list[Work], Layout]:
+    """Return the work that remains, in order, and the layout at the end."""
+    at = _Tracker(start)
+    out: list[Work] = []
+    for instruction in instructions:
+        match instruction:
+            case Op():
+                work = _op(instruction, at, shape)
+            case Permutation():
+                work = _permutation(instruction, at, shape)
+            case Initialize(wires, operand):
+                work = _initialize(wires, operand, at)
+            case _:
+                assert_never(instruction)
+        if work is not None:
+            work.order = len(out)
+            out.append(work)
+    return out, Layout(tuple(at.address), at.flip)
+
+
+def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
+    source = run(op.operand, len(op.pattern))
+    mixes, reads, when, of = op.mixes, op.reads, op.when, op.pattern
+    if 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
+        found = patterns.relabeling(of, 1 << len(mixes))
+        if found is not None:
+            at.relabel(mixes, found.source, found.flip)
+            if found.trivial:
+                return None
+            # Entry [block, row] of the phases is a table over the old reads and then the mixed bits.
+            pick = found.phases.T.reshape(-1)
+            reads += tuple(1 << w for w in mixes)
+            mixes, source, of = (), source[pick], bytes(of[int(k)] for k in pick)
+    bits = at.bits(mixes)
+    size = 1 << len(bits)
+    masks = tuple(at.mask(m) for m in reads) if at.moved else reads
+    if at.flip:
+        read_flip = sum(((mask & at.flip).bit_count() & 1) << k for k, mask in enumerate(masks))
+        mix_flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
+        if read_flip or mix_flip:
+            pick, of = _flipped(of, size, read_flip, mix_flip)
+            source = source[pick]
+    condition = at.when(when)
+    return _placed(bits, masks, condition, of, source, op.name, shape)
+
+
+def _placed(
+    bits: tuple[int, ...],
+    reads: tuple[int, ...],
+    when: When,
+    of: Pattern,
+    source: NDArray[np.int64],
+    label: str,
+    shape: Shape,
+) -> Work | None:
+    """Decide what kind of work an operation is."""
+    if not bits:
+        return None if set(of) == {Entry.ONE} else Work("diagonal", bits, reads, when, of, source, label)
+    to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= shape.near else None
+    if to is not None:
+        return Work("rename", bits, (), when, of, NOTHING, label, to=to)
+    kind: Kind = "mix" if len(bits) <= shape.dense else "wide"
+    return Work(kind, bits, reads, when, of, source, label)
+
+
+def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
+    found = patterns.affine(step.indices)
+    if found is not None:
+        at.relabel(step.wires, *found)
+        return None
+    bits = at.bits(step.wires)
+    flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
+    to = tuple(step.indices[x ^ flip] ^ flip for x in range(len(step.indices)))
+    kind: Kind = "rename" if len(bits) <= min(shape.near, 6) else "shuffle"
+    return Work(kind, bits, (), ALWAYS, pattern(""), NOTHING, "permutation", to=to)
+
+
+def _initialize(wires: tuple[int, ...], operand: int, at: _Tracker) -> Work:
+    bits = at.bits(wires)
+    flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
+    source = run(operand, 1 << len(bits))[np.arange(1 << len(bits)) ^ flip]
+    return Work("spread", bits, (), ALWAYS, pattern(""), source, "initialize", held=flip)

@@ -1,0 +1,123 @@
+"""`grow`: which bits to bring near, at every level of the memory hierarchy.
+
+Work may run when the bits it mixes are near and nothing left behind stands in its way; it may overtake what it only
+shares read bits with. One scan finds for every piece its *reason*: the exact set of bits that would have to come
+near before it could run. Choosing bits is then a coverage problem over those sets, solved greedily; no second scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qsim_ex.planning.work import Work
+
+WINDOW = 512
+"""How many pieces may be left behind before the scan stops looking further ahead."""
+
+NEVER = 1 << 64
+"""Part of a reason that no choice of bits can meet (a step of its own stands in the way)."""
+
+_CANDIDATES = 192
+"""Most distinct reasons that are weighed against each other, the earliest first."""
+
+_IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
+
+
+def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[int]:
+    """For each piece the mask of bits that it waits for, 0 if it can run now; shorter than `pending` if the window
+    ended.
+
+    A piece waits for the bits it mixes that are not in `near`, and for all that any earlier waiting piece waits for
+    if one of the two mixes a bit that the other touches.
+    """
+    mixing: dict[int, int] = {}  # bit -> what the waiting pieces that mix it wait for
+    touching: dict[int, int] = {}  # bit -> what the waiting pieces that touch it wait for
+    out: list[int] = []
+    waiting = 0
+    for piece in pending:
+        reason = piece.mix & ~near
+        if piece.kind not in _IN_A_SWEEP:
+            reason |= NEVER
+        if waiting:
+            for bit in piece.touched:
+                if bit in mixing:
+                    reason |= mixing[bit]
+            for bit in piece.bits:
+                if bit in touching:
+                    reason |= touching[bit]
+        out.append(reason)
+        if reason:
+            for bit in piece.bits:
+                mixing[bit] = mixing.get(bit, 0) | reason
+            for bit in piece.touched:
+                touching[bit] = touching.get(bit, 0) | reason
+            waiting += 1
+            if waiting >= window:
+                break
+    return out
+
+
+def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
+    """Choose at most `capacity` bits so that the weight of the reasons they meet is large; returns their mask.
+
+    Greedy: again and again the reason whose missing bits bring the most weight for each bit.
+    """
+    weights: dict[int, float] = {}
+    for reason, weight in wanted:
+        if reason.bit_count() <= capacity:
+            weights[reason] = weights.get(reason, 0.0) + weight
+            if len(weights) >= _CANDIDATES:
+                break
+    if not weights:
+        return 0
+    masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
+    weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
+    # Earlier reasons win ties: what was asked for first tends to hold up the most.
+    weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
+    chosen = np.uint64(0)
+    while masks.size:
+        missing = np.bitwise_count(masks & ~chosen)
+        met = missing == 0
+        masks, weight_of, missing = masks[~met], weight_of[~met], missing[~met]
+        room = capacity - int(chosen).bit_count()
+        fits = np.flatnonzero(missing <= room)
+        if not fits.size:
+            break
+        grown = masks[fits] | chosen
+        gain = ((masks[None, :] & ~grown[:, None]) == 0) @ weight_of
+        chosen = grown[int(np.argmax(gain / missing[fits]))]
+    return int(chosen)
+
+
+def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> int:
+    """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
+
+    Raises nothing; returns `near` itself if no choice lets anything more run.
+    """
+    forbidden = ~(near | allowed)
+    wanted = [
+        (reason, 0.1 if piece.kind == "diagonal" else 1.0)
+        for piece, reason in zip(pending, reasons(pending, near), strict=False)
+        if reason and not reason & forbidden
+    ]
+    return near | choose(wanted, capacity)
+
+
+def split(pending: Sequence[Work], near: int) -> tuple[list[Work], list[Work]]:
+    """Divide work into what can run with `near` bits near, and what is left behind; both in order."""
+    found = reasons(pending, near)
+    ready = [piece for piece, reason in zip(pending, found, strict=False) if not reason]
+    left = [piece for piece, reason in zip(pending, found, strict=False) if reason]
+    return ready, [*left, *pending[len(found) :]]
+
+
+def fill(chosen: int, allowed: int, count: int, *, lowest: bool) -> int:
+    """Add bits of `allowed` until `count` are chosen, the lowest or the highest first."""
+    bits = [b for b in range(allowed.bit_length()) if allowed >> b & 1 and not chosen >> b & 1]
+    for bit in bits if lowest else reversed(bits):
+        if chosen.bit_count() >= count:
+            break
+        chosen |= 1 << bit
+    return chosen

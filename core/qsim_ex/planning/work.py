@@ -1,0 +1,72 @@
+"""A piece of work: what planning passes from one of its steps to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import When, mask_of, wires_of
+from qsim_ex.circuit.ops import Pattern
+
+Kind = Literal["mix", "diagonal", "rename", "wide", "shuffle", "spread"]
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """One operation on index bits, with the places of its numbers in the number buffer.
+
+    kind: "mix" (dense on near bits), "diagonal", "rename" (a permutation of near bits), or a step of its own:
+        "wide" (matrix), "shuffle" (permutation), "spread" (initial state).
+    bits, reads, when, pattern: as in `steps.Mix`.
+    source: int64, where each entry of the pattern stands in the number buffer.
+    to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.Spread`.
+    order: position in the program, for telling earlier from later.
+    mix, touch: masks of the bits that are mixed, and of all that are mixed or read.
+    """
+
+    kind: Kind
+    bits: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    source: NDArray[np.int64]
+    label: str
+    order: int = 0
+    to: tuple[int, ...] = ()
+    held: int = 0
+    level: int = 0
+    mix: int = field(init=False)
+    touch: int = field(init=False)
+    touched: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mix = mask_of(self.bits)
+        touch = self.mix | self.when.mask
+        for mask in self.reads:
+            touch |= mask
+        self.touch = touch
+        self.touched = bits_of_mask(touch)
+
+
+@lru_cache(maxsize=65536)
+def bits_of_mask(mask: int) -> tuple[int, ...]:
+    """The bits in a mask, ascending; cached, since planning asks again and again."""
+    return wires_of(mask)
+
+
+NOTHING = np.zeros(0, dtype=np.int64)
+NOTHING.setflags(write=False)
+
+
+@lru_cache(maxsize=64)
+def _counting(size: int) -> NDArray[np.int64]:
+    return np.arange(size, dtype=np.int64)
+
+
+def run(offset: int, size: int) -> NDArray[np.int64]:
+    """offset, offset + 1, …: `size` numbers."""
+    return _counting(size) + offset

@@ -1,0 +1,78 @@
+"""Fixtures that every test may use: each device that is present, and both precisions.
+
+Shared test code lies beside this file (`plain`, `strategies`) and is imported by its plain name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves sys.path alone
+
+from plain import PlainDevice  # noqa: E402
+
+PRECISIONS = {"single": np.complex64, "double": np.complex128}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marks that tests carry."""
+    config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; skips itself where there is none")
+
+
+def gpu_missing() -> str:
+    """Why no GPU can be used here, or an empty string."""
+    if importlib.util.find_spec("cupy") is None:
+        return "no GPU: CuPy is not installed"
+    import cupy
+
+    try:
+        return "" if cupy.cuda.runtime.getDeviceCount() else "no GPU: the driver lists none"
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no GPU: {error}"
+
+
+def device_names() -> list[Any]:
+    """Every device of this version; those that are not present skip themselves with a reason."""
+    names: list[Any] = ["plain"]
+    if importlib.util.find_spec("qsim_ex.devices.cpu"):
+        names.append("cpu")
+    if importlib.util.find_spec("qsim_ex.devices.gpu"):
+        names.append(pytest.param("gpu", marks=pytest.mark.gpu))
+    return names
+
+
+@pytest.fixture(params=device_names())
+def device(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Each device that is present: "plain" (NumPy by definition), "cpu", "gpu"."""
+    match request.param:
+        case "plain":
+            yield PlainDevice()
+        case "cpu":
+            from qsim_ex.devices.cpu import CpuDevice
+
+            yield CpuDevice()
+        case _:
+            if reason := gpu_missing():
+                pytest.skip(reason)
+            from qsim_ex.devices.gpu import GpuDevice
+
+            yield GpuDevice()
+
+
+@pytest.fixture(params=list(PRECISIONS))
+def precision(request: pytest.FixtureRequest) -> str:
+    """The engine's names of the two precisions."""
+    return str(request.param)
+
+
+@pytest.fixture
+def dtype(precision: str) -> np.dtype[Any]:
+    """The amplitudes' dtype: complex64 or complex128."""
+    return np.dtype(PRECISIONS[precision])

@@ -1,0 +1,266 @@
+"""The device protocol in plain NumPy, straight from the definitions: the executor of plans that tests trust.
+
+Every item of every step is applied to the whole buffer, one after the other, by the formula that defines it. There
+are no tiles, no registers and no order of memory here, so what the planner gets wrong shows, and nothing else does.
+Slow on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, Entry, When
+from qsim_ex.reference import extract, replace
+from qsim_ex.steps import (
+    NUMBERED,
+    Diagonal,
+    Item,
+    Mix,
+    Rename,
+    Shape,
+    Shuffle,
+    Slot,
+    Spread,
+    Step,
+    Sweep,
+    Wide,
+)
+
+TINY = Shape(tile=6, near=2, low=2, edge=2, phases=None, dense=2)
+"""A machine so small that circuits of eight wires climb every level."""
+
+Array = NDArray[np.complexfloating[Any, Any]]
+Index = NDArray[np.int64]
+
+
+def parity(values: Index) -> Index:
+    """1 where a number has an odd number of ones, else 0."""
+    return np.bitwise_count(values).astype(np.int64) & 1
+
+
+class PlainDevice:
+    """A processor that works by definition.
+
+    shape: what the planner is told about this machine.
+    free: bytes that it claims to have free.
+    """
+
+    kind: Literal["cpu", "gpu"] = "cpu"
+    name = "plain"
+    description = "NumPy by definition"
+
+    def __init__(self, shape: Shape = TINY, free: int = 1 << 30) -> None:
+        self._shape = shape
+        self._free = free
+
+    def shape(self, dtype: DTypeLike) -> Shape:  # noqa: ARG002  (the protocol's)
+        """What the planner should plan for."""
+        return self._shape
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+        return self._free, self._free
+
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Array:
+        """A buffer that holds NaN, so that a test sees what was never written."""
+        return np.full(num_amplitudes, np.nan, dtype=dtype)
+
+    def set_basis(self, buffer: Array, index: int) -> None:
+        """All amplitudes 0 but one."""
+        buffer[:] = 0
+        buffer[index] = 1
+
+    def write(self, buffer: Array, start: int, values: Array) -> None:
+        """Copy amplitudes in."""
+        buffer[start : start + len(values)] = values
+
+    def read(self, buffer: Array, start: int, stop: int) -> Array:
+        """Copy amplitudes out."""
+        return buffer[start:stop].copy()
+
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> None:
+        """Nothing needs preparing."""
+
+    def run(
+        self,
+        buffer: Array,
+        num_bits: int,
+        step: Step,
+        numbers: NDArray[np.complex128],
+        prepared: Any = None,  # noqa: ARG002  (the protocol's)
+        high: int = 0,
+    ) -> None:
+        """Apply one step; everything is computed in complex128 and rounded once."""
+        assert buffer.shape == (1 << num_bits,)
+        psi = buffer.astype(np.complex128)
+        index = np.arange(1 << num_bits, dtype=np.int64) | high << num_bits
+        buffer[:] = apply_step(psi, index, step, np.asarray(numbers, dtype=np.complex128))
+
+    def permute(self, buffer: Array, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
+        """New bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
+        new = np.arange(1 << num_bits, dtype=np.int64)
+        old = np.zeros_like(new)
+        for k, source in enumerate(sources):
+            old |= ((new ^ flip) >> k & 1) << source
+        buffer[:] = buffer[old]
+
+    def gather(self, buffer: Array, indices: Index) -> Array:
+        """Amplitudes at chosen indices."""
+        return buffer[indices]
+
+    def marginal(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """Sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        index = chosen(np.arange(1 << num_bits, dtype=np.int64), when)
+        sums = np.zeros(1 << len(bits))
+        np.add.at(sums, extract(index, tuple(bits)), squares(buffer[index]))
+        return sums
+
+    def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
+        """Sums of |amplitude|² over contiguous blocks."""
+        return np.asarray(squares(buffer).reshape(blocks, -1).sum(axis=1))
+
+    def inner(self, left: Array, right: Array) -> complex:
+        """Σ conj(left)·right."""
+        return complex(np.sum(left.astype(np.complex128).conj() * right))
+
+    def pauli(self, buffer: Array, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+        """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each z."""
+        index = np.arange(1 << num_bits, dtype=np.int64)
+        terms = buffer[index ^ x].astype(np.complex128).conj() * buffer
+        return np.array([np.sum(terms * (1 - 2 * parity(index & z))) for z in zs], dtype=np.complex128)
+
+    def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
+        """ρ[a, b] = Σ ψ[a, rest]·conj(ψ[b, rest]) over all values of the other bits."""
+        index = np.arange(1 << num_bits, dtype=np.int64)
+        size = 1 << len(bits)
+        psi = buffer.astype(np.complex128)
+        rho = np.zeros((size, size), dtype=np.complex128)
+        row = extract(index, tuple(bits))
+        for b in range(size):
+            np.add.at(rho[:, b], row, psi * psi[replace(index, tuple(bits), b)].conj())
+        return rho
+
+    def scale(self, buffer: Array, num_bits: int, when: When, inside: float, outside: float) -> None:
+        """One factor where `when` holds, another where it does not."""
+        index = np.arange(1 << num_bits, dtype=np.int64)
+        buffer *= np.where(index & when.mask == when.value, inside, outside).astype(buffer.real.dtype)
+
+    def move(self, buffer: Array, num_bits: int, when: When, to: int) -> None:
+        """Exchange the amplitudes where the bits under `when.mask` are `when.value` with those where they are `to`."""
+        here = chosen(np.arange(1 << num_bits, dtype=np.int64), when)
+        there = here & ~np.int64(when.mask) | to
+        if to != when.value:
+            buffer[here], buffer[there] = buffer[there], buffer[here]
+
+    def synchronize(self) -> None:
+        """Nothing is ever under way."""
+
+
+def squares(values: Array) -> NDArray[np.float64]:
+    """|amplitude|² in float64, whatever the amplitudes' dtype."""
+    return values.real.astype(np.float64) ** 2 + values.imag.astype(np.float64) ** 2
+
+
+def chosen(index: Index, when: When) -> Index:
+    """The indices at which `when` holds."""
+    return index[index & when.mask == when.value]
+
+
+# --- steps -------------------------------------------------------------------------------------------------------
+
+
+def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex128]) -> Array:
+    """The state after one step; `index` holds each amplitude's whole index, with the bits outside the buffer."""
+    match step:
+        case Sweep():
+            assert len(numbers) == step.numbers + step.tables
+            for item in items(step):
+                psi = apply_item(psi, index, item, numbers)
+            return psi
+        case Wide(bits, reads, when):
+            return mix(psi, index, bits, reads, when, numbers)
+        case Shuffle(bits, to):
+            return shuffle(psi, index, bits, ALWAYS, to)
+        case Spread(bits, held):
+            return numbers[extract(index, bits)] * psi[local(replace(index, bits, held), psi)]
+        case _:
+            assert_never(step)
+
+
+def items(sweep: Sweep) -> Iterator[Item]:
+    """The items of a sweep in order, each checked to touch only what its phase holds near."""
+    for phase in sweep.phases:
+        assert set(phase.near) <= set(sweep.tile)
+        for item in phase.items:
+            assert isinstance(item, Diagonal) or set(item.bits) <= set(phase.near)
+            yield item
+
+
+def apply_item(psi: Array, index: Index, item: Item, numbers: NDArray[np.complex128]) -> Array:
+    """The state after one item of a sweep."""
+    match item:
+        case Mix(bits, reads, when, pattern, slot):
+            return mix(psi, index, bits, reads, when, entries(pattern, reads, slot, numbers))
+        case Diagonal(reads, when, pattern, slot):
+            return mix(psi, index, (), reads, when, entries(pattern, reads, slot, numbers))
+        case Rename(bits, when, to):
+            return shuffle(psi, index, bits, when, to)
+        case _:
+            assert_never(item)
+
+
+def entries(
+    pattern: bytes, reads: tuple[int, ...], slot: Slot, numbers: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
+    """All entries of an item in C order: a table holds every one, otherwise 0, 1 and −1 are known from the pattern."""
+    given = numbers[slot.at : slot.at + slot.count]
+    if reads:
+        assert len(given) == len(pattern)
+        return given
+    known = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
+    following = iter(given)
+    filled = [next(following) if Entry(e) in NUMBERED else known[Entry(e)] for e in pattern]
+    assert next(following, None) is None, "more numbers than the pattern has places"
+    return np.array(filled, dtype=np.complex128)
+
+
+def mix(
+    psi: Array,
+    index: Index,
+    bits: tuple[int, ...],
+    reads: tuple[int, ...],
+    when: When,
+    flat: NDArray[np.complex128],
+) -> Array:
+    """new[i] = Σ_c M[block(i), row(i), c]·old[i with `bits` set to c] where `when` holds."""
+    size = 1 << len(bits)
+    matrix = flat.reshape(1 << len(reads), size, size)
+    inside = chosen(index, when)
+    block = np.zeros_like(inside)
+    for k, mask in enumerate(reads):
+        block |= parity(inside & mask) << k
+    row = extract(inside, bits)
+    out = psi.copy()
+    out[local(inside, psi)] = sum(
+        matrix[block, row, c] * psi[local(replace(inside, bits, c), psi)] for c in range(size)
+    )
+    return out
+
+
+def shuffle(psi: Array, index: Index, bits: tuple[int, ...], when: When, to: tuple[int, ...]) -> Array:
+    """The amplitude at value x of `bits` moves to value ``to[x]`` where `when` holds."""
+    assert sorted(to) == list(range(1 << len(bits)))
+    inside = chosen(index, when)
+    moved = np.asarray(to, dtype=np.int64)[extract(inside, bits)]
+    out = psi.copy()
+    out[local(replace(inside, bits, moved), psi)] = psi[local(inside, psi)]
+    return out
+
+
+def local(index: Index, psi: Array) -> Index:
+    """Where amplitudes with these whole indices lie in the buffer."""
+    return index & np.int64(len(psi) - 1)

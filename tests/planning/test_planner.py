@@ -1,0 +1,115 @@
+"""A plan, executed by the definition of its steps, does what its circuit says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plain import PlainDevice
+from strategies import circuits, layouts, shapes
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Shape
+
+GPU = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4)
+
+
+def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
+    """A state in wire order as `layout` stores it."""
+    buffer = np.empty_like(psi)
+    buffer[[layout.index(value) for value in range(psi.size)]] = psi
+    return buffer
+
+
+def unstored(buffer: np.ndarray, layout: Layout) -> np.ndarray:
+    """The inverse of `stored`."""
+    return buffer[[layout.index(value) for value in range(buffer.size)]]
+
+
+def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray) -> np.ndarray:
+    """Run a circuit's plan on a state in wire order and return the result in wire order."""
+    device = PlainDevice(shape)
+    plan = make_plan(circuit.instructions, circuit.num_qubits, start, shape)
+    verify(plan)
+    buffer = stored(psi, start)
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        device.run(buffer, circuit.num_qubits, step, numbers)
+    return unstored(buffer, plan.end)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(), shape=shapes(), data=st.data())
+def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
+    """Any circuit on any machine from any layout gives the state that the definitions give."""
+    start = data.draw(layouts(circuit.num_qubits))
+    psi = reference.zero_state(circuit.num_qubits)
+    expected = reference.simulate(circuit, psi)
+    found = execute(circuit, shape, start, psi)
+    assert np.linalg.norm(found - expected) <= 1e-12
+
+
+@pytest.mark.parametrize("shape", [GPU, Shape(15, 11, 5, 4, 3, 5), Shape(2, 1, 1, 1, None, 1)])
+def test_product_machines(shape: Shape) -> None:
+    """The shapes of the real devices, and the smallest one, run a circuit wider than their tiles."""
+    rng = np.random.default_rng(5)
+    builder = CircuitBuilder(8)
+    for _ in range(120):
+        a, b = (int(w) for w in rng.choice(8, 2, replace=False))
+        builder.gate(str(rng.choice(["h", "t", "sx", "y"])), [a]).gate("cx", [a, b]).gate("rzz", [b, a], rng.random())
+    circuit = builder.build()
+    psi = reference.zero_state(8)
+    assert np.linalg.norm(execute(circuit, shape, Layout.identity(8), psi) - reference.simulate(circuit)) <= 1e-12
+
+
+def test_new_angles_share_the_plan() -> None:
+    """Circuits that differ in angles alone get the very same plan object, special angles included."""
+    plans = []
+    for angle in (0.0, 0.3, np.pi):
+        builder = CircuitBuilder(3).gate("rx", [0], angle).gate("cp", [0, 2], angle).gate("rzz", [1, 2], angle)
+        plans.append(make_plan(builder.build().instructions, 3, Layout.identity(3), GPU))
+    assert plans[0] is plans[1] is plans[2]
+
+
+def test_swaps_and_flips_cost_nothing() -> None:
+    """A circuit of SWAPs, Xs and wire permutations has no step at all; its end layout says where wires went."""
+    builder = CircuitBuilder(4).gate("swap", [0, 3]).gate("x", [1]).gate("swap", [1, 2]).gate("x", [0])
+    builder.permutation([0, 2, 1, 3], [2, 3])
+    circuit = builder.build()
+    plan = make_plan(circuit.instructions, 4, Layout.identity(4), GPU)
+    assert plan.steps == ()
+    assert unstored(reference.zero_state(4), plan.end) == pytest.approx(reference.simulate(circuit))
+
+
+def test_six_gates_are_one_sweep() -> None:
+    """Six one-qubit gates on bits 0, 2, 4, 8, 9, 10 of 12 read and write the state once, not six times."""
+    builder = CircuitBuilder(12)
+    for wire in (0, 2, 4, 8, 9, 10):
+        builder.gate("h", [wire])
+    plan = make_plan(builder.build().instructions, 12, Layout.identity(12), GPU)
+    assert len(plan.steps) == 1
+
+
+def test_wide_matrix_is_a_step_of_its_own() -> None:
+    """A matrix wider than a phase's registers becomes a Wide step between the sweeps."""
+    matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
+    circuit = CircuitBuilder(6).gate("h", [0]).unitary(matrix, [0, 1, 2, 3, 4]).gate("h", [0]).build()
+    plan = make_plan(circuit.instructions, 6, Layout.identity(6), GPU)
+    assert [type(step).__name__ for step in plan.steps] == ["Sweep", "Wide", "Sweep"]
+    psi = reference.zero_state(6)
+    assert np.linalg.norm(execute(circuit, GPU, Layout.identity(6), psi) - reference.simulate(circuit)) <= 1e-12
+
+
+def test_numbers_of_a_qft_merge_into_few_tables() -> None:
+    """The 66 controlled phases of a 12-qubit QFT become a few tables, not 66 multiplications."""
+    builder = CircuitBuilder(12)
+    for j in reversed(range(12)):
+        builder.gate("h", [j])
+        for k in reversed(range(j)):
+            builder.gate("cp", [k, j], np.pi / 2 ** (j - k))
+    plan = make_plan(builder.build().instructions, 12, Layout.identity(12), GPU)
+    diagonals = [i for s in plan.sweeps for p in s.phases for i in p.items if type(i).__name__ == "Diagonal"]
+    assert len(diagonals) < 66 / 2
