@@ -181,7 +181,11 @@ def _paulis(gate: cirq.DensePauliString, place: Place) -> None:
 
 
 def _pauli_phasor(gate: cirq.PauliStringPhasorGate, place: Place) -> None:
-    """e^{iπ·pos} where the product is +1 and e^{iπ·neg} where it is −1."""
+    """e^{iπ·pos} where the product is +1 and e^{iπ·neg} where it is −1.
+
+    An identity in the product is the identity, as Cirq's documentation has it; its simulators take it for a Z
+    (https://github.com/quantumlib/Cirq/issues/6612).
+    """
     positive, negative = number(gate.exponent_pos), number(gate.exponent_neg)
     string = gate.dense_pauli_string
     if complex(string.coefficient).real < 0:
