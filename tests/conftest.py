@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves sys.path alone
 
-from plain import PlainDevice  # noqa: E402
+from plain import PlainDevice
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 

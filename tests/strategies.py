@@ -23,11 +23,11 @@ def shapes(draw: st.DrawFn) -> Shape:
     """Small machines of every kind: with and without edge bits, limited phases, narrow registers."""
     near = draw(st.integers(1, 4))
     edge = draw(st.integers(0, 3))
-    tile = draw(st.integers(near + edge, near + edge + 3))
+    low = draw(st.integers(edge, edge + 1))
     return Shape(
-        tile=tile,
+        tile=low + near + draw(st.integers(0, 2)),
         near=near,
-        low=draw(st.integers(edge, min(edge + 1, tile - 1 if tile > edge else edge))),
+        low=low,
         edge=edge,
         phases=draw(st.sampled_from([None, 3, 4])),
         dense=draw(st.integers(1, near)),

@@ -8,7 +8,7 @@ number will stand, and `planning.numbers.bind` fills it in.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Layout:
 class Shape:
     """What one sweep may hold near: the machine as planning sees it.
 
-    tile: index bits of one tile (shared memory of a thread block, cache of a core).
+    tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
     low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
     edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
@@ -95,7 +95,8 @@ class Shape:
         )
 
 
-class Slot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Slot:
     """Where an item's numbers begin. What reads nothing is a number, alike for all amplitudes; what reads is a table.
 
     Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
@@ -212,7 +213,7 @@ Step = Sweep | Wide | Shuffle | Spread
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Steps that run while a sub state vector is near. (Exchanges between stages come with several devices.)"""
+    """Steps that run while a sub state vector is near. Exchanges between stages come with several devices."""
 
     steps: tuple[Step, ...]
 
@@ -230,12 +231,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold:
-    """Products of phases: each result entry is the product over axis 1 of buffer[indices].
+    """Tables of products of phases: entry t of a table is the product of the factors f with incidence[t, f] = 1.
 
-    indices: int64 [count, factors, entries]. The results are appended in C order.
+    incidence: float64 [count, entries, factors], of zeros and ones; factors: indices into the buffer, int64
+    [count, factors]. The results are appended in C order.
     """
 
-    indices: NDArray[np.int64]
+    incidence: NDArray[np.float64]
+    factors: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -295,5 +298,3 @@ class Plan:
 
         names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key")
         return {name: plain(getattr(self, name)) for name in names}
-
-

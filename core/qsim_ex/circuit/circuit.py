@@ -33,7 +33,7 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.errors import ParameterError, UnknownInstruction, WireError, nearest
+from qsim_ex.errors import MatrixError, ParameterError, UnknownInstruction, WireError, nearest
 
 ZERO_AT, ONE_AT = 0, 1
 """Where the constants 0 and 1 stand in every operand array."""
@@ -155,9 +155,7 @@ class CircuitBuilder:
         """
         array = check.unitary(matrix, len(wires), name, tolerance)
         if not (array - np.diag(np.diagonal(array))).any():
-            return self.diagonal(
-                np.diagonal(array), wires, controls=controls, control_values=control_values, name=name
-            )
+            return self.diagonal(np.diagonal(array), wires, controls=controls, control_values=control_values, name=name)
         of = np.where(array == 0, int(Entry.ZERO), int(Entry.COMPLEX)).astype(np.uint8).tobytes()
         self._append_literal(tuple(wires), (), controls, control_values, of, array, name)
         return self
@@ -190,9 +188,9 @@ class CircuitBuilder:
         """Append matrices [2^s, 2^k, 2^k] on k wires, chosen by the value of s selector wires; `MatrixError`."""
         blocks = np.asarray(matrices)
         if blocks.ndim != 3:
-            raise check.MatrixError(f"{name}: matrices of shape [2^s, 2^k, 2^k] are wanted, got {blocks.shape}.")
+            raise MatrixError(f"{name}: matrices of shape [2^s, 2^k, 2^k] are wanted, got {blocks.shape}.")
         if len(blocks) != 1 << len(selectors):
-            raise check.MatrixError(
+            raise MatrixError(
                 f"{name}: {len(selectors)} selectors choose among {1 << len(selectors)} matrices, got {len(blocks)}."
             )
         array = np.array([check.unitary(block, len(wires), name, None) for block in blocks])

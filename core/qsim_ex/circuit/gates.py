@@ -198,7 +198,15 @@ _row(
 
 # --- two qubits --------------------------------------------------------------------------------------------------
 
-_row("swap", 2, "1000 0010 0100 0001", [1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1], mixes=(0, 1), qiskit="swap", cirq="SWAP")
+_row(
+    "swap",
+    2,
+    "1000 0010 0100 0001",
+    [1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1],
+    mixes=(0, 1),
+    qiskit="swap",
+    cirq="SWAP",
+)
 _ISWAP = [1, 0, 0, 0, 0, 0, _i, 0, 0, _i, 0, 0, 0, 0, 0, 1]
 _row("iswap", 2, "1000 00i0 0i00 0001", _ISWAP, mixes=(0, 1), inverse="iswapdg", qiskit="iswap", cirq="ISWAP")
 _row("iswapdg", 2, "1000 00i0 0i00 0001", np.conj(_ISWAP).tolist(), mixes=(0, 1), inverse="iswap")
@@ -239,10 +247,46 @@ _PAIRS = "r00i 0ri0 0ir0 i00r"
 _row("rxx", 2, _PAIRS, _rxx, mixes=(0, 1), parameters="theta", negated=True, qiskit="rxx")
 _row("ryy", 2, _PAIRS, _ryy, mixes=(0, 1), parameters="theta", negated=True, qiskit="ryy")
 _row("rzz", 2, "cc", _rz, reads=(0b11,), parameters="theta", negated=True, qiskit="rzz")
-_row("rzx", 2, "riir riir", lambda a: [*_rx(a), *_rx(-a)], mixes=(1,), reads=(0b1,), parameters="theta", negated=True, qiskit="rzx")
-_row("xx_minus_yy", 2, "r00c 0100 0010 c00r", _xx_minus_yy, mixes=(0, 1), parameters="theta beta", inverse_parameters=_theta_negated, qiskit="xx_minus_yy")
-_row("xx_plus_yy", 2, "1000 0rc0 0cr0 0001", _xx_plus_yy, mixes=(0, 1), parameters="theta beta", inverse_parameters=_theta_negated, qiskit="xx_plus_yy")
-_row("rccx", 3, "1001 100- 1001 0ii0", [1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -_i, _i, 0], mixes=(2,), reads=(0b001, 0b010), qiskit="rccx")
+_row(
+    "rzx",
+    2,
+    "riir riir",
+    lambda a: [*_rx(a), *_rx(-a)],
+    mixes=(1,),
+    reads=(0b1,),
+    parameters="theta",
+    negated=True,
+    qiskit="rzx",
+)
+_row(
+    "xx_minus_yy",
+    2,
+    "r00c 0100 0010 c00r",
+    _xx_minus_yy,
+    mixes=(0, 1),
+    parameters="theta beta",
+    inverse_parameters=_theta_negated,
+    qiskit="xx_minus_yy",
+)
+_row(
+    "xx_plus_yy",
+    2,
+    "1000 0rc0 0cr0 0001",
+    _xx_plus_yy,
+    mixes=(0, 1),
+    parameters="theta beta",
+    inverse_parameters=_theta_negated,
+    qiskit="xx_plus_yy",
+)
+_row(
+    "rccx",
+    3,
+    "1001 100- 1001 0ii0",
+    [1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -_i, _i, 0],
+    mixes=(2,),
+    reads=(0b001, 0b010),
+    qiskit="rccx",
+)
 
 # --- powers, as Cirq has them: exponent t and global shift s, in half turns -----------------------------------------
 
@@ -306,7 +350,15 @@ _row("zpow", 1, "cc", lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))]
 _row("hpow", 1, "cccc", _hpow, mixes=(0,), cirq="HPowGate", **_POW)
 _row("xxpow", 2, "c00c 0cc0 0cc0 c00c", _xxpow, mixes=(0, 1), cirq="XXPowGate", **_POW)
 _row("yypow", 2, "c00c 0cc0 0cc0 c00c", _yypow, mixes=(0, 1), cirq="YYPowGate", **_POW)
-_row("zzpow", 2, "cc", lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))], reads=(0b11,), cirq="ZZPowGate", **_POW)
+_row(
+    "zzpow",
+    2,
+    "cc",
+    lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    reads=(0b11,),
+    cirq="ZZPowGate",
+    **_POW,
+)
 _row("swappow", 2, "c000 0cc0 0cc0 000c", _swappow, mixes=(0, 1), cirq="SwapPowGate", **_POW)
 _row("iswappow", 2, "c000 0cc0 0cc0 000c", _iswappow, mixes=(0, 1), cirq="ISwapPowGate", **_POW)
 _row(

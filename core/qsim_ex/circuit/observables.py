@@ -45,8 +45,7 @@ class PauliSum:
         """From labels such as "XIZ" whose last letter acts on wire 0, as in Qiskit."""
         return cls(
             tuple(
-                PauliString.parse(label[::-1], range(len(label)), coefficient)
-                for label, coefficient in labels.items()
+                PauliString.parse(label[::-1], range(len(label)), coefficient) for label, coefficient in labels.items()
             )
         )
 

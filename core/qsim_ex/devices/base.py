@@ -73,8 +73,10 @@ class Device(Protocol):
         """Amplitudes at chosen indices, as a NumPy array of the buffer's dtype."""
 
     def marginal(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-        """Sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits], ``bits[0]`` least
-        significant. `bits` and `when.mask` are disjoint; at most 2^24 entries."""
+        """Sums of |amplitude|² over all indices at which `when` holds, for each value of `bits`.
+
+        float64 [2^bits], ``bits[0]`` least significant; `bits` and `when.mask` are disjoint; at most 2^24 entries.
+        """
 
     def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
         """|amplitude|² of contiguous blocks summed: float64 [blocks], blocks a power of two that divides the size."""
@@ -84,7 +86,9 @@ class Device(Protocol):
 
     def pauli(self, buffer: Buffer, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """For each mask z in `zs`: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; complex128 [len(zs)].
-        Masks z that share x share one pass."""
+
+        Masks z that share x share one pass.
+        """
 
     def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """The reduced density matrix of some bits, complex128 [2^k, 2^k], not normalised; k at most 12."""
@@ -93,8 +97,10 @@ class Device(Protocol):
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
 
     def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
-        """Exchange the amplitudes at which bits under `when.mask` equal `when.value` with those where they
-        equal `to` (a collapse with reset)."""
+        """Exchange the amplitudes at which `when` holds with those where the bits under its mask equal `to`.
+
+        This is a collapse with reset.
+        """
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""

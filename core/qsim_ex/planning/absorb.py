@@ -133,11 +133,15 @@ def _placed(
     """Decide what kind of work an operation is."""
     if not bits:
         return None if set(of) == {Entry.ONE} else Work("diagonal", bits, reads, when, of, source, label)
-    to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= shape.near else None
+    to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= _widest_renaming(shape) else None
     if to is not None:
         return Work("rename", bits, (), when, of, NOTHING, label, to=to)
     kind: Kind = "mix" if len(bits) <= shape.dense else "wide"
     return Work(kind, bits, reads, when, of, source, label)
+
+
+def _widest_renaming(shape: Shape) -> int:
+    return min(shape.near, _WIDEST_RELABELING)
 
 
 def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
@@ -148,7 +152,7 @@ def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
     bits = at.bits(step.wires)
     flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
     to = tuple(step.indices[x ^ flip] ^ flip for x in range(len(step.indices)))
-    kind: Kind = "rename" if len(bits) <= min(shape.near, 6) else "shuffle"
+    kind: Kind = "rename" if len(bits) <= _widest_renaming(shape) else "shuffle"
     return Work(kind, bits, (), ALWAYS, pattern(""), NOTHING, "permutation", to=to)
 
 

@@ -13,7 +13,6 @@ from qsim_ex.planning import patterns
 from qsim_ex.planning.fuse import work_of
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask
-from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.steps import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slot, Sweep
 
 Places = NDArray[np.int64]
@@ -170,17 +169,19 @@ def _diagonal_items(group: _Group, packer: Packer, program: NumberProgram) -> li
             Diagonal(d.reads, d.when, d.pattern, packer.slot(d.pattern, d.source, d.reads), d.label)
             for d in group.members
         ]
-    factors = np.empty((len(group.members), 1 << len(group.basis)), dtype=np.int64)
-    classes = []
-    for k, piece in enumerate(group.members):
+    columns, factors, classes = [], [], []
+    for piece in group.members:
         coordinates = tuple(group.combination(mask)[1] for mask in parities(piece))
-        block, holds = _lookup(coordinates, len(piece.reads), _condition(piece.when), len(group.basis))
-        factors[k] = np.where(holds, piece.source[block], ONE_AT)
-        own = np.frombuffer(piece.pattern, dtype=np.uint8)[block]
-        classes.append(np.where(holds, own, np.uint8(Entry.ONE)).astype(np.uint8).tobytes())
+        block = _lookup(coordinates, len(piece.reads), _condition(piece.when), len(group.basis))
+        known = np.frombuffer(piece.pattern + bytes([Entry.ONE]), dtype=np.uint8)
+        classes.append(known[block].tobytes())  # block −1, where the condition fails, is the 1 at the end
+        for k in np.flatnonzero(known != Entry.ONE):
+            columns.append(block == k)
+            factors.append(piece.source[k])
     of = patterns.elementwise(tuple(classes))
     reads = tuple(group.basis)
-    slot = packer.slot(of, program.fold(factors), reads)
+    incidence = np.array(columns, dtype=np.float64).reshape(-1, 1 << len(reads)).T
+    slot = packer.slot(of, program.fold(incidence, np.array(factors, dtype=np.int64)), reads)
     return [Diagonal(reads, ALWAYS, of, slot, f"{len(group.members)} phases")]
 
 
@@ -190,16 +191,13 @@ def _condition(when: When) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _lookup(
-    coordinates: tuple[int, ...], num_reads: int, wanted: int, num_basis: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each value of a table's index: which block a member takes, and whether its condition holds."""
+def _lookup(coordinates: tuple[int, ...], num_reads: int, wanted: int, num_basis: int) -> NDArray[np.int64]:
+    """For each value of a table's index: which entry a member contributes, −1 where its condition fails."""
     index = np.arange(1 << num_basis, dtype=np.int64)
     values = [np.bitwise_count(index & c).astype(np.int64) & 1 for c in coordinates]
     block = np.zeros_like(index)
     for k in range(num_reads):
         block |= values[k] << k
-    holds = np.ones(index.size, dtype=np.bool_)
     for k, value in enumerate(values[num_reads:]):
-        holds &= value == (wanted >> k & 1)
-    return block, holds
+        block[value != (wanted >> k & 1)] = -1
+    return block

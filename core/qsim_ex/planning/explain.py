@@ -16,10 +16,13 @@ _MOST_LABELS = 6
 def explain(plan: Plan, itemsize: int, bytes_per_second: float | None = None) -> str:
     """Describe a plan step by step; with a memory rate (bytes per second) also the seconds memory alone would take."""
     total = summary(plan, itemsize)
-    lines = [
+    head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
         f"{_count(total.phases, 'phase')}, {_count(total.wide, 'other step')}; "
-        f"{human_bytes(total.bytes_moved)} moved, {total.fma:.2e} multiply-adds (plan {plan.key})",
+        f"{human_bytes(total.bytes_moved)} moved, {total.fma:.2e} multiply-adds (plan {plan.key})"
+    )
+    lines = [
+        head,
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):

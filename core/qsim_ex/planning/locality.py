@@ -26,8 +26,7 @@ _IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
 
 
 def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[int]:
-    """For each piece the mask of bits that it waits for, 0 if it can run now; shorter than `pending` if the window
-    ended.
+    """For each piece the mask of bits that it waits for, 0 if it can run now; shorter if the window ended.
 
     A piece waits for the bits it mixes that are not in `near`, and for all that any earlier waiting piece waits for
     if one of the two mixes a bit that the other touches.

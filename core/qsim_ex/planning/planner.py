@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.absorb import Unitary, absorb
 from qsim_ex.planning.assemble import Packer, items_of
@@ -19,7 +20,6 @@ from qsim_ex.planning.locality import fill, grow, split
 from qsim_ex.planning.numbers import NumberProgram, bind
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Item, Layout, Plan, Shape, Shuffle, Spread, Stage, Step, Sweep, Wide
-from qsim_ex.circuit.ops import Initialize, Op
 
 __all__ = ["bind", "make_plan"]
 
@@ -98,9 +98,7 @@ def _alone(piece: Work) -> Step | None:
             return None
 
 
-def _sweep(
-    ready: list[Work], tile: int, shape: Shape, program: NumberProgram
-) -> tuple[Sweep, Places, list[Work]]:
+def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -> tuple[Sweep, Places, list[Work]]:
     """Cut a sweep's work into phases; returns also the work that did not fit into its phases."""
     phases, undone = _phases(ready, tile, shape)
     packer = Packer()

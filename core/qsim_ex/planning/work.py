@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import When, mask_of, wires_of
-from qsim_ex.circuit.ops import Pattern
+from qsim_ex.circuit.ops import Pattern, When, mask_of, wires_of
 
 Kind = Literal["mix", "diagonal", "rename", "wide", "shuffle", "spread"]
 

@@ -1,0 +1,176 @@
+"""Render a result as a markdown table and a plot: ``python -m benchmarks.table FILE.json``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from benchmarks.families import EXTRA, FAMILIES
+
+OURS = "ours"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest correct variant of one peer in one case."""
+
+    median: float
+    variant: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """All cases of one size and precision: family -> peer -> its best."""
+
+    n: int
+    precision: str
+    rows: Mapping[str, Mapping[str, Best]]
+    gates: Mapping[str, int]
+
+    def ratio(self, family: str, peer: str) -> float | None:
+        """Return how many times longer the peer takes than ours."""
+        row = self.rows[family]
+        return row[peer].median / row[OURS].median if OURS in row and peer in row else None
+
+    def best_ratio(self, family: str) -> float | None:
+        """Return the ratio of the fastest peer to ours."""
+        ratios = [self.ratio(family, peer) for peer in self.rows[family] if peer != OURS]
+        return min((r for r in ratios if r is not None), default=None)
+
+
+def blocks(document: Mapping[str, Any]) -> list[Block]:
+    """Group the cells of a result; a wrong answer has no time."""
+    grouped: dict[tuple[int, str], dict[str, dict[str, Best]]] = {}
+    gates: dict[tuple[int, str], dict[str, int]] = {}
+    for cell in document["cells"]:
+        key = (cell["n"], cell["precision"])
+        row = grouped.setdefault(key, {}).setdefault(cell["family"], {})
+        gates.setdefault(key, {})[cell["family"]] = cell["gates"]
+        if cell["median"] is None or cell["correct"] is False:
+            continue
+        best = Best(cell["median"], cell["variant"])
+        if cell["peer"] not in row or best.median < row[cell["peer"]].median:
+            row[cell["peer"]] = best
+    return [Block(*key, rows, gates[key]) for key, rows in grouped.items()]
+
+
+def geometric_mean(ratios: Iterable[float | None]) -> float | None:
+    """Return the geometric mean of the ratios that are there."""
+    logs = [log(r) for r in ratios if r is not None]
+    return exp(sum(logs) / len(logs)) if logs else None
+
+
+def _times(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2f}×"
+
+
+def _cell(block: Block, family: str, peer: str) -> str:
+    best = block.rows[family].get(peer)
+    if best is None:
+        return "–"
+    text = f"{best.median * 1e3:.4g}"
+    ratio = block.ratio(family, peer)
+    return text if peer == OURS or ratio is None else f"{text} ({_times(ratio)})"
+
+
+def _block_table(block: Block, peers: Sequence[str]) -> list[str]:
+    """Render one size and precision; the last row is the geometric mean over the seven families."""
+    others = [p for p in peers if p != OURS]
+    lines = [
+        f"### n = {block.n}, {block.precision} precision",
+        "",
+        "| family | gates | " + " | ".join(f"{p}, ms" for p in peers) + " | best peer / ours |",
+        "| --- " * (len(peers) + 3) + "|",
+    ]
+    titles = {f.name: f.title for f in (FAMILIES | EXTRA).values()}
+    for family in block.rows:
+        cells = [_cell(block, family, p) for p in peers]
+        row = [titles[family], str(block.gates[family]), *cells, _times(block.best_ratio(family))]
+        lines.append("| " + " | ".join(row) + " |")
+    seven = [f for f in block.rows if f in FAMILIES]
+    means = [geometric_mean(block.ratio(f, p) for f in seven) for p in others]
+    best = geometric_mean(block.best_ratio(f) for f in seven)
+    blank = [""] if OURS in peers else []
+    row = ["**geometric mean**", "", *blank, *map(_times, means), f"**{_times(best)}**"]
+    return [*lines, "| " + " | ".join(row) + " |", ""]
+
+
+def _header(document: Mapping[str, Any]) -> list[str]:
+    """Say where, when and with what; name what is missing and what went wrong."""
+    where = document["machine"]
+    what = where["gpu"]["name"] if document["device"] == "gpu" and where["gpu"] else where["cpu"]
+    lines = [f"{what}, {document['threads']} threads, {where['date']}, commit {document['commit']}."]
+    lines += [f"{document['kind'].capitalize()}; medians of {document['repeat']} in ms (and ratio to ours).", ""]
+    lines += [f"- {name} {p['version']}: {p['note']}" for name, p in document["peers"].items()]
+    lines += [f"- not measured: {reason}" for reason in document["missing"].values()]
+    for cell in document["cells"]:
+        place = f"{cell['family']} n={cell['n']} {cell['precision']}, {cell['peer']}/{cell['variant']}"
+        if cell["error"]:
+            lines.append(f"- FAILED: {place}: {cell['error']}")
+        elif cell["correct"] is False:
+            lines.append(f"- WRONG: {place}: relative error {cell['deviation']:.1e}")
+    if not all(cell["interleaved"] for cell in document["cells"]):
+        lines.append("- the largest cases ran one peer after the other, for want of memory")
+    return [*lines, ""]
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Render a result as markdown: a header, then one table per size and precision."""
+    lines = _header(document)
+    for block in blocks(document):
+        present = {peer for row in block.rows.values() for peer in row}
+        peers = [p for p in document["peers"] if p in present]
+        lines += _block_table(block, peers)
+    return "\n".join(lines)
+
+
+def plot(document: Mapping[str, Any], path: Path) -> None:
+    """Draw how many times longer the best peer takes than ours, per family and size."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    drawn = [b for b in blocks(document) if any(b.best_ratio(f) for f in b.rows)]
+    if not drawn:
+        raise ValueError("nothing to draw: no case holds both our time and a peer's")
+    families = [f for f in (FAMILIES | EXTRA) if any(f in b.rows for b in drawn)]
+    figure, axes = plt.subplots(figsize=(10, 4.5), layout="constrained")
+    width = 0.8 / len(drawn)
+    for k, block in enumerate(drawn):
+        ratios = {i: block.best_ratio(f) for i, f in enumerate(families) if f in block.rows}
+        bars = {i + (k - (len(drawn) - 1) / 2) * width: r for i, r in ratios.items() if r is not None}
+        mean = geometric_mean(block.best_ratio(f) for f in block.rows if f in FAMILIES)
+        label = f"n = {block.n}, {block.precision} (mean {_times(mean)})"
+        # From 1 up or down: on a logarithmic axis a bar has no natural foot.
+        axes.bar(list(bars), [r - 1 for r in bars.values()], width, bottom=1, label=label)
+    axes.axhline(1, color="black", linewidth=1)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(families)), families)
+    axes.set_ylabel("time of the best peer / time of qsim-ex")
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table of a file and draw its plot if asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--plot", type=Path, help="write a plot of the ratios to this file")
+    chosen = parser.parse_args(argv)
+    document = json.loads(chosen.file.read_text())
+    print(markdown(document))
+    if chosen.plot:
+        plot(document, chosen.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The builder checks what it is given and keeps structure and numbers apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import expm
+
+from qsim_ex import errors, reference
+from qsim_ex.circuit.circuit import CircuitBuilder
+
+PAULI = {
+    "I": np.eye(2),
+    "X": np.array([[0, 1], [1, 0]]),
+    "Y": np.array([[0, -1j], [1j, 0]]),
+    "Z": np.diag([1, -1]),
+}
+
+
+def matrix(builder: CircuitBuilder) -> np.ndarray:
+    """The circuit on all basis states."""
+    circuit = builder.build()
+    return np.array([reference.simulate(circuit, column) for column in np.eye(1 << circuit.num_qubits)]).T
+
+
+@settings(deadline=None)
+@given(paulis=st.text("IXYZ", min_size=1, max_size=4), angle=st.floats(-7, 7))
+def test_pauli_rotation(paulis: str, angle: float) -> None:
+    """A Pauli rotation is exp(−iθ/2·P) of the Kronecker product of its letters, wire 0 least significant."""
+    product = np.eye(1)
+    for letter in paulis:
+        product = np.kron(PAULI[letter], product)
+    found = matrix(CircuitBuilder(len(paulis)).pauli_rotation(angle, paulis, range(len(paulis))))
+    assert found == pytest.approx(expm(-0.5j * angle * product), abs=1e-12)
+
+
+def test_controls_with_wanted_values() -> None:
+    """A gate acts exactly where every control has its wanted value."""
+    found = matrix(CircuitBuilder(3).gate("ry", [0], 0.7, controls=[1, 2], control_values=0b10))
+    expected = np.eye(8)
+    c, s = math.cos(0.35), math.sin(0.35)
+    expected[np.ix_([4, 5], [4, 5])] = [[c, -s], [s, c]]  # wire 1 is 0 and wire 2 is 1
+    assert found == pytest.approx(expected, abs=1e-15)
+
+
+def test_structure_without_numbers() -> None:
+    """Circuits that differ in angles alone have equal structure and key; another gate has another."""
+
+    def circuit(name: str, angle: float) -> tuple[object, str]:
+        built = CircuitBuilder(2).gate(name, [0], angle).gate("rzz", [0, 1], angle).build()
+        return built.structure, built.key
+
+    assert circuit("rx", 0.1) == circuit("rx", math.pi)
+    assert circuit("rx", 0.1)[1] != circuit("ry", 0.1)[1]
+
+
+BAD: dict[str, tuple[type[Exception], str, Callable[[CircuitBuilder], object]]] = {
+    "unknown gate": (errors.UnknownInstruction, "Did you mean 'swap'", lambda b: b.gate("swapp", [0, 1])),
+    "wire out of range": (errors.WireError, "wire 3 is out of range", lambda b: b.gate("h", [3])),
+    "wire not whole": (errors.WireError, "whole number", lambda b: b.gate("h", [0.5])),  # type: ignore[list-item]
+    "wire twice": (errors.WireError, "given twice", lambda b: b.gate("cx", [1, 1])),
+    "control is target": (errors.WireError, "given twice", lambda b: b.gate("x", [1], controls=[1])),
+    "wires missing": (errors.WireError, "acts on 2 wires", lambda b: b.gate("cx", [1])),
+    "angle missing": (errors.ParameterError, "takes 1 parameters", lambda b: b.gate("rx", [1])),
+    "angle NaN": (errors.ParameterError, "not finite", lambda b: b.gate("rx", [1], math.nan).build()),
+    "rotation infinite": (errors.ParameterError, "not finite", lambda b: b.pauli_rotation(math.inf, "X", [0])),
+    "not square": (errors.MatrixError, "square", lambda b: b.unitary(np.ones((2, 3)), [0])),
+    "not a power of two": (errors.MatrixError, "power of two", lambda b: b.unitary(np.eye(3), [0])),
+    "too small": (errors.MatrixError, "need 4 rows", lambda b: b.unitary(np.eye(2), [0, 1])),
+    "not unitary": (errors.MatrixError, "not unitary", lambda b: b.unitary([[1, 1], [0, 1]], [0])),
+    "NaN": (errors.MatrixError, "NaN", lambda b: b.unitary([[np.nan, 0], [0, 1]], [0])),
+    "diagonal not unitary": (errors.MatrixError, "modulus", lambda b: b.diagonal([1, 2], [0])),
+    "multiplexer short": (errors.MatrixError, "choose among 2", lambda b: b.multiplexer([np.eye(2)], [0], [1])),
+    "not normalised": (errors.StateError, "norm is 2", lambda b: b.initialize([2, 0], [0])),
+    "state too long": (errors.StateError, "2 amplitudes", lambda b: b.initialize([1, 0, 0, 0], [0])),
+    "no permutation": (errors.MatrixError, "exactly once", lambda b: b.permutation([0, 0], [0])),
+    "no Pauli": (errors.CircuitError, "IXYZ", lambda b: b.pauli_rotation(1, "A", [0])),
+    "no such clbit": (errors.MeasurementError, "out of range", lambda b: b.measure([0], [7])),
+    "clbit missing": (errors.MeasurementError, "as many", lambda b: b.measure([0, 1], [0])),
+    "label taken": (errors.CircuitError, "already", lambda b: b.save("a").save("a")),
+    "negative wires": (errors.CircuitError, "negative", lambda _: CircuitBuilder(-1)),
+    "fractional wires": (errors.CircuitError, "whole number", lambda _: CircuitBuilder(1.5)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str) -> None:
+    """Each mistake has its own error, which says what was given or wanted."""
+    kind, words, mistake = BAD[name]
+    with pytest.raises(kind, match=words):
+        mistake(CircuitBuilder(3, 1))
