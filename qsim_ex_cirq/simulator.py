@@ -211,7 +211,7 @@ class QsimExSimulator(
         from_zero = isinstance(initial, int) and initial == 0
         translation = translate(program, resolver, qubits, from_zero=from_zero)
         translated = perf_counter()
-        state = self._engine.state(translation.circuit, initial=initial)
+        state = self._engine.state(translation.circuit, initial=None if from_zero else initial)
         try:
             return FinalState(state, translation, self._seed(), {"translate": translated - began}, began)
         except BaseException:

@@ -39,7 +39,7 @@ def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloat
     try:
         if isinstance(given, cirq.ProductState):
             vector = given.state_vector(qubit_order=qubits)
-        elif isinstance(given, cirq.SimulationStateBase):
+        elif hasattr(given, "create_merged_state"):
             vector = _amplitudes_of(given, qubits)
         else:
             shape = (2,) * len(qubits)
