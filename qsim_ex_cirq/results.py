@@ -53,6 +53,11 @@ class ResultDict(cirq.ResultDict):
         super().__init__(**given)
         self.qsim_ex: Metadata = qsim_ex or {}
 
+    @classmethod
+    def _json_namespace_(cls) -> str:
+        """The namespace of Cirq's own types."""
+        return ""
+
 
 class QsimExTrialResult(cirq.StateVectorTrialResult):
     """Cirq's result of a simulation, and `qsim_ex`: seed, device, precision, plan and times.

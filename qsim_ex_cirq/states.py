@@ -38,13 +38,13 @@ def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloat
         return given
     try:
         if isinstance(given, cirq.ProductState):
-            vector = given.state_vector(qubit_order=qubits)
+            vector = given.state_vector(qubit_order=qubits)  # a KeyError names a qubit that it lacks
         elif hasattr(given, "create_merged_state"):
             vector = _amplitudes_of(given, qubits)
         else:
             shape = (2,) * len(qubits)
             vector = cirq.quantum_state(given, qid_shape=shape, validate=False, dtype=np.complex128).state_vector()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
         raise StateError(f"this is no state of {len(qubits)} qubits: {error}") from error
     if vector is None or vector.size != 1 << len(qubits):
         found = "a mixed state" if vector is None else f"{vector.size} amplitudes"

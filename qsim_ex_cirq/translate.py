@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex.errors import InvalidInput, MeasurementError, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.gates import Place, rule_of
 
 MATRIX_FIRST = 3
@@ -109,6 +109,7 @@ class _Walk:
         self.builder = CircuitBuilder(n, n)
         self.undo: CircuitBuilder | None = None
         self.measurements: list[Measurement] = []
+        self.widths: dict[str, int] = {}  # key -> how many qubits it is measured on
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
         self.read: set[int] = set()  # wires that were measured
         self.closed: set[int] = set()  # wires that were measured in another basis than their own
@@ -219,10 +220,12 @@ class _Walk:
         """Note a measurement; a qubit may be read again and again, in its own basis."""
         if not self.closed.isdisjoint(wires):
             raise NotSupported("measurement in the middle of a circuit: a qubit is measured again in another basis.")
+        key = str(gate.mkey)
+        width = self.widths.setdefault(key, len(wires))
+        if width != len(wires):
+            raise MeasurementError(f"the key {key!r} is measured on {width} qubits and again on {len(wires)}.")
         self.read.update(wires)
-        self.measurements.append(
-            Measurement(str(gate.mkey), wires, gate.full_invert_mask(), gate.confusion_map or None)
-        )
+        self.measurements.append(Measurement(key, wires, gate.full_invert_mask(), gate.confusion_map or None))
 
     def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
         """Measure a product of Pauli operators: rotate it onto one qubit, read that one, and rotate back later."""
@@ -270,8 +273,8 @@ def _conjunctions(
 def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
     if decomposes:
         return NotSupported(f"{op!r}: a decomposition that needs more qubits than the circuit has.")
-    if cirq.has_kraus(op):
-        return NotSupported(f"channels (noise): {op!r} is not unitary.")
     if cirq.has_unitary(op):
         return NotSupported(f"{op!r}: a matrix on more than {MATRIX_LAST} qubits without a decomposition.")
+    if cirq.has_kraus(op):
+        return NotSupported(f"channels (noise): {op!r} is not unitary.")
     return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")
