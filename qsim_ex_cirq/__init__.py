@@ -1,11 +1,11 @@
 """qsim-ex for Cirq: `QsimExSimulator` takes the place of ``cirq.Simulator``.
 
-    >>> import cirq
-    >>> from qsim_ex_cirq import QsimExSimulator
-    >>> a, b = cirq.LineQubit.range(2)
-    >>> bell = cirq.Circuit(cirq.H(a), cirq.CNOT(a, b))
-    >>> QsimExSimulator().simulate(bell).dirac_notation()
-    '0.71|00⟩ + 0.71|11⟩'
+>>> import cirq
+>>> from qsim_ex_cirq import QsimExSimulator
+>>> a, b = cirq.LineQubit.range(2)
+>>> bell = cirq.Circuit(cirq.H(a), cirq.CNOT(a, b))
+>>> QsimExSimulator().simulate(bell).dirac_notation()
+'0.71|00⟩ + 0.71|11⟩'
 """
 
 from qsim_ex.errors import MissingPackage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Self
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class FinalState:
         records = records_of(self.translation.measurements, bits, self.seed)
         return {key: instances[0, -1] for key, instances in records.items()}
 
-    def __enter__(self) -> FinalState:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

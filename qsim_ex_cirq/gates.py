@@ -61,9 +61,7 @@ class Place(NamedTuple):
     def controlled(self, controls: Sequence[int], values: Sequence[int]) -> Place:
         """Return the same place with more controls and their wanted values."""
         wanted = sum(int(v) << k for k, v in enumerate(values))
-        return self._replace(
-            controls=(*controls, *self.controls), values=wanted | self.values << len(controls)
-        )
+        return self._replace(controls=(*controls, *self.controls), values=wanted | self.values << len(controls))
 
     def split(self, count: int) -> Place:
         """Return the place in which the first `count` wires are controls that must be 1."""

@@ -17,7 +17,7 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> Pa
         if missing:
             raise WireError(f"the observable {string} acts on {missing[0]!r}, which the circuit has not.")
         letters = "".join(str(pauli) for pauli in string.values())
-        wires = [wire_of[qubit] for qubit in string.keys()]
+        wires = [wire_of[qubit] for qubit in string]  # in the order of its values
         terms.append(PauliString.parse(letters, wires, complex(string.coefficient)))
     return PauliSum(tuple(terms))
 

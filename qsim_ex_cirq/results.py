@@ -79,7 +79,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
         self.qsim_ex = qsim_ex
 
     @property
-    def final_state_vector(self) -> Vector:  # type: ignore[override]  # the parent caches a copy
+    def final_state_vector(self) -> Vector:  # the parent caches a copy
         """The amplitudes, [2^n], big endian by the qubit order; not a copy."""
         state: Any = self._final_simulator_state
         vector: Vector = state.vector
@@ -109,9 +109,7 @@ class _StateWhenAsked:
 
     def create_merged_state(self) -> cirq.StateVectorSimulationState:
         """Return Cirq's state: a copy of the amplitudes and a buffer of the same size."""
-        return cirq.StateVectorSimulationState(
-            initial_state=self.vector, qubits=self.qubits, dtype=self.vector.dtype
-        )
+        return cirq.StateVectorSimulationState(initial_state=self.vector, qubits=self.qubits, dtype=self.vector.dtype)
 
     def __getitem__(self, qubit: cirq.Qid) -> cirq.StateVectorSimulationState:
         return self.create_merged_state()

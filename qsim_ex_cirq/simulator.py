@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import cirq
 import numpy as np
@@ -12,16 +13,28 @@ import numpy as np
 import qsim_ex
 from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.options import Compile, DeviceChoice, Options, ProgressCallback
+from qsim_ex.options import Compile, DeviceChoice, Options, Precision, ProgressCallback
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import pauli_sum, value_of
 from qsim_ex_cirq.results import Bits, Metadata, QsimExTrialResult, ResultDict, Vector, records_of
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translate import order_of, translate
 
-_PRECISIONS = {np.dtype(np.complex64): "single", np.dtype(np.complex128): "double"}
-_ARGUMENTS = (
-    "dtype noise seed split_untangled_states device device_id max_memory threads compile progress".split()
+_PRECISIONS: dict[np.dtype[Any], Precision] = {
+    np.dtype(np.complex64): "single",
+    np.dtype(np.complex128): "double",
+}
+_KNOWN = (
+    "dtype",
+    "noise",
+    "seed",
+    "split_untangled_states",
+    "device",
+    "device_id",
+    "max_memory",
+    "threads",
+    "compile",
+    "progress",
 )
 
 
@@ -61,8 +74,7 @@ class QsimExSimulator(
         **unknown: Any,
     ) -> None:
         for name in unknown:
-            known = ", ".join(_ARGUMENTS)
-            raise OptionError(f"there is no option {name!r}.{nearest(name, _ARGUMENTS)} Known: {known}.")
+            raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
             raise NotSupported(f"noise models; noise={noise!r} was given, and only None works in this version.")
         self._dtype = _dtype(dtype)
@@ -72,7 +84,7 @@ class QsimExSimulator(
             Options(
                 device=device,
                 device_id=device_id,
-                precision=_PRECISIONS[self._dtype],  # type: ignore[arg-type]
+                precision=_PRECISIONS[self._dtype],
                 max_memory=max_memory,
                 threads=threads,
                 compile=compile,
@@ -193,7 +205,7 @@ class QsimExSimulator(
         for resolver in cirq.to_resolvers(params):
             with self._final(program, resolver, order, initial_state) as final:
                 values = final.state.expectation(sums)
-            yield [value_of(value, one) for value, one in zip(values.tolist(), sums, strict=True)]
+            yield [cast(float, value_of(value, one)) for value, one in zip(values.tolist(), sums, strict=True)]
 
     # --- what these are made of ----------------------------------------------------------------------------------
 
@@ -224,10 +236,8 @@ class QsimExSimulator(
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
-    try:
-        dtype = np.dtype(given)
-    except TypeError:
-        dtype = None
-    if dtype not in _PRECISIONS:
-        raise OptionError(f"dtype={given!r}: numpy.complex64 or numpy.complex128 is wanted.")
-    return dtype
+    for dtype in _PRECISIONS:
+        with suppress(TypeError):  # what NumPy raises for what is no dtype at all
+            if np.dtype(given) == dtype:
+                return dtype
+    raise OptionError(f"dtype={given!r}: numpy.complex64 or numpy.complex128 is wanted.")

@@ -29,21 +29,24 @@ def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
     except TypeError:
         return _vector(given, qubits)
     if not 0 <= value < size:
-        raise StateError(f"initial_state={value} is out of range: {len(qubits)} qubits have the values 0 to {size - 1}.")
+        raise StateError(
+            f"initial_state={value} is out of range: {len(qubits)} qubits have the values 0 to {size - 1}."
+        )
     return value
 
 
 def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:
     if isinstance(given, np.ndarray) and given.dtype.kind == "c" and given.shape == (1 << len(qubits),):
         return given
+    vector: NDArray[Any] | None
     try:
         if isinstance(given, cirq.ProductState):
-            vector = given.state_vector(qubit_order=qubits)  # a KeyError names a qubit that it lacks
+            vector = given.state_vector(cirq.QubitOrder.explicit(qubits))  # a KeyError names a qubit that it lacks
         elif hasattr(given, "create_merged_state"):
             vector = _amplitudes_of(given, qubits)
         else:
             shape = (2,) * len(qubits)
-            vector = cirq.quantum_state(given, qid_shape=shape, validate=False, dtype=np.complex128).state_vector()
+            vector = cirq.quantum_state(given, shape, validate=False, dtype=np.complex128).state_vector()
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
         raise StateError(f"this is no state of {len(qubits)} qubits: {error}") from error
     if vector is None or vector.size != 1 << len(qubits):

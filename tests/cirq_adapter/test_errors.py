@@ -144,7 +144,7 @@ def test_bad_initial_states(simulator, state):
 def test_sixty_qubits_are_refused_at_once(make, act):
     """More qubits than memory are refused with the sum, before anything is allocated."""
     circuit = cirq.Circuit(cirq.H.on_each(*cirq.LineQubit.range(60)), cirq.measure(A))
-    with pytest.raises(errors.OutOfMemory, match="60 wires.*8.* EiB"):
+    with pytest.raises(errors.OutOfMemory, match=r"60 wires.*8.* EiB"):
         getattr(make(), act)(circuit)
 
 
