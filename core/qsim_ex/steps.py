@@ -69,6 +69,8 @@ class Shape:
     phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
+    item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
+        tile; 0 where amplitudes stay in registers.
     """
 
     tile: int
@@ -78,6 +80,7 @@ class Shape:
     phases: int | None
     dense: int
     table: int = 10
+    item_work: float = 0.0
 
     def fit(self, num_bits: int) -> Shape:
         """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.

@@ -35,7 +35,7 @@ def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, 
     fitted = shape.fit(num_wires)
     work, end = absorb(instructions, start, fitted)
     program = NumberProgram(_num_operands(instructions))
-    steps, packed = _schedule(fuse(work, program), num_wires, fitted, program)
+    steps, packed = _schedule(fuse(work, program, fitted.item_work), num_wires, fitted, program)
     digest = hashlib.blake2b(repr((instructions, num_wires, start, shape)).encode(), digest_size=8)
     return Plan(
         num_wires=num_wires,
