@@ -6,24 +6,17 @@ Shared test code lies beside this file (`plain`, `strategies`) and is imported b
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves sys.path alone
-
 from plain import PlainDevice
 
+from qsim_ex.devices import probe
+from qsim_ex.options import Options
+
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Name the marks that tests carry."""
-    config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; skips itself where there is none")
 
 
 def gpu_missing() -> str:
@@ -64,6 +57,14 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
             from qsim_ex.devices.gpu import GpuDevice
 
             yield GpuDevice()
+
+
+@pytest.fixture
+def options(device: Any, precision: str, monkeypatch: pytest.MonkeyPatch) -> Options:
+    """Options that make the engine work on `device` in one of both precisions."""
+    if isinstance(device, PlainDevice):
+        monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    return Options(device=device.kind, precision=precision)
 
 
 @pytest.fixture(params=list(PRECISIONS))

@@ -1,1 +1,56 @@
-"""An open GPU engine for quantum state vectors."""
+"""An open GPU engine for quantum state vectors.
+
+The names below are loaded when they are first used, so that ``import qsim_ex`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qsim_ex import errors, reference
+    from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+    from qsim_ex.circuit.observables import PauliString, PauliSum
+    from qsim_ex.options import Options
+    from qsim_ex.result import Result
+    from qsim_ex.simulator import Simulator
+    from qsim_ex.state import StateVector
+
+_HOMES = {
+    "Circuit": "qsim_ex.circuit.circuit",
+    "CircuitBuilder": "qsim_ex.circuit.circuit",
+    "Options": "qsim_ex.options",
+    "PauliString": "qsim_ex.circuit.observables",
+    "PauliSum": "qsim_ex.circuit.observables",
+    "Result": "qsim_ex.result",
+    "Simulator": "qsim_ex.simulator",
+    "StateVector": "qsim_ex.state",
+}
+
+__all__ = [
+    "Circuit",
+    "CircuitBuilder",
+    "Options",
+    "PauliString",
+    "PauliSum",
+    "Result",
+    "Simulator",
+    "StateVector",
+    "errors",
+    "reference",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "reference"):
+        return import_module(f"qsim_ex.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -69,6 +69,8 @@ class Shape:
     phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
+    item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
+        tile; 0 where amplitudes stay in registers.
     """
 
     tile: int
@@ -78,6 +80,7 @@ class Shape:
     phases: int | None
     dense: int
     table: int = 10
+    item_work: float = 0.0
 
     def fit(self, num_bits: int) -> Shape:
         """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
@@ -230,6 +233,17 @@ class Product:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Euler:
+    """Unitary 2×2 matrices as e^{iγ} · diag(1, e^{iα}) · R · diag(1, e^{iβ}) with a real rotation R.
+
+    places: indices into the buffer, int64 [count, 4], of matrices in C order. For each matrix seven results are
+    appended: the four entries of R, then e^{iα}, e^{iβ}, e^{iγ}.
+    """
+
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Fold:
     """Tables of products of phases: entry t of a table is the product of the factors f with incidence[t, f] = 1.
 
@@ -249,7 +263,7 @@ class Numbers:
     packed: for each step, in the order of the plan, which entries of the buffer it is given.
     """
 
-    program: tuple[Product | Fold, ...]
+    program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 
 

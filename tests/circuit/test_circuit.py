@@ -67,7 +67,8 @@ BAD: dict[str, tuple[type[Exception], str, Callable[[CircuitBuilder], object]]] 
     "control is target": (errors.WireError, "given twice", lambda b: b.gate("x", [1], controls=[1])),
     "wires missing": (errors.WireError, "acts on 2 wires", lambda b: b.gate("cx", [1])),
     "angle missing": (errors.ParameterError, "takes 1 parameters", lambda b: b.gate("rx", [1])),
-    "angle NaN": (errors.ParameterError, "not finite", lambda b: b.gate("rx", [1], math.nan).build()),
+    "angle NaN": (errors.ParameterError, "not finite", lambda b: b.gate("rz", [1], math.nan)),
+    "angle a word": (errors.ParameterError, "numbers", lambda b: b.gate("rx", [1], "a")),  # type: ignore[arg-type]
     "rotation infinite": (errors.ParameterError, "not finite", lambda b: b.pauli_rotation(math.inf, "X", [0])),
     "not square": (errors.MatrixError, "square", lambda b: b.unitary(np.ones((2, 3)), [0])),
     "not a power of two": (errors.MatrixError, "power of two", lambda b: b.unitary(np.eye(3), [0])),

@@ -54,6 +54,17 @@ def test_pattern_holds(gate: Gate) -> None:
                 assert (column == exact[known]).all()
 
 
+@pytest.mark.parametrize("gate", [row for row in ROWS if row.values[0].factors])
+def test_factors(gate: Gate) -> None:
+    """The product of a gate's factors is the matrix that its own row defines."""
+    angles = parameters(gate)
+    builder = CircuitBuilder(gate.qubits)
+    builder._append(gate.name, tuple(range(gate.qubits)), tuple(angles), (), -1, "whole")
+    whole = builder.build()
+    expected = np.array([reference.simulate(whole, column) for column in np.eye(1 << gate.qubits)]).T
+    assert matrix(gate.name, angles) == pytest.approx(expected, abs=1e-14)
+
+
 @pytest.mark.parametrize("gate", [row for row in ROWS if row.values[0].qiskit in get_standard_gate_name_mapping()])
 def test_matches_qiskit(gate: Gate) -> None:
     """A row's matrix is that of the Qiskit gate which it names."""

@@ -8,6 +8,7 @@ have equal instructions, so they share one plan and one set of compiled kernels.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Entry,
@@ -70,7 +71,7 @@ class Circuit:
 @lru_cache(maxsize=65536)
 def _roles(
     name: str, wires: tuple[int, ...], controls: tuple[int, ...], values: int, num_qubits: int
-) -> tuple[tuple[int, ...], tuple[int, ...], When, Pattern, str]:
+) -> tuple[tuple[int, ...], tuple[int, ...], When, Pattern]:
     """Place a row of the gate table on wires; cached, since circuits repeat themselves."""
     gate = GATES[name]
     if len(wires) != gate.qubits:
@@ -80,7 +81,7 @@ def _roles(
     control = mask_of(controls)
     value = mask_of(tuple(w for k, w in enumerate(controls) if values >> k & 1))
     reads = tuple(mask_of(tuple(wires[a] for a in range(gate.qubits) if m >> a & 1)) for m in gate.reads)
-    return tuple(wires[a] for a in gate.mixes), reads, When(when | control, when | value), gate.pattern, name
+    return tuple(wires[a] for a in gate.mixes), reads, When(when | control, when | value), gate.pattern
 
 
 @lru_cache(maxsize=64)
@@ -123,8 +124,32 @@ class CircuitBuilder:
             raise ParameterError(
                 f"gate {name!r} takes {len(row.parameters)} parameters {row.parameters}, {len(parameters)} were given."
             )
+        if parameters:
+            self._check_finite(parameters, name)
+        held = tuple(controls)
         values = -1 if control_values is None else control_values
-        placed = _roles(name, tuple(wires), tuple(controls), values, self.num_qubits)
+        if row.factors is None or (held and name in WHOLE_UNDER_CONTROLS):
+            self._append(name, tuple(wires), parameters, held, values, name)
+            return self
+        # The gate's own controls are the first arguments, and those of its factors.
+        own, acting = tuple(wires[: row.controls]), tuple(wires[row.controls :])
+        _roles(name, tuple(wires), held, values, self.num_qubits)  # checks the wires before anything is appended
+        values = values << row.controls | (1 << row.controls) - 1
+        for factor, angles in row.factors(*parameters):
+            self._append(factor, acting if GATES[factor].qubits else (), angles, own + held, values, name)
+        return self
+
+    def _append(
+        self,
+        name: str,
+        wires: tuple[int, ...],
+        parameters: tuple[float, ...],
+        controls: tuple[int, ...],
+        values: int,
+        label: str,
+    ) -> None:
+        row = GATES[name]
+        mixes, reads, when, of = _roles(name, wires, controls, values, self.num_qubits)
         if parameters:
             offset = self._take(len(row.pattern))
             offsets, rows = self._parametrised.setdefault(name, ([], []))
@@ -135,9 +160,7 @@ class CircuitBuilder:
         else:
             offset = self._fixed[name] = self._take(len(row.pattern))
             self._literal.append((offset, row.entries(np.empty((1, 0)))[0]))
-        mixes, reads, when, of, label = placed
         self._instructions.append(Op(mixes, reads, when, of, offset, label))
-        return self
 
     def unitary(
         self,
@@ -214,7 +237,7 @@ class CircuitBuilder:
         parity's phases alone, since the basis changes cancel where they do not hold.
         """
         check.paulis(paulis, wires)
-        self._check_finite(angle, "pauli_rotation")
+        self._check_finite((angle,), "pauli_rotation")
         acting = [(p, w) for p, w in zip(paulis, wires, strict=True) if p != "I"]
         check.wires((*wires, *controls), self.num_qubits, "pauli_rotation")
         for p, w in acting:
@@ -274,17 +297,13 @@ class CircuitBuilder:
         return self
 
     def build(self) -> Circuit:
-        """Return the circuit; raises `ParameterError` where an angle is not finite."""
+        """Return the circuit; the builder may go on afterwards."""
         operands = np.zeros((1, self._size), dtype=np.complex128)
         operands[0, ONE_AT] = 1
         for offset, entries in self._literal:
             operands[0, offset : offset + entries.size] = entries.reshape(-1)
         for name, (offsets, rows) in self._parametrised.items():
-            parameters = np.array(rows, dtype=np.float64)
-            if not np.isfinite(parameters).all():
-                bad = rows[int(np.argmin(np.isfinite(parameters).all(axis=1)))]
-                raise ParameterError(f"gate {name!r} has a parameter that is not finite: {bad}.")
-            entries = GATES[name].entries(parameters)
+            entries = GATES[name].entries(np.array(rows, dtype=np.float64))
             operands[0, np.add.outer(offsets, np.arange(entries.shape[1]))] = entries
         operands.setflags(write=False)
         return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), operands)
@@ -330,9 +349,13 @@ class CircuitBuilder:
         when = self._when(controls, control_values)
         self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
 
-    def _check_finite(self, value: float, name: str) -> None:
-        if not np.isfinite(value):
-            raise ParameterError(f"{name} has a parameter that is not finite: {value}.")
+    def _check_finite(self, parameters: tuple[float, ...], name: str) -> None:
+        try:
+            if all(map(math.isfinite, parameters)):
+                return
+        except TypeError:
+            raise ParameterError(f"gate {name!r} takes numbers as parameters, got {parameters}.") from None
+        raise ParameterError(f"gate {name!r} has a parameter that is not finite: {parameters}.")
 
 
 def bits_of(values: Iterable[int]) -> int:

@@ -7,6 +7,8 @@ A row says what a gate does to its arguments ("a1" is the second qubit that the 
     when     arguments that must be 1 (controls); a phase gate is a number "when" its qubit is 1
     pattern  the class of each entry, from the gate's definition and never from its numbers
     matrix   the entries, flat in C order over [2^reads, 2^mixes, 2^mixes], for arrays of parameters
+    factors  a product of cheaper gates that is the same gate, where there is one: phases merge with their neighbours
+             into tables, global phases into one number, and what remains is real (half the work of a complex matrix)
 
 Angles are in radians; exponents (the ``*pow`` rows) are in half turns as in Cirq. Matrices follow Qiskit's circuit
 library and Cirq's gate documentation, with argument 0 the least significant.
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +30,19 @@ _i = 1j
 _r = float(np.sqrt(0.5))
 
 
+class Factor(NamedTuple):
+    """A gate of the table with its parameters, on the same arguments or, a global phase, on none."""
+
+    name: str
+    parameters: tuple[Any, ...]
+
+
 @dataclass(frozen=True)
 class Gate:
-    """One row of the gate table; see the head of this file for the columns."""
+    """One row of the gate table; see the head of this file for the columns.
+
+    controls: how many of the first arguments control the rest, in a row that is another one with controls.
+    """
 
     name: str
     qubits: int
@@ -44,6 +56,8 @@ class Gate:
     inverse_parameters: Callable[..., tuple[Any, ...]] = lambda *p: p
     qiskit: str | None = None
     cirq: str | None = None
+    factors: Callable[..., tuple[Factor, ...]] | None = None
+    controls: int = 0
 
     def entries(self, parameters: NDArray[np.float64]) -> NDArray[np.complex128]:
         """Return the flat entries [count, size] for an array [count, number of parameters]."""
@@ -76,8 +90,10 @@ def _row(
     inverse_parameters: Callable[..., tuple[Any, ...]] | None = None,
     qiskit: str | None = None,
     cirq: str | None = None,
+    factors: Callable[..., tuple[Factor, ...]] | None = None,
 ) -> None:
     GATES[name] = Gate(
+        factors=factors,
         name=name,
         qubits=qubits,
         mixes=mixes,
@@ -91,6 +107,10 @@ def _row(
         qiskit=qiskit,
         cirq=cirq,
     )
+
+
+WHOLE_UNDER_CONTROLS = frozenset({"u", "u2", "u3", "phasedxpow"})
+"""Rows whose factors would each need the controls, and so cost more than one matrix under controls."""
 
 
 def _controlled(name: str, of: str, controls: int = 1, *, qiskit: str | None, cirq: str | None = None) -> None:
@@ -110,6 +130,16 @@ def _controlled(name: str, of: str, controls: int = 1, *, qiskit: str | None, ci
         inverse_parameters=base.inverse_parameters,
         qiskit=qiskit,
         cirq=cirq,
+        factors=None if base.name in WHOLE_UNDER_CONTROLS else base.factors,
+        controls=controls,
+    )
+
+
+def _turned(axis: str) -> Callable[..., tuple[Factor, ...]]:
+    """The factors of a power of a Pauli matrix: a rotation by its exponent and a global phase."""
+    return lambda t, s: (
+        Factor(axis, (np.pi * t,)),
+        Factor("global_phase", (np.pi * t * (s + 0.5),)),
     )
 
 
@@ -138,9 +168,16 @@ _row("s", 1, "i", [_i], when=(0,), inverse="sdg", qiskit="s", cirq="S")
 _row("sdg", 1, "i", [-_i], when=(0,), inverse="s", qiskit="sdg")
 _row("t", 1, "c", [np.exp(0.25j * np.pi)], when=(0,), inverse="tdg", qiskit="t", cirq="T")
 _row("tdg", 1, "c", [np.exp(-0.25j * np.pi)], when=(0,), inverse="t", qiskit="tdg")
+
+
+def _root_of_x(sign: int) -> Callable[..., tuple[Factor, ...]]:
+    factors = (Factor("rx", (sign * np.pi / 2,)), Factor("global_phase", (sign * np.pi / 4,)))
+    return lambda: factors
+
+
 _SX = [0.5 + 0.5j, 0.5 - 0.5j, 0.5 - 0.5j, 0.5 + 0.5j]
-_row("sx", 1, "cccc", _SX, mixes=(0,), inverse="sxdg", qiskit="sx")
-_row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), inverse="sx", qiskit="sxdg")
+_row("sx", 1, "cccc", _SX, mixes=(0,), inverse="sxdg", qiskit="sx", factors=_root_of_x(1))
+_row("sxdg", 1, "cccc", np.conj(_SX).tolist(), mixes=(0,), inverse="sx", qiskit="sxdg", factors=_root_of_x(-1))
 _row("p", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", negated=True, qiskit="p")
 _row("u1", 1, "c", lambda a: [_phase(a)], when=(0,), parameters="lam", negated=True, qiskit="u1")
 
@@ -169,9 +206,19 @@ def _rz(theta: Any) -> Entries:
     return [_phase(-theta / 2), _phase(theta / 2)]
 
 
+def _phases(of: str) -> Callable[..., tuple[Factor, ...]]:
+    """The factors of exp(−iθ/2·Z…Z): a phase on half of the amplitudes, and a global one."""
+    return lambda theta: (Factor(of, (theta,)), Factor("global_phase", (-theta / 2,)))
+
+
+def _euler(theta: Any, phi: Any, lam: Any) -> tuple[Factor, ...]:
+    """U(θ, φ, λ) = P(φ)·RY(θ)·P(λ), in the order in which they act."""
+    return Factor("p", (lam,)), Factor("ry", (theta,)), Factor("p", (phi,))
+
+
 _row("rx", 1, "riir", _rx, mixes=(0,), parameters="theta", negated=True, qiskit="rx")
 _row("ry", 1, "rrrr", _ry, mixes=(0,), parameters="theta", negated=True, qiskit="ry")
-_row("rz", 1, "cc", _rz, reads=(0b1,), parameters="theta", negated=True, qiskit="rz")
+_row("rz", 1, "cc", _rz, reads=(0b1,), parameters="theta", negated=True, qiskit="rz", factors=_phases("p"))
 _row(
     "r",
     1,
@@ -182,7 +229,7 @@ _row(
     inverse_parameters=lambda theta, phi: (-theta, phi),
     qiskit="r",
 )
-_U = {"mixes": (0,), "inverse_parameters": lambda theta, phi, lam: (-theta, -lam, -phi)}
+_U = {"mixes": (0,), "factors": _euler, "inverse_parameters": lambda theta, phi, lam: (-theta, -lam, -phi)}
 _row("u", 1, "rccc", _u, parameters="theta phi lam", qiskit="u", **_U)  # type: ignore[arg-type]
 _row("u3", 1, "rccc", _u, parameters="theta phi lam", qiskit="u3", **_U)  # type: ignore[arg-type]
 _row(
@@ -192,6 +239,7 @@ _row(
     lambda phi, lam: _u(np.pi / 2 + 0 * phi, phi, lam),
     mixes=(0,),
     parameters="phi lam",
+    factors=lambda phi, lam: _euler(np.pi / 2, phi, lam),
     inverse_parameters=lambda phi, lam: (-lam - np.pi, -phi + np.pi),
     qiskit="u2",
 )
@@ -244,9 +292,12 @@ def _theta_negated(theta: Any, beta: Any) -> tuple[Any, ...]:
 
 
 _PAIRS = "r00i 0ri0 0ir0 i00r"
+_row("parity_phase", 2, "1c", lambda a: [1, _phase(a)], reads=(0b11,), parameters="lam", negated=True)
 _row("rxx", 2, _PAIRS, _rxx, mixes=(0, 1), parameters="theta", negated=True, qiskit="rxx")
 _row("ryy", 2, _PAIRS, _ryy, mixes=(0, 1), parameters="theta", negated=True, qiskit="ryy")
-_row("rzz", 2, "cc", _rz, reads=(0b11,), parameters="theta", negated=True, qiskit="rzz")
+_row(
+    "rzz", 2, "cc", _rz, reads=(0b11,), parameters="theta", negated=True, qiskit="rzz", factors=_phases("parity_phase")
+)
 _row(
     "rzx",
     2,
@@ -289,6 +340,16 @@ _row(
 )
 
 # --- powers, as Cirq has them: exponent t and global shift s, in half turns -----------------------------------------
+
+
+def _turned_z(of: str) -> Callable[..., tuple[Factor, ...]]:
+    """The factors of a power of Z or Z⊗Z: a phase on half of the amplitudes, and a global one."""
+    return lambda t, s: (Factor(of, (np.pi * t,)), Factor("global_phase", (np.pi * t * s,)))
+
+
+def _phased_x(p: Any, t: Any, s: Any) -> tuple[Factor, ...]:
+    """Z^p · X^t · Z^−p, in the order in which they act."""
+    return Factor("p", (-np.pi * p,)), *_turned("rx")(t, s), Factor("p", (np.pi * p,))
 
 
 def _xpow(t: Any, s: Any) -> Entries:
@@ -344,12 +405,21 @@ def _t_negated(t: Any, s: Any) -> tuple[Any, ...]:
 
 
 _POW: dict[str, Any] = {"parameters": "exponent shift", "inverse_parameters": _t_negated}
-_row("xpow", 1, "cccc", _xpow, mixes=(0,), cirq="XPowGate", **_POW)
-_row("ypow", 1, "cccc", _ypow, mixes=(0,), cirq="YPowGate", **_POW)
-_row("zpow", 1, "cc", lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))], reads=(0b1,), cirq="ZPowGate", **_POW)
+_row("xpow", 1, "cccc", _xpow, mixes=(0,), cirq="XPowGate", factors=_turned("rx"), **_POW)
+_row("ypow", 1, "cccc", _ypow, mixes=(0,), cirq="YPowGate", factors=_turned("ry"), **_POW)
+_row(
+    "zpow",
+    1,
+    "cc",
+    lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))],
+    reads=(0b1,),
+    cirq="ZPowGate",
+    factors=_turned_z("p"),
+    **_POW,
+)
 _row("hpow", 1, "cccc", _hpow, mixes=(0,), cirq="HPowGate", **_POW)
-_row("xxpow", 2, "c00c 0cc0 0cc0 c00c", _xxpow, mixes=(0, 1), cirq="XXPowGate", **_POW)
-_row("yypow", 2, "c00c 0cc0 0cc0 c00c", _yypow, mixes=(0, 1), cirq="YYPowGate", **_POW)
+_row("xxpow", 2, "c00c 0cc0 0cc0 c00c", _xxpow, mixes=(0, 1), cirq="XXPowGate", factors=_turned("rxx"), **_POW)
+_row("yypow", 2, "c00c 0cc0 0cc0 c00c", _yypow, mixes=(0, 1), cirq="YYPowGate", factors=_turned("ryy"), **_POW)
 _row(
     "zzpow",
     2,
@@ -357,6 +427,7 @@ _row(
     lambda t, s: [_turn(t, s)[0], _phase(np.pi * t * (1 + s))],
     reads=(0b11,),
     cirq="ZZPowGate",
+    factors=_turned_z("parity_phase"),
     **_POW,
 )
 _row("swappow", 2, "c000 0cc0 0cc0 000c", _swappow, mixes=(0, 1), cirq="SwapPowGate", **_POW)
@@ -370,6 +441,7 @@ _row(
     parameters="phase_exponent exponent shift",
     inverse_parameters=lambda p, t, s: (p, -t, s),
     cirq="PhasedXPowGate",
+    factors=_phased_x,
 )
 _row("fsim", 2, "1000 0ri0 0ir0 000c", _fsim, mixes=(0, 1), parameters="theta phi", negated=True, cirq="FSimGate")
 

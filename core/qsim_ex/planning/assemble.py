@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When
 from qsim_ex.planning import patterns
-from qsim_ex.planning.fuse import work_of
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask
 from qsim_ex.steps import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slot, Sweep
@@ -163,7 +162,7 @@ def _tables(
 
 
 def _diagonal_items(group: _Group, packer: Packer, program: NumberProgram) -> list[Item]:
-    separate = len(group.members) == 1 or sum(map(work_of, group.members)) <= _TABLE_COST
+    separate = len(group.members) == 1 or sum(map(_alone, group.members)) <= _TABLE_COST
     if separate:
         return [
             Diagonal(d.reads, d.when, d.pattern, packer.slot(d.pattern, d.source, d.reads), d.label)
@@ -183,6 +182,11 @@ def _diagonal_items(group: _Group, packer: Packer, program: NumberProgram) -> li
     incidence = np.array(columns, dtype=np.float64).reshape(-1, 1 << len(reads)).T
     slot = packer.slot(of, program.fold(incidence, np.array(factors, dtype=np.int64)), reads)
     return [Diagonal(reads, ALWAYS, of, slot, f"{len(group.members)} phases")]
+
+
+def _alone(piece: Work) -> float:
+    """Multiply-adds for one amplitude of a diagonal that has no table to share."""
+    return patterns.diagonal_work(piece.pattern) * 0.5 ** piece.when.mask.bit_count()
 
 
 def _condition(when: When) -> int:

@@ -7,6 +7,7 @@ becomes one matrix, an RY beside an RZ stays (a real matrix and a phase are chea
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from qsim_ex.planning.work import Work, bits_of_mask
 MOST_BITS = 2
 """Widest matrix that fusing makes: beyond two bits the multiply-adds double with each bit (CPU and GPU alike)."""
 
-_TABLE_WORK = 3.0
+_TABLE_WORK = 1.5
 """What a phase costs beside other work: less than its multiplication, since phases merge into tables."""
 
 
@@ -39,7 +40,10 @@ def work_of(work: Work) -> float:
 
 
 class _Embedding(NamedTuple):
-    """An operation as one dense matrix: for each entry its number in the operation's source, or −1 (0) or −2 (1)."""
+    """An operation as one dense matrix.
+
+    template: for each entry 0 (the constant 0), 1 (the constant 1), or 2 + its number in the operation's source.
+    """
 
     template: NDArray[np.int64]
     pattern: Pattern
@@ -51,64 +55,54 @@ def _embedding(
 ) -> _Embedding:
     """Write an operation on bits 0 … num_bits − 1 as a matrix [2^num_bits, 2^num_bits]."""
     size, inner = 1 << num_bits, 1 << len(bits)
-    template = np.full((size, size), -1, dtype=np.int64)
+    template = np.zeros((size, size), dtype=np.int64)
     classes = np.full((size, size), Entry.ZERO, dtype=np.uint8)
     mixed = mask_of(bits)
     for column in range(size):
         if column & when.mask != when.value:
-            template[column, column], classes[column, column] = -2, Entry.ONE
+            template[column, column], classes[column, column] = 1, Entry.ONE
             continue
         c = sum((column >> bit & 1) << k for k, bit in enumerate(bits))
         block = sum(((column & mask).bit_count() & 1) << k for k, mask in enumerate(reads))
         for r in range(inner):
             row = column & ~mixed | sum((r >> k & 1) << bit for k, bit in enumerate(bits))
             if to:
-                entry, kind = (-2, Entry.ONE) if to[c] == r else (-1, Entry.ZERO)
+                entry, kind = (1, Entry.ONE) if to[c] == r else (0, Entry.ZERO)
             else:
-                entry = (block * inner + r) * inner + c
-                kind = Entry(of[entry])
+                number = (block * inner + r) * inner + c
+                entry, kind = 2 + number, Entry(of[number])
             template[row, column], classes[row, column] = entry, kind
     return _Embedding(template, classes.tobytes())
 
 
-def _embed(work: Work, bits: tuple[int, ...]) -> tuple[NDArray[np.int64], Pattern]:
-    """Places and pattern of a piece of work as a dense matrix on `bits`."""
+_CONSTANTS = np.array([ZERO_AT, ONE_AT], dtype=np.int64)
+
+
+def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
+    """A piece of work as a dense matrix on `bits`."""
     at = {bit: k for k, bit in enumerate(bits)}
+    own = work.bits if work.bits == bits else None
 
     def local(mask: int) -> int:
-        return sum(1 << at[bit] for bit in bits_of_mask(mask))
+        return sum(1 << at[bit] for bit in bits_of_mask(mask)) if mask else 0
 
-    template, of = _embedding(
+    return _embedding(
         work.pattern if work.kind != "rename" else b"",
-        tuple(at[b] for b in work.bits),
+        tuple(range(len(bits))) if own else tuple(at[b] for b in work.bits),
         tuple(local(m) for m in work.reads),
         When(local(work.when.mask), local(work.when.value)),
         work.to,
         len(bits),
     )
-    places = np.where(template == -2, ONE_AT, ZERO_AT)
-    if work.source.size:
-        places = np.where(template >= 0, work.source[np.maximum(template, 0)], places)
-    return places, of
 
 
-def _merged(first: Work, second: Work, bits: tuple[int, ...], program: NumberProgram) -> Work | None:
-    """`second` after `first` as one matrix on `bits`, if its pattern costs no more than the two."""
-    left, left_pattern = _embed(second, bits)
-    right, right_pattern = _embed(first, bits)
-    of = patterns.product(left_pattern, right_pattern, 1)
-    size = 1 << len(bits)
-    if patterns.mix_work(of, size) > work_of(first) + work_of(second):
-        return None
-    level = 1 + max(first.level, second.level)
-    source = program.product(left[None], right[None], level).reshape(-1)
-    label = "·".join(filter(None, (second.label, first.label)))
-    label = label if len(label) <= 40 else f"{label[:37]}…"
-    return Work("mix", bits, (), ALWAYS, of, source, label, level=level)
+def _places(work: Work, embedding: _Embedding) -> NDArray[np.int64]:
+    """Where the entries of an embedded piece of work stand in the number buffer: [1, size, size]."""
+    return np.concatenate((_CONSTANTS, work.source))[embedding.template][None]
 
 
 def _dense(work: Work) -> bool:
-    """Whether work may be the matrix that a neighbour is merged into."""
+    """Whether work is a matrix that a neighbour may be multiplied into."""
     return work.kind == "mix" and not work.reads and not work.when.mask and len(work.bits) <= MOST_BITS
 
 
@@ -116,52 +110,124 @@ def _small(work: Work) -> bool:
     return work.kind in ("mix", "diagonal", "rename") and 0 < len(work.touched) <= MOST_BITS
 
 
-def fuse(work: list[Work], program: NumberProgram) -> list[Work]:
-    """Return the work with neighbours merged; products are added to `program`."""
-    kept: list[Work | None] = []
-    last: dict[int, int] = {}  # bit -> position in `kept` of the last piece that touches it
-    for piece in work:
-        if not _small(piece):
-            for bit in piece.touched:
-                last[bit] = len(kept)
-            kept.append(piece)
-            continue
-        piece, at = _absorb_before(piece, kept, last, program)
-        if at is None:
-            at = len(kept)
-            kept.append(piece)
-        else:
-            kept[at] = piece
+class _Neighbours:
+    """The work kept so far, and for each bit the pieces that touch it, the latest on top."""
+
+    def __init__(self, program: NumberProgram, item_work: float) -> None:
+        self.kept: dict[int, Work] = {}
+        self.on_bit: defaultdict[int, list[int]] = defaultdict(list)
+        self._program = program
+        self._item_work = item_work
+
+    def push(self, piece: Work, at: int) -> None:
+        """Keep a piece at a position behind all others."""
+        self.kept[at] = piece
         for bit in piece.touched:
-            last[bit] = at
-    out = [piece for piece in kept if piece is not None]
+            self.on_bit[bit].append(at)
+
+    def pop(self, piece: Work) -> None:
+        """Take back a piece that is on top of all its bits."""
+        for bit in piece.touched:
+            at = self.on_bit[bit].pop()
+        del self.kept[at]
+
+    def tops(self, piece: Work) -> set[int]:
+        """The pieces just before this one, by position; −1 stands for none."""
+        return {stack[-1] if (stack := self.on_bit[bit]) else -1 for bit in piece.touched}
+
+    def is_top(self, piece: Work, at: int) -> bool:
+        """Whether nothing came after a piece on any of its bits."""
+        return all(self.on_bit[bit][-1] == at for bit in piece.touched)
+
+    def merged(self, pieces: list[Work], bits: tuple[int, ...], *, gain: bool) -> Work | None:
+        """Pieces, the earliest first, as one matrix on `bits` if its pattern costs no more (with `gain`: less)."""
+        embedded = [_embed(piece, bits) for piece in pieces]
+        of = embedded[0].pattern
+        for embedding in embedded[1:]:
+            of = patterns.product(embedding.pattern, of, 1)
+        cost = patterns.mix_work(of, 1 << len(bits)) + self._item_work
+        before = sum(work_of(piece) + self._item_work for piece in pieces)
+        if cost > before or (gain and cost == before):
+            return None
+        right, level = _places(pieces[0], embedded[0]), pieces[0].level
+        for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
+            level = 1 + max(level, piece.level)
+            right = self._program.product(_places(piece, embedding), right, level)
+        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), _label(pieces), level=level)
+
+
+def _label(pieces: list[Work]) -> str:
+    label = "·".join(dict.fromkeys(piece.label for piece in reversed(pieces) if piece.label))
+    return label if len(label) <= 40 else f"{label[:39]}…"
+
+
+def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> list[Work]:
+    """Return the work with neighbours merged; products are added to `program`.
+
+    item_work: multiply-adds per amplitude that every piece costs beside its arithmetic (loads and stores in a tile).
+    """
+    neighbours = _Neighbours(program, item_work)
+    for at, piece in enumerate(work):
+        left = _settle(piece, neighbours) if _small(piece) else piece
+        if left is not None:
+            neighbours.push(left, at)
+    out = list(neighbours.kept.values())
     for order, piece in enumerate(out):
         piece.order = order
     return out
 
 
-def _absorb_before(
-    piece: Work, kept: list[Work | None], last: dict[int, int], program: NumberProgram
-) -> tuple[Work, int | None]:
-    """Merge `piece` with what stands just before it; the position it takes over, or None for a new one."""
-    before = {last[bit] for bit in piece.touched if bit in last}
-    if len(before) == 1:
-        at = next(iter(before))
-        earlier = kept[at]
-        whole = earlier is not None and _dense(earlier) and piece.touch & ~earlier.touch == 0
-        if earlier is not None and whole and all(bit in last for bit in piece.touched):
-            merged = _merged(earlier, piece, earlier.bits, program)
-            if merged is not None:
-                return merged, at
-    if _dense(piece):
-        for at in sorted(before, reverse=True):
-            earlier = kept[at]
-            if earlier is None or not _small(earlier) or earlier.touch & ~piece.touch:
-                continue
-            if any(last[bit] != at for bit in earlier.touched):
-                continue
-            merged = _merged(earlier, piece, piece.bits, program)
-            if merged is not None:
-                kept[at] = None
-                piece = merged
-    return piece, None
+def _settle(piece: Work, neighbours: _Neighbours) -> Work | None:
+    """Merge a piece with what stands just before it; what must still be kept, or None if it went into another."""
+    while True:
+        tops = neighbours.tops(piece)
+        if len(tops) == 1 and _into_earlier(piece, max(tops), neighbours):
+            return None
+        grown = _with_earlier(piece, tops, neighbours) if _dense(piece) else None
+        grown = grown or _run(piece, neighbours)
+        if grown is None:
+            return piece
+        piece = grown
+
+
+def _into_earlier(piece: Work, at: int, neighbours: _Neighbours) -> bool:
+    """Multiply a piece into the one matrix before it that covers all its bits."""
+    earlier = neighbours.kept.get(at)
+    if earlier is None or not _dense(earlier) or piece.touch & ~earlier.touch:
+        return False
+    merged = neighbours.merged([earlier, piece], earlier.bits, gain=not _dense(piece) and len(earlier.bits) == 1)
+    if merged is None:
+        return False
+    neighbours.kept[at] = merged
+    return True
+
+
+def _with_earlier(piece: Work, tops: set[int], neighbours: _Neighbours) -> Work | None:
+    """Multiply into a matrix a piece before it that lies within its bits."""
+    for at in sorted(tops, reverse=True):
+        earlier = neighbours.kept.get(at)
+        if earlier is None or not _small(earlier) or earlier.touch & ~piece.touch:
+            continue
+        if not neighbours.is_top(earlier, at):
+            continue
+        gain = len(piece.bits) == 1 and not _dense(earlier)
+        merged = neighbours.merged([earlier, piece], piece.bits, gain=gain)
+        if merged is not None:
+            neighbours.pop(earlier)
+            return merged
+    return None
+
+
+def _run(piece: Work, neighbours: _Neighbours) -> Work | None:
+    """One matrix out of three pieces in a row on one bit, such as SX·RZ·SX, where no two of them gain."""
+    if len(piece.touched) != 1:
+        return None
+    stack = neighbours.on_bit[piece.touched[0]]
+    before = [neighbours.kept[at] for at in stack[-2:]]
+    if len(before) < 2 or any(len(p.touched) != 1 or not _small(p) for p in before):
+        return None
+    merged = neighbours.merged([*before, piece], piece.touched, gain=True)
+    if merged is not None:
+        neighbours.pop(before[1])
+        neighbours.pop(before[0])
+    return merged

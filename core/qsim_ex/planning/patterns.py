@@ -77,9 +77,10 @@ def mix_work(of: Pattern, size: int) -> float:
     return total * size / len(of)
 
 
+@lru_cache(maxsize=4096)
 def diagonal_work(of: Pattern) -> float:
-    """Multiply-adds for one amplitude of a table of phases."""
-    return max((float(_WORK[Entry(e)]) for e in set(of) if e != Entry.ONE), default=0.0)
+    """Multiply-adds for one amplitude of a table of phases; where a factor is 1, nothing is done."""
+    return sum(_WORK[Entry(e)] for e in of if e != Entry.ONE) / len(of)
 
 
 @lru_cache(maxsize=4096)

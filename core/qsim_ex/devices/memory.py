@@ -1,0 +1,58 @@
+"""Whether a state fits, answered before anything is allocated, with the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.errors import OutOfMemory
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def human(size: int) -> str:
+    """A size for people: ``128.0 GiB``."""
+    if size >= 1 << 80:
+        return f"2^{size.bit_length() - 1} bytes"
+    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+    return f"{size} bytes" if unit == 0 else f"{size / (1 << 10 * unit):.1f} {_UNITS[unit]}"
+
+
+def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
+    """Bytes of 2^num_wires amplitudes."""
+    return dtype.itemsize << num_wires
+
+
+def require(
+    num_wires: int,
+    dtype: np.dtype[Any],
+    places: Sequence[tuple[str, int]],
+    *,
+    states: int = 1,
+    limit: int | None = None,
+) -> None:
+    """Raise `OutOfMemory` unless some states fit in the first place.
+
+    places: names and free bytes; those after the first are named for orientation only.
+    limit: bytes that the caller allows, in place of what is free.
+    """
+    needed = states * state_bytes(num_wires, dtype)
+    first, free = places[0]
+    if needed <= (free if limit is None else limit):
+        return
+    what = f"{num_wires} wires in {dtype.name}" + (f", {states} times," if states > 1 else "")
+    have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
+    if limit is not None:
+        have.insert(0, f"max_memory allows {human(limit)}")
+    cheaper = "precision='single', " if dtype.itemsize == 16 else ""
+    raise OutOfMemory(
+        f"{what} need {human(needed)}; {' and '.join(have)}. Use {cheaper}fewer wires, or a device with more memory."
+    )
+
+
+def require_on_host(what: str, needed: int, free: int) -> None:
+    """Raise `OutOfMemory` unless a result of `needed` bytes fits into the host's memory."""
+    if needed > free:
+        raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. Ask for a part of it.")

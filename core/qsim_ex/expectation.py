@@ -1,0 +1,63 @@
+"""Expectation values: sums of Pauli strings, and dense matrices on a few wires.
+
+A Pauli string is i^(number of Y) · X-part · Z-part, and <ψ|X-part · Z-part|ψ> is one pass over memory that serves
+all strings with the same X-part, whichever sum they stand in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.observables import PauliString, PauliSum
+from qsim_ex.errors import NotSupported, WireError
+from qsim_ex.placement.single import Single
+
+MATRIX_WIRES = 12
+"""Most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
+
+Z_PARTS = 1024
+"""How many strings with one X-part are summed in one pass."""
+
+
+def pauli_sums(placement: Single, sums: Sequence[PauliSum]) -> NDArray[np.complex128]:
+    """<ψ|H|ψ> for each sum H, complex128 [sums]; the state is taken as it is, normalised or not.
+
+    Raises `WireError` for a string on wires that the state has not.
+    """
+    for k, one in enumerate(sums):
+        if one.num_wires() > placement.num_wires:
+            raise WireError(
+                f"observable {k} acts on wire {one.num_wires() - 1}, the state has {placement.num_wires} wires."
+            )
+    values = _strings(placement, {(t.x, t.z) for one in sums for t in one.terms})
+    return np.array([sum(t.coefficient * values[t.x, t.z] for t in one.terms) for one in sums], dtype=np.complex128)
+
+
+def _strings(placement: Single, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """The expectation value of each Pauli string (x, z), a real number, by one pass for each x."""
+    by_x: dict[int, list[int]] = {}
+    for x, z in sorted(wanted):
+        by_x.setdefault(x, []).append(z)
+    values: dict[tuple[int, int], float] = {}
+    for x, zs in by_x.items():
+        for first in range(0, len(zs), Z_PARTS):
+            part = zs[first : first + Z_PARTS]
+            for z, total in zip(part, placement.pauli(x, part), strict=True):
+                values[x, z] = float((1j ** PauliString(x, z).num_y * total).real)
+    return values
+
+
+def matrix(placement: Single, observable: ArrayLike, wires: Sequence[int]) -> complex:
+    """<ψ|M|ψ> for a matrix M [2^k, 2^k] on k wires, which need not be Hermitian.
+
+    Raises `MatrixError`, `WireError`, and `NotSupported` above `MATRIX_WIRES` wires.
+    """
+    check.wires(wires, placement.num_wires, "expectation_matrix")
+    if len(wires) > MATRIX_WIRES:
+        raise NotSupported(f"a dense observable on {len(wires)} wires; at most {MATRIX_WIRES} are supported.")
+    array = check.square(observable, len(wires), "expectation_matrix")
+    return complex(np.sum(array * placement.density(wires).T))

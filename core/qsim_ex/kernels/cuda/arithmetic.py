@@ -1,0 +1,166 @@
+"""Small device functions that generated kernels call: a matrix of a given pattern on 2, 4 or 8 amplitudes, a factor.
+
+Only what the pattern asks for is computed: a real entry costs two multiplications, an entry of 1 an addition, and
+an entry of 0 nothing. All functions are inlined, so that numbers passed by value become operands of the
+multiplications themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qsim_ex.circuit.ops import Entry, letters
+
+FACTORS = {
+    "times": """\
+__device__ __forceinline__ void times(amp& a, const real x, const real y)  // a ← (x + i y) a
+{
+    const amp b = a;
+    a.x = x * b.x - y * b.y;
+    a.y = x * b.y + y * b.x;
+}
+""",
+    "scale": """\
+__device__ __forceinline__ void scale(amp& a, const real x)  // a ← x a
+{
+    a.x = x * a.x;
+    a.y = x * a.y;
+}
+""",
+    "turn": """\
+__device__ __forceinline__ void turn(amp& a, const real y)  // a ← i y a
+{
+    const amp b = a;
+    a.x = -y * b.y;
+    a.y = y * b.x;
+}
+""",
+    "negate": """\
+__device__ __forceinline__ void negate(amp& a)  // a ← −a
+{
+    a.x = -a.x;
+    a.y = -a.y;
+}
+""",
+    "clear": """\
+__device__ __forceinline__ void clear(amp& a)  // a ← 0
+{
+    a.x = 0;
+    a.y = 0;
+}
+""",
+    "swap": """\
+__device__ __forceinline__ void swap(amp& a, amp& b)
+{
+    const amp c = a;
+    a = b;
+    b = c;
+}
+""",
+    "add": """\
+__device__ __forceinline__ void add(amp& a, const amp b, const real x, const real y)  // a ← a + (x + i y) b
+{
+    a.x += x * b.x - y * b.y;
+    a.y += x * b.y + y * b.x;
+}
+""",
+    "add_real": """\
+__device__ __forceinline__ void add_real(amp& a, const amp b, const real x)  // a ← a + x b
+{
+    a.x += x * b.x;
+    a.y += x * b.y;
+}
+""",
+    "add_imaginary": """\
+__device__ __forceinline__ void add_imaginary(amp& a, const amp b, const real y)  // a ← a + i y b
+{
+    a.x -= y * b.y;
+    a.y += y * b.x;
+}
+""",
+    "load": """\
+template <int count>
+__device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ← numbers from a table, by pairs
+{
+#pragma unroll
+    for (int k = 0; k < count; k += 2) {
+        const amp pair = __ldg((const amp*)(at + k));
+        m[k] = pair.x;
+        m[k + 1] = pair.y;
+    }
+}
+""",
+}
+"""Functions that kernels use by name; a kernel's source holds those that it calls."""
+
+
+def merged(classes: Iterable[int]) -> Entry:
+    """The narrowest class that holds entries of all these classes."""
+    found = set(classes)
+    if len(found) == 1:
+        return Entry(found.pop())
+    if found <= {Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL}:
+        return Entry.REAL
+    if found <= {Entry.ZERO, Entry.IMAG}:
+        return Entry.IMAG
+    return Entry.COMPLEX
+
+
+def width(entry: Entry) -> int:
+    """How many real numbers an entry of a class needs."""
+    return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
+
+
+def matrix_function(name: str, classes: tuple[Entry, ...]) -> str:
+    """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order)."""
+    size = int(len(classes) ** 0.5)
+    arguments = ", ".join(f"amp& a{k}" for k in range(size))
+    rows = [letters(bytes(classes[r * size : r * size + size])) for r in range(size)]
+    lines = [
+        f"// a ← M a with M = [{', '.join(rows)}]",
+        f"__device__ __forceinline__ void {name}({arguments}, const real* m)",
+        "{",
+        f"    const amp {', '.join(f'b{k} = a{k}' for k in range(size))};",
+    ]
+    at = 0
+    for row in range(size):
+        real, imag = "", ""
+        for column in range(size):
+            entry = classes[row * size + column]
+            real += _real_part(entry, at, column)
+            imag += _imaginary_part(entry, at, column)
+            at += width(entry)
+        lines += [f"    a{row}.x ={_trimmed(real)};", f"    a{row}.y ={_trimmed(imag)};"]
+    return "\n".join([*lines, "}", ""])
+
+
+def _real_part(entry: Entry, at: int, column: int) -> str:
+    """The entry's terms in the real part of a row; the sign always stands first."""
+    b = f"b{column}"
+    return {
+        Entry.ZERO: "",
+        Entry.ONE: f" + {b}.x",
+        Entry.MINUS_ONE: f" - {b}.x",
+        Entry.REAL: f" + m[{at}] * {b}.x",
+        Entry.IMAG: f" - m[{at}] * {b}.y",
+        Entry.COMPLEX: f" + m[{at}] * {b}.x - m[{at + 1}] * {b}.y",
+    }[entry]
+
+
+def _imaginary_part(entry: Entry, at: int, column: int) -> str:
+    b = f"b{column}"
+    return {
+        Entry.ZERO: "",
+        Entry.ONE: f" + {b}.y",
+        Entry.MINUS_ONE: f" - {b}.y",
+        Entry.REAL: f" + m[{at}] * {b}.y",
+        Entry.IMAG: f" + m[{at}] * {b}.x",
+        Entry.COMPLEX: f" + m[{at}] * {b}.y + m[{at + 1}] * {b}.x",
+    }[entry]
+
+
+def _trimmed(terms: str) -> str:
+    """A sum without the plus sign before its first term."""
+    if terms.startswith(" - "):
+        return " -" + terms.removeprefix(" - ")
+    return terms.removeprefix(" +") or " 0"

@@ -1,0 +1,168 @@
+"""A sweep as CUDA C++: one straight-line kernel for each structure, written to be read.
+
+One thread block loads one tile into registers, works through the phases, and stores it. Numbers come in as data:
+what all amplitudes share by value (`Numbers n`, or at the beginning of `table` if there are too many), tables in
+global memory. Where a bit that is read lies decides what it costs: in a register nothing, since the source names
+the amplitudes that it concerns; elsewhere one lookup for each thread.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels.cuda import items
+from qsim_ex.kernels.cuda.arithmetic import FACTORS, matrix_function
+from qsim_ex.kernels.cuda.body import Body, register_slots
+from qsim_ex.kernels.cuda.places import Places, outside, places, runs
+from qsim_ex.kernels.cuda.words import spread
+from qsim_ex.steps import Sweep
+
+NAME = "sweep"
+ROOM = 32_764
+"""Bytes that a kernel may be given by value from CUDA 12.1 on."""
+
+OLD_ROOM = 4_096
+"""Bytes that a kernel may be given by value before."""
+
+_OTHER_ARGUMENTS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A sweep's source and what it must be launched with.
+
+    threads: of one block, which handles ``2^tile_bits`` amplitudes.
+    values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
+    """
+
+    source: str
+    threads: int
+    tile_bits: int
+    values: NDArray[np.int64]
+    table: NDArray[np.int64]
+
+    @property
+    def code(self) -> str:
+        """The source without its comments, which name gates and thus differ between equal structures."""
+        return "\n".join(line for line in map(_without_comment, self.source.splitlines()) if line)
+
+
+def _without_comment(line: str) -> str:
+    return line.split("//", 1)[0].rstrip()
+
+
+def source(sweep: Sweep, itemsize: int = 8) -> str:
+    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read."""
+    return emit(sweep, itemsize).source
+
+
+@functools.lru_cache(maxsize=1024)
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM) -> Kernel:
+    """Write the kernel of a sweep; `room` is how many bytes a kernel may be given by value."""
+    arranged = places(sweep, itemsize)
+    body = Body(sweep, itemsize)
+    for place in arranged:
+        body.begin(place)
+        for item in place.phase.items:
+            items.write(body, item)
+    by_value = len(body.values) * itemsize // 2 + _OTHER_ARGUMENTS <= room
+    values = np.array(body.values if by_value else [], dtype=np.int64)
+    before = [] if by_value else body.values + [0] * (len(body.values) % 2)
+    text = _text(sweep, itemsize, body, arranged, len(values), len(before))
+    threads = 1 << len(arranged[0].threads)
+    return Kernel(text, threads, len(sweep.tile), values, np.array(before + body.table, dtype=np.int64))
+
+
+def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], values: int, before: int) -> str:
+    """Put the parts of the source together."""
+    real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
+    head = [
+        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {name}.",
+        f"typedef {real} real;",
+        f"typedef {amp} amp;",
+        "typedef unsigned long long u64;",
+        f"struct Numbers {{ real v[{max(values, 1)}]; }};",
+        "",
+    ]
+    functions = [FACTORS[key] for key in FACTORS if key in body.called]
+    functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
+    threads = 1 << len(arranged[0].threads)
+    kernel = [
+        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize)}) {NAME}(',
+        "    amp* __restrict__ state,         // all amplitudes, in place",
+        "    const real* __restrict__ table,  // numbers that differ between amplitudes",
+        "    const u64 high,                  // the index bits outside this buffer",
+        "    const __grid_constant__ Numbers n)",
+        "{",
+        *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
+        "    const unsigned t = threadIdx.x;",
+        "    const u64 b = blockIdx.x;",
+        f"    const u64 outside = {spread('b', outside(sweep.tile), wide=True)};",
+        f"    const real* const v = {'n.v' if not before else 'table'};",
+        *([f"    table += {before};"] if before else []),
+        f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
+    ]
+    last = len(arranged) - 1
+    for number, (place, phase) in enumerate(zip(arranged, body.phases, strict=True)):
+        near = " ".join(map(str, place.phase.near)) or "nothing"
+        kernel += ["", f"    {{   // phase {number}: near {near}"]
+        needs_slots = last > 0 or phase.shared
+        kernel += [f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize)]
+        moves = _Moves(sweep, place, itemsize)
+        kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
+        kernel += [f"        {line}" for line in phase.lines]
+        kernel += [
+            f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
+        ]
+        kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+    return "\n".join([*head, *functions, *kernel, "}", ""])
+
+
+def _bounds(threads: int, itemsize: int) -> str:
+    """Threads of a block, and for full tiles how many blocks a multiprocessor shall hold, which bounds registers."""
+    if threads < (256 if itemsize == 8 else 128):
+        return str(threads)
+    return f"{threads}, {3 if itemsize == 8 else 4}"
+
+
+def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int) -> list[str]:
+    """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
+    index = spread("t", runs([sweep.tile[position] for position in place.threads]), wide=True)
+    lines = [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
+    if reads:
+        lines.append("const u64 i = high | here;")
+    if slots:
+        lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
+        lines.append(f"const unsigned w = {items.slot_of('p', len(sweep.tile), itemsize)};")
+    return lines
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """The lines that bring a thread's amplitudes into its registers and away."""
+
+    sweep: Sweep
+    place: Places
+    itemsize: int
+
+    def _offsets(self) -> list[int]:
+        bits = [self.sweep.tile[position] for position in self.place.registers]
+        return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
+
+    def load(self) -> list[str]:
+        return [f"a{r} = state[here + {offset:#x}];" for r, offset in enumerate(self._offsets())]
+
+    def store(self, names: list[int]) -> list[str]:
+        return [f"state[here + {offset:#x}] = a{names[r]};" for r, offset in enumerate(self._offsets())]
+
+    def fetch(self) -> list[str]:
+        return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
+
+    def put(self, names: list[int]) -> list[str]:
+        return [
+            f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))
+        ]

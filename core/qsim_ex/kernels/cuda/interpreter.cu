@@ -1,0 +1,286 @@
+// One kernel that runs any sweep: the sweep is a program of 64-bit words, written by interpreter.py.
+//
+// The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile), BANK (bits of a bank's
+// number) and BOUNDS. A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
+
+enum { END, LOAD, EXCHANGE, DIAGONAL, MIX_1, MIX_2, MIX_MANY, RENAME };
+
+// One operation of the program, decoded.
+struct Operation {
+    unsigned kind, reads, registers, choice;  // registers: which of the 16 it concerns (for a matrix: with mixed bits 0)
+    u64 mask, value;                          // it acts where `i & mask == value`
+    const amp* numbers;                       // its first entry
+    u64 own;                                  // what each register bit contributes to the block's number, 16 bits each
+    u64 extra;                                // renaming: 4 bits for each register's source; matrix: its register bits
+    bool flat;                                // no register bit contributes
+};
+
+// Where this thread's amplitudes are.
+struct Places {
+    u64 here, step[4];       // index in memory with register bits 0; what each register bit adds
+    unsigned slot, hop[4];   // slot in shared memory, likewise, by XOR
+};
+
+__device__ __forceinline__ unsigned byte_of(const u64 word, const unsigned k) { return (unsigned)(word >> 8 * k) & 0xff; }
+
+// The slot of a position: higher groups of bits are XORed into the bank.
+__device__ __forceinline__ unsigned swizzle(const unsigned position)
+{
+    unsigned slot = position;
+#pragma unroll
+    for (int shift = BANK; shift < TILE; shift += BANK) slot ^= position >> shift & ((1u << BANK) - 1);
+    return slot;
+}
+
+// The bits of a register's number select from four values.
+__device__ __forceinline__ u64 index_of(const Places& places, const int r)
+{
+    return places.here + (r & 1 ? places.step[0] : 0) + (r & 2 ? places.step[1] : 0) + (r & 4 ? places.step[2] : 0)
+        + (r & 8 ? places.step[3] : 0);
+}
+
+__device__ __forceinline__ unsigned slot_of(const Places& places, const int r)
+{
+    return places.slot ^ (r & 1 ? places.hop[0] : 0) ^ (r & 2 ? places.hop[1] : 0) ^ (r & 4 ? places.hop[2] : 0)
+        ^ (r & 8 ? places.hop[3] : 0);
+}
+
+// Register bit j's hop, for a j that is not known when this is compiled: an index would put the array into memory.
+__device__ __forceinline__ unsigned hop_of(const Places& places, const unsigned j)
+{
+    return j == 0 ? places.hop[0] : j == 1 ? places.hop[1] : j == 2 ? places.hop[2] : places.hop[3];
+}
+
+__device__ __forceinline__ unsigned own_of(const u64 own, const int r)
+{
+    return ((r & 1 ? (unsigned)own : 0) ^ (r & 2 ? (unsigned)(own >> 16) : 0) ^ (r & 4 ? (unsigned)(own >> 32) : 0)
+        ^ (r & 8 ? (unsigned)(own >> 48) : 0)) & 0xffff;
+}
+
+__device__ __forceinline__ amp times(const amp m, const amp a)
+{
+    amp c;
+    c.x = m.x * a.x - m.y * a.y;
+    c.y = m.x * a.y + m.y * a.x;
+    return c;
+}
+
+__device__ __forceinline__ amp plus(const amp c, const amp m, const amp a)  // c + m a
+{
+    amp d;
+    d.x = c.x + m.x * a.x - m.y * a.y;
+    d.y = c.y + m.x * a.y + m.y * a.x;
+    return d;
+}
+
+// Go to the places that a LOAD or an EXCHANGE names.
+__device__ __forceinline__ Places find(const u64* program, const u64 threads, const u64 registers, const u64 outside)
+{
+    Places places;
+    const unsigned bits = (unsigned)program[0];
+    u64 here = outside;
+    unsigned position = 0;
+    for (unsigned k = 0; k + 4 < bits; ++k) {
+        const unsigned at = byte_of(threads, k);
+        const unsigned one = threadIdx.x >> k & 1;
+        position |= one << at;
+        here |= (u64)one << byte_of(program[1 + at / 8], at & 7);
+    }
+    places.here = here;
+    places.slot = swizzle(position);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        const unsigned at = byte_of(registers, j);
+        places.step[j] = 1ull << byte_of(program[1 + at / 8], at & 7);
+        places.hop[j] = swizzle(1u << at);
+    }
+    return places;
+}
+
+__device__ __forceinline__ void park(amp* tile, const Places& places, const amp (&a)[16])
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) tile[slot_of(places, r)] = a[r];
+}
+
+// The block of an item's table that a register meets.
+__device__ __forceinline__ const amp* block_of(const Operation& op, const unsigned s, const int r, const int size)
+{
+    return op.numbers + (u64)size * (s ^ own_of(op.own, r));
+}
+
+__device__ __forceinline__ void diagonal(amp (&a)[16], const Operation& op, const unsigned s)
+{
+    amp f = op.numbers[s];
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (op.registers >> r & 1) {
+            if (!op.flat) f = *block_of(op, s, r, 1);
+            a[r] = times(f, a[r]);
+        }
+    }
+}
+
+// A 2 × 2 matrix on register bit J.
+template <int J>
+__device__ __forceinline__ void mix_1(amp (&a)[16], const Operation& op, const unsigned s)
+{
+    const amp* m = op.numbers + 4 * s;
+    amp m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1 || !(op.registers >> r & 1)) continue;
+        if (!op.flat) {
+            m = block_of(op, s, r, 4);
+            m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+        }
+        const amp b0 = a[r], b1 = a[r | 1 << J];
+        a[r] = plus(times(m0, b0), m1, b1);
+        a[r | 1 << J] = plus(times(m2, b0), m3, b1);
+    }
+}
+
+// A 4 × 4 matrix on register bits J (least significant) and K.
+template <int J, int K>
+__device__ __forceinline__ void mix_2(amp (&a)[16], const Operation& op, const unsigned s)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1 || r >> K & 1 || !(op.registers >> r & 1)) continue;
+        const amp* m = block_of(op, s, r, 16);
+        const amp b0 = a[r], b1 = a[r | 1 << J], b2 = a[r | 1 << K], b3 = a[r | 1 << J | 1 << K];
+        a[r] = plus(plus(plus(times(m[0], b0), m[1], b1), m[2], b2), m[3], b3);
+        a[r | 1 << J] = plus(plus(plus(times(m[4], b0), m[5], b1), m[6], b2), m[7], b3);
+        a[r | 1 << K] = plus(plus(plus(times(m[8], b0), m[9], b1), m[10], b2), m[11], b3);
+        a[r | 1 << J | 1 << K] = plus(plus(plus(times(m[12], b0), m[13], b1), m[14], b2), m[15], b3);
+    }
+}
+
+// Matrices on more register bits: the inputs wait in the thread's own slots of shared memory.
+__device__ __forceinline__ void mix_many(
+    amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
+{
+    const unsigned bits = op.choice;
+    const int size = 1 << bits;
+    park(tile, places, a);
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        unsigned row = 0, group = r, first = places.slot;
+        for (unsigned k = 0; k < bits; ++k) {
+            const unsigned j = byte_of(op.extra, k);
+            row |= (r >> j & 1) << k;
+            group &= ~(1u << j);
+        }
+        if (!(op.registers >> group & 1)) continue;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) first ^= group >> j & 1 ? places.hop[j] : 0;
+        const amp* m = block_of(op, s, r, size * size) + row * size;
+        amp sum = {0, 0};
+        for (int c = 0; c < size; ++c) {
+            unsigned slot = first;
+            for (unsigned k = 0; k < bits; ++k) slot ^= c >> k & 1 ? hop_of(places, byte_of(op.extra, k)) : 0;
+            sum = plus(sum, m[c], tile[slot]);
+        }
+        a[r] = sum;
+    }
+}
+
+__device__ __forceinline__ void rename(amp (&a)[16], amp* tile, const Places& places, const u64 sources)
+{
+    park(tile, places, a);
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        const unsigned from = (unsigned)(sources >> 4 * r) & 15;
+        unsigned slot = places.slot;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) slot ^= from >> j & 1 ? places.hop[j] : 0;
+        a[r] = tile[slot];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
+    amp* state,            // all amplitudes, in place
+    const amp* numbers,    // all entries of all items
+    const u64* program,    // the sweep
+    const u64 high,        // the index bits outside this buffer
+    const u64 size)        // amplitudes in this buffer; smaller than a block's share if there are fewer than 16
+{
+    __shared__ amp tile[1 << TILE];
+    amp a[16];
+    const unsigned bits = (unsigned)program[0];
+    u64 outside = blockIdx.x;
+    for (unsigned k = 0; k < bits; ++k) {
+        const unsigned bit = byte_of(program[1 + k / 8], k & 7);
+        if (bit < PADDING) outside = (outside >> bit) << (bit + 1) | (outside & ((1ull << bit) - 1));
+    }
+    Places places;
+    const u64* at = program + 3;
+    while (true) {
+        Operation op;
+        op.kind = (unsigned)at[0] & 0xff;
+        if (op.kind == END) break;
+        if (op.kind == LOAD) {
+            places = find(program, at[1], at[2], outside);
+#pragma unroll
+            for (int r = 0; r < 16; ++r) {
+                const u64 index = index_of(places, r);
+                a[r].x = a[r].y = 0;
+                if (index < size) a[r] = state[index];
+            }
+            at += 3;
+            continue;
+        }
+        if (op.kind == EXCHANGE) {
+            park(tile, places, a);
+            __syncthreads();
+            places = find(program, at[1], at[2], outside);
+#pragma unroll
+            for (int r = 0; r < 16; ++r) a[r] = tile[slot_of(places, r)];
+            at += 3;
+            continue;
+        }
+        op.reads = (unsigned)(at[0] >> 8) & 0xff;
+        op.registers = (unsigned)(at[0] >> 16) & 0xffff;
+        op.choice = (unsigned)(at[0] >> 32) & 0xff;
+        op.mask = at[1];
+        op.value = at[2];
+        op.numbers = numbers + at[3];
+        op.own = at[4];
+        op.flat = op.own == 0;
+        op.extra = at[5];
+        const u64 i = high | places.here;
+        if ((i & op.mask) == op.value) {
+            unsigned s = 0;
+            for (unsigned k = 0; k < op.reads; ++k) s |= (__popcll(i & at[6 + k]) & 1) << k;
+            if (op.kind == DIAGONAL) {
+                diagonal(a, op, s);
+            } else if (op.kind == MIX_1) {
+                switch (op.choice) {
+                case 0: mix_1<0>(a, op, s); break;
+                case 1: mix_1<1>(a, op, s); break;
+                case 2: mix_1<2>(a, op, s); break;
+                default: mix_1<3>(a, op, s);
+                }
+            } else if (op.kind == MIX_2) {
+                switch (op.choice) {
+                case 1: mix_2<0, 1>(a, op, s); break;
+                case 2: mix_2<0, 2>(a, op, s); break;
+                case 3: mix_2<0, 3>(a, op, s); break;
+                case 6: mix_2<1, 2>(a, op, s); break;
+                case 7: mix_2<1, 3>(a, op, s); break;
+                default: mix_2<2, 3>(a, op, s);
+                }
+            } else if (op.kind == MIX_MANY) {
+                mix_many(a, tile, places, op, s);
+            } else {
+                rename(a, tile, places, op.extra);
+            }
+        }
+        at += 6 + op.reads;
+    }
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        const u64 index = index_of(places, r);
+        if (index < size) state[index] = a[r];
+    }
+}

@@ -1,0 +1,149 @@
+"""A sweep as a program of 64-bit words for one kernel that runs any sweep without compiling anything.
+
+The kernel (interpreter.cu, one for each precision) decodes an operation at a time; places, matrices' register bits
+and conditions are data. It is slower than a generated kernel, since its integer work fills the issue slots, and
+right where compiling would take longer than the run.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from enum import IntEnum
+from importlib import resources
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels.cuda import packing
+from qsim_ex.kernels.cuda.body import PhaseText
+from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places
+from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
+
+NAME = "interpret"
+
+PADDING = 60
+"""Index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits."""
+
+
+class Code(IntEnum):
+    """Operations of the program, as in interpreter.cu."""
+
+    END = 0
+    LOAD = 1
+    EXCHANGE = 2
+    DIAGONAL = 3
+    MIX_1 = 4
+    MIX_2 = 5
+    MIX_MANY = 6
+    RENAME = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry."""
+
+    words: NDArray[np.uint64]
+    numbers: NDArray[np.int64]
+    threads: int
+    tile_bits: int
+
+
+@functools.cache
+def source(itemsize: int) -> str:
+    """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16)."""
+    real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
+    tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
+    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
+    head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
+    head += [f"#define {name} {value}" for name, value in constants.items()]
+    text = resources.files(__package__).joinpath("interpreter.cu").read_text(encoding="utf-8")
+    return "\n".join([*head, "", text])
+
+
+@functools.lru_cache(maxsize=4096)
+def encode(sweep: Sweep, itemsize: int) -> Program:
+    """Write the program of a sweep."""
+    size = len(sweep.tile)
+    tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
+    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
+    words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:])]
+    numbers: list[int] = []
+    arranged = places(padded, itemsize)
+    for number, place in enumerate(arranged):
+        code = Code.LOAD if number == 0 else Code.EXCHANGE
+        words += [code, _bytes(place.threads), _bytes(place.registers)]
+        phase = _near(padded, place)
+        for item in place.phase.items:
+            words += _operation(phase, item, numbers, sweep.numbers + sweep.tables)
+    words.append(Code.END)
+    threads = 1 << len(arranged[0].threads)
+    return Program(np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64), threads, size)
+
+
+def _near(sweep: Sweep, place: Places) -> PhaseText:
+    bits = tuple(sweep.tile[position] for position in place.registers)
+    return PhaseText(place, bits, list(range(1 << len(bits))))
+
+
+def _bytes(values: tuple[int, ...], width: int = 8) -> int:
+    """Small numbers side by side in one word, the first lowest."""
+    return sum(value << width * k for k, value in enumerate(values))
+
+
+def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) -> list[int]:
+    """An item's words, its entries being appended to `numbers` (a take of both parts of each)."""
+    registers, extra, choice, reads = phase.selected(item.when), 0, 0, ()
+    at = len(numbers) // 2
+    match item:
+        case Mix():
+            bits = [phase.register(1 << bit) for bit in item.bits]
+            registers = [r for r in registers if not any(r & bit for bit in bits)]
+            code, choice, order = _matrix(bits)
+            extra = _bytes(tuple(bit.bit_length() - 1 for bit in bits))
+            numbers += _reordered(packing.full(item.pattern, item.slot.at, packed, bool(item.reads)), order)
+            reads = item.reads
+        case Diagonal():
+            code, reads = Code.DIAGONAL, item.reads
+            numbers += packing.full(item.pattern, item.slot.at, packed, bool(item.reads))
+        case Rename():
+            code = Code.RENAME
+            extra = _bytes(_sources(phase, item, registers), 4)
+        case _:
+            assert_never(item)
+    own = [phase.constants(reads)[1 << j] for j in range(REGISTERS)]
+    elsewhere = phase.elsewhere(reads)
+    mask = sum(1 << r for r in registers)
+    head = code | len(elsewhere) << 8 | mask << 16 | choice << 32
+    when = item.when
+    return [head, when.mask & ~phase.mask, when.value & ~phase.mask, at, _bytes(tuple(own), 16), extra, *elsewhere]
+
+
+def _matrix(bits: list[int]) -> tuple[Code, int, list[int]]:
+    """Which operation multiplies by a matrix on these register bits, its choice, and the order of row numbers.
+
+    The cases for two bits are written for the lower one first.
+    """
+    places_of = [bit.bit_length() - 1 for bit in bits]
+    if len(bits) == 1:
+        return Code.MIX_1, places_of[0], [0, 1]
+    if len(bits) == 2:
+        low, high = sorted(places_of)
+        return Code.MIX_2, 4 * low + high, [0, 1, 2, 3] if places_of[0] == low else [0, 2, 1, 3]
+    return Code.MIX_MANY, len(bits), list(range(1 << len(bits)))
+
+
+def _reordered(taken: list[int], order: list[int]) -> list[int]:
+    """Put the rows and columns of matrices into another order."""
+    size = len(order)
+    entries = np.array(taken).reshape(-1, size, size, 2)
+    return [int(k) for k in entries[:, order][:, :, order].ravel()]
+
+
+def _sources(phase: PhaseText, item: Rename, registers: list[int]) -> tuple[int, ...]:
+    """For each register, which one its amplitude comes from."""
+    sources = list(range(1 << REGISTERS))
+    for r in registers:
+        sources[phase.renamed(item, r)] = r
+    return tuple(sources)

@@ -1,0 +1,267 @@
+"""Items as statements of CUDA C++: what a matrix, a table of phases and a renaming do to the registers of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from qsim_ex.circuit.ops import Entry, When
+from qsim_ex.kernels.cuda import packing
+from qsim_ex.kernels.cuda.arithmetic import merged, width
+from qsim_ex.kernels.cuda.body import Body, PhaseText, register_slots
+from qsim_ex.kernels.cuda.places import banks
+from qsim_ex.kernels.cuda.words import condition, selection
+from qsim_ex.steps import Diagonal, Item, Mix, Rename
+
+IN_REGISTERS = 3
+"""Most bits of a matrix whose inputs and outputs fit into registers together."""
+
+
+def write(body: Body, item: Item) -> None:
+    """Append an item to the phase that is being written."""
+    phase = body.phases[-1]
+    match item:
+        case Mix():
+            lines = _mix(body, phase, item)
+        case Diagonal():
+            lines = _diagonal(body, phase, item)
+        case Rename():
+            lines = _rename(body, phase, item)
+        case _:
+            assert_never(item)
+    kind = type(item).__name__.lower()
+    phase.lines += [f"// {_one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+
+
+def _one_line(label: str) -> str:
+    """A label that can not end the comment that it stands in."""
+    return " ".join(label.replace("\\", "/").replace("?", ".").split())
+
+
+def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
+    """Put statements under the part of a condition that is not decided by the register."""
+    mask, value = when.mask & ~phase.mask, when.value & ~phase.mask
+    if mask and lines:
+        phase.reads = True
+        return [f"if ({condition(mask, value)}) {{", *[f"    {line}" for line in lines], "}"]
+    if lines and lines[0].startswith("const"):
+        return ["{", *[f"    {line}" for line in lines], "}"]
+    return lines
+
+
+def _rename(body: Body, phase: PhaseText, item: Rename) -> list[str]:
+    """Exchange the names of registers; only under a condition that threads decide do amplitudes move."""
+    target = list(range(len(phase.names)))
+    for r in phase.selected(item.when):
+        target[r] = phase.renamed(item, r)
+    if not item.when.mask & ~phase.mask:
+        old = list(phase.names)
+        for r, to in enumerate(target):
+            phase.names[to] = old[r]
+        return []
+    lines = []
+    for start in range(len(target)):
+        r = target[start]
+        while r != start and r > start:
+            r = target[r]
+        if r != start or target[start] == start:
+            continue  # not the smallest of its cycle, or a fixed point
+        r = target[start]
+        while r != start:
+            lines.append(body.call("swap", _a(phase, start), _a(phase, r)))
+            r = target[r]
+    return lines
+
+
+def _a(phase: PhaseText, register: int) -> str:
+    return f"a{phase.names[register]}"
+
+
+def _diagonal(body: Body, phase: PhaseText, item: Diagonal) -> list[str]:
+    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise."""
+    registers = phase.selected(item.when)
+    constants = phase.constants(item.reads)
+    elsewhere = phase.elsewhere(item.reads)
+    if any(elsewhere):
+        return _table(body, phase, item, registers, constants, elsewhere)
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    if item.reads:
+        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
+    at: dict[int, int] = {}
+    lines = []
+    for r in registers:
+        entry = Entry(item.pattern[constants[r]])
+        if constants[r] not in at and width(entry):
+            at[constants[r]] = body.by_value(packing.parts(numbers[constants[r]], entry))
+        lines += _factor(body, _a(phase, r), entry, at.get(constants[r], 0))
+    return lines
+
+
+def _factor(body: Body, a: str, entry: Entry, at: int) -> list[str]:
+    """Multiply an amplitude by a number of a class that begins at ``v[at]``."""
+    match entry:
+        case Entry.ZERO:
+            return [body.call("clear", a)]
+        case Entry.ONE:
+            return []
+        case Entry.MINUS_ONE:
+            return [body.call("negate", a)]
+        case Entry.REAL:
+            return [body.call("scale", a, f"v[{at}]")]
+        case Entry.IMAG:
+            return [body.call("turn", a, f"v[{at}]")]
+        case Entry.COMPLEX:
+            return [body.call("times", a, f"v[{at}]", f"v[{at + 1}]")]
+        case _:
+            assert_never(entry)
+
+
+def _reachable(constant: int, elsewhere: Sequence[int], count: int) -> list[int]:
+    """The entries that a register may meet, whatever the bits elsewhere are."""
+    free = sum(1 << k for k, mask in enumerate(elsewhere) if mask)
+    return [k for k in range(count) if (k ^ constant) & ~free == 0]
+
+
+def _table(
+    body: Body, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
+) -> list[str]:
+    """Look factors up, one for each value that the registers' own bits contribute."""
+    size = len(item.pattern)
+    met = {
+        c: merged(item.pattern[k] for k in _reachable(c, elsewhere, size))
+        for c in map(constants.__getitem__, registers)
+    }
+    needed = {c for c, entry in met.items() if entry is not Entry.ONE}
+    if not needed:
+        return []
+    phase.reads = True
+    real = all(merged(item.pattern[k] for k in _reachable(c, elsewhere, size)) in _REAL for c in needed)
+    kept = Entry.REAL if real else Entry.COMPLEX
+    taken = [part for k in range(size) for part in packing.parts(item.slot.at + k, kept)]
+    at = body.in_table(taken)
+    lines = [f"const unsigned s = {selection(elsewhere)};"]
+    for c in sorted(needed):
+        index = f"s ^ {c:#x}" if c else "s"
+        kind, cast = ("real", "") if real else ("amp", "(const amp*)")
+        lines.append(f"const {kind} f{c} = __ldg({cast}(table + {at}) + ({index}));")
+    for r in registers:
+        if constants[r] in needed:
+            f = f"f{constants[r]}"
+            lines.append(
+                body.call("scale", _a(phase, r), f) if real else body.call("times", _a(phase, r), f"{f}.x", f"{f}.y")
+            )
+    return lines
+
+
+_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
+
+
+def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
+    """Multiply groups of registers by a matrix, or by the one that parities select for the group."""
+    bits = [phase.register(1 << bit) for bit in item.bits]
+    groups = [r for r in phase.selected(item.when) if not any(r & bit for bit in bits)]
+    members = [sum(bit for k, bit in enumerate(bits) if x >> k & 1) for x in range(1 << len(bits))]
+    constants = phase.constants(item.reads)
+    elsewhere = phase.elsewhere(item.reads)
+    size = 1 << 2 * len(bits)
+    if not any(elsewhere):
+        return _known_matrix(body, phase, item, groups, members, constants)
+    classes = tuple(merged(item.pattern[k::size]) for k in range(size))
+    if not any(map(width, classes)):
+        return [line for r in groups for line in _multiply(body, phase, classes, r, members, "v")]
+    phase.reads = True
+    record = sum(map(width, classes)) + sum(map(width, classes)) % 2
+    at = body.in_table(packing.records(item.pattern, classes, item.slot.at))
+    lines = [f"const unsigned s = {selection(elsewhere)};"]
+    for c in sorted({constants[r] for r in groups}):
+        lines += [
+            "{",
+            f"    real m[{record}];",
+            "    " + body.call("load", "m", f"table + {at} + {record} * (s ^ {c:#x})"),
+        ]
+        for r in groups:
+            if constants[r] == c:
+                lines += [f"    {line}" for line in _multiply(body, phase, classes, r, members, "m")]
+        lines.append("}")
+    return lines
+
+
+def _known_matrix(
+    body: Body, phase: PhaseText, item: Mix, groups: list[int], members: list[int], constants: list[int]
+) -> list[str]:
+    """The matrix is the same for all threads, so that its numbers come by value."""
+    size = len(members) ** 2
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    if item.reads:
+        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
+    at: dict[int, int] = {}
+    lines = []
+    for r in groups:
+        block = constants[r] * size
+        classes = tuple(Entry(entry) for entry in item.pattern[block : block + size])
+        if block not in at:
+            taken = [
+                p for k, entry in enumerate(classes) if width(entry) for p in packing.parts(numbers[block + k], entry)
+            ]
+            at[block] = body.by_value(taken)
+        lines += _multiply(body, phase, classes, r, members, f"v + {at[block]}" if at[block] else "v")
+    return lines
+
+
+def _multiply(
+    body: Body, phase: PhaseText, classes: tuple[Entry, ...], group: int, members: list[int], numbers: str
+) -> list[str]:
+    """One group of registers times a matrix of known classes whose numbers begin at `numbers`."""
+    registers = [group | member for member in members]
+    if len(members) <= 1 << IN_REGISTERS:
+        names = [_a(phase, r) for r in registers]
+        return [f"{body.matrix(classes)}({', '.join(names)}, {numbers});"]
+    return _by_columns(body, phase, classes, registers, numbers)
+
+
+def _by_columns(
+    body: Body, phase: PhaseText, classes: tuple[Entry, ...], registers: list[int], numbers: str
+) -> list[str]:
+    """A matrix on all registers: the inputs wait in the thread's own slots of shared memory, and come back in turn."""
+    phase.shared = True
+    slots = register_slots(phase.place, body.itemsize)
+    lines = [f"tile[w ^ {slots[r]:#x}] = {_a(phase, r)};" for r in registers]
+    lines.append('asm volatile("" ::: "memory");  // or the compiler would keep the inputs in registers, and spill')
+    lines += [body.call("clear", _a(phase, r)) for r in registers]
+    size = len(registers)
+    starts = [sum(map(width, classes[:k])) for k in range(len(classes))]
+    for column in range(size):
+        lines += ["{", f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
+        for row in range(size):
+            k = row * size + column
+            lines += [
+                f"    {line}" for line in _add(body, _a(phase, registers[row]), classes[k], f"({numbers})", starts[k])
+            ]
+        lines.append("}")
+    return lines
+
+
+def _add(body: Body, a: str, entry: Entry, numbers: str, at: int) -> list[str]:
+    """Add the product of a matrix entry and the column's input to an amplitude."""
+    match entry:
+        case Entry.ZERO:
+            return []
+        case Entry.ONE:
+            return [body.call("add_real", a, "c", "1")]
+        case Entry.MINUS_ONE:
+            return [body.call("add_real", a, "c", "-1")]
+        case Entry.REAL:
+            return [body.call("add_real", a, "c", f"{numbers}[{at}]")]
+        case Entry.IMAG:
+            return [body.call("add_imaginary", a, "c", f"{numbers}[{at}]")]
+        case Entry.COMPLEX:
+            return [body.call("add", a, "c", f"{numbers}[{at}]", f"{numbers}[{at + 1}]")]
+        case _:
+            assert_never(entry)
+
+
+def slot_of(position: str, size: int, itemsize: int) -> str:
+    """The expression of `places.swizzle` for a thread's position in the tile."""
+    step = banks(itemsize)
+    low = (1 << step) - 1
+    return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])

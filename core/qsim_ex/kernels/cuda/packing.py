@@ -1,0 +1,64 @@
+"""Which real numbers a kernel is given, and where each comes from in a step's packed array.
+
+A step's packed array holds complex numbers; kernels want only the parts that are not known beforehand, in single
+or double precision. A *take* is an array of positions in ``[re 0, im 0, re 1, im 1, …, 0, 1, −1]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import Entry
+from qsim_ex.kernels.cuda.arithmetic import width
+from qsim_ex.steps import NUMBERED
+
+CONSTANTS = np.array([0.0, 1.0, -1.0])
+_AFTER = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: 2}
+
+
+def parts(number: int, entry: Entry) -> list[int]:
+    """The positions of the parts of one packed number that an entry of a class needs."""
+    return {Entry.REAL: [2 * number], Entry.IMAG: [2 * number + 1], Entry.COMPLEX: [2 * number, 2 * number + 1]}.get(
+        entry, []
+    )
+
+
+def numbered(pattern: bytes, at: int) -> dict[int, int]:
+    """For items without reads: the packed number of each entry whose class has one."""
+    found = {}
+    for k, entry in enumerate(pattern):
+        if entry in NUMBERED:
+            found[k] = at + len(found)
+    return found
+
+
+def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
+    """For items with reads: one record of reals after another, each padded to whole pairs."""
+    taken: list[int] = []
+    for block in range(len(pattern) // len(classes)):
+        for k, entry in enumerate(classes):
+            taken += parts(at + block * len(classes) + k, entry)
+        taken += [taken[-1]] * (sum(map(width, classes)) % 2)
+    return taken
+
+
+def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int]:
+    """Both parts of every entry of an item, constants included, whose numbers begin at `at` of `packed` numbers."""
+    taken = []
+    numbers = {k: at + k for k in range(len(pattern))} if reads else numbered(pattern, at)
+    for k, entry in enumerate(pattern):
+        if k in numbers:
+            taken += [2 * numbers[k], 2 * numbers[k] + 1]
+        else:
+            taken += [2 * packed + _AFTER[Entry(entry)], 2 * packed]
+    return taken
+
+
+def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: Any) -> NDArray[Any]:
+    """The real numbers that a kernel is given, in its precision."""
+    parts_of = np.concatenate([np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64), CONSTANTS])
+    return parts_of[take].astype(real, copy=False)

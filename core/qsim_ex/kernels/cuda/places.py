@@ -1,0 +1,118 @@
+"""Where the index bits of a tile sit while a phase runs: in the number of a register or in the number of a thread.
+
+The tile's bits are counted by **position** (position j holds index bit ``sweep.tile[j]``). A thread holds 16
+amplitudes, so four positions are register bits, at least all that the phase mixes; the others are thread bits.
+Between two phases the amplitudes change places through shared memory. Each thread writes only the slots that it
+has read in the same phase, so one barrier for each change of places is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from qsim_ex.steps import Phase, Sweep
+
+REGISTERS = 4
+"""Register bits: a thread holds 2^4 amplitudes."""
+
+LANES = 4
+"""The lowest index bits, which lie across the lanes of a warp when memory is touched: 128 bytes of complex64."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of a tile's positions in one phase.
+
+    registers: positions whose values make the register's number, least significant first.
+    threads: positions whose values make the thread's number, least significant first.
+    """
+
+    phase: Phase
+    registers: tuple[int, ...]
+    threads: tuple[int, ...]
+
+
+def banks(itemsize: int) -> int:
+    """Bits of the number of a shared-memory bank, counted in amplitudes: 16 of 8 bytes, or 8 of 16 bytes."""
+    return 4 if itemsize == 8 else 3
+
+
+def swizzle(position_mask: int, itemsize: int) -> int:
+    """The shared-memory slot of an amplitude: higher groups of bits are XORed into the lowest, the bank.
+
+    It is linear over XOR, so that slots of registers are constants that are XORed to the thread's slot.
+    """
+    width = banks(itemsize)
+    low = (1 << width) - 1
+    slot = position_mask
+    rest = position_mask >> width
+    while rest:
+        slot ^= rest & low
+        rest >>= width
+    return slot
+
+
+def places(sweep: Sweep, itemsize: int) -> tuple[Places, ...]:
+    """The places of each phase; a phase without items is put before or after where memory would be touched badly."""
+    size = len(sweep.tile)
+    phases = [*sweep.phases] or [Phase((), ())]
+    if size >= LANES + REGISTERS:
+        empty = Phase((), ())
+        if _touches_lanes(phases[0], sweep.tile):
+            phases.insert(0, empty)
+        if _touches_lanes(phases[-1], sweep.tile):
+            phases.append(empty)
+    edges = (0, len(phases) - 1)
+    return tuple(_place(phase, sweep.tile, itemsize, k in edges) for k, phase in enumerate(phases))
+
+
+def _touches_lanes(phase: Phase, tile: tuple[int, ...]) -> bool:
+    return any(tile.index(bit) < LANES for bit in phase.near)
+
+
+def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> Places:
+    """Near bits go to registers, filled up with the highest positions; the others to threads."""
+    size = len(tile)
+    near = [tile.index(bit) for bit in phase.near]
+    spare = [position for position in reversed(range(size)) if position not in near]
+    registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
+    rest = [position for position in range(size) if position not in registers]
+    return Places(phase, tuple(registers), tuple(rest if edge else _without_conflicts(rest, itemsize)))
+
+
+def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
+    """Put positions first whose bank bits differ, so that the lanes served together meet different banks."""
+    width = banks(itemsize)
+    lanes = []
+    for bank in range(width):
+        lanes += [position for position in positions if position % width == bank][:1]
+    return lanes + [position for position in positions if position not in lanes]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive bits of a number that lie on consecutive bits of another one."""
+
+    source: int
+    target: int
+    length: int
+
+
+def runs(targets: Iterable[int]) -> tuple[Run, ...]:
+    """Group a mapping (bit k lies on ``targets[k]``) into runs, which a kernel moves by one shift and one mask."""
+    found: list[Run] = []
+    for source, target in enumerate(targets):
+        last = found[-1] if found else None
+        if last and target == last.target + last.length:
+            found[-1] = Run(last.source, last.target, last.length + 1)
+        else:
+            found.append(Run(source, target, 1))
+    return tuple(found)
+
+
+def outside(tile: tuple[int, ...]) -> tuple[Run, ...]:
+    """How the number of a tile lies on the index bits outside it; the last run has no end."""
+    top = tile[-1] + 1 if tile else 0
+    below = runs([bit for bit in range(top) if bit not in tile])
+    return (*below, Run(top - len(tile), top, 64))

@@ -1,0 +1,63 @@
+"""Moving the bits of many numbers at once, by tables of 256 entries instead of bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.int64]
+Packed = NDArray[np.uint8]
+
+
+def move_bits(values: Words, to: Sequence[int]) -> Words:
+    """Each number with its bit k moved to bit ``to[k]``; bits from ``len(to)`` up are dropped.
+
+    values: int64 of any shape, not negative. to: bit numbers below 63, none twice.
+    """
+    return _spread(values, [1 << bit for bit in to])
+
+
+def _spread(values: Words, masks: Sequence[int]) -> Words:
+    """The number made of ``masks[k]`` for every bit k that is set in a value (the masks share no bit)."""
+    if all(mask in (0, 1 << k) for k, mask in enumerate(masks)):
+        return values & np.int64(sum(masks))
+    out = np.zeros_like(values)
+    for first in range(0, len(masks), 8):
+        of_byte = masks[first : first + 8]
+        if any(of_byte):
+            out |= _byte_table(of_byte)[values >> first & 0xFF]
+    return out
+
+
+def _byte_table(masks: Sequence[int]) -> Words:
+    """What each of the 256 values of a byte becomes when its bit k becomes ``masks[k]``."""
+    byte = np.arange(256, dtype=np.int64)
+    table = np.zeros_like(byte)
+    for k, mask in enumerate(masks):
+        table |= (byte >> k & 1) * mask
+    return table
+
+
+def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
+    """Rows of packed bits: where bit k of ``values[row]`` is set, the bits ``masks[k]`` of the row are set.
+
+    Returns uint8 [rows, ceil(num_bits / 8)]; bit b of a row is bit b % 8 of byte b // 8. Rows may be of any width,
+    and a mask may have several bits (a wire that was measured twice). The masks share no bit.
+    """
+    num_words = -(-num_bits // 32)
+    rows = np.zeros((len(values), num_words), dtype="<u4")
+    for word in range(num_words):
+        rows[:, word] = _spread(values, [mask >> 32 * word & 0xFFFFFFFF for mask in masks])
+    return np.ascontiguousarray(rows.view(np.uint8)[:, : -(-num_bits // 8)])
+
+
+def unpack(packed: Packed, num_bits: int) -> Packed:
+    """The inverse of `pack`: a column of 0s and 1s for each bit, uint8 [rows, num_bits]."""
+    return np.unpackbits(packed, axis=1, count=num_bits, bitorder="little")
+
+
+def integers(packed: Packed) -> list[int]:
+    """Each packed row as a Python integer of any size; bit b of the row is bit b of the integer."""
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]

@@ -1,0 +1,131 @@
+"""All amplitudes in one buffer of one device.
+
+Questions come in wires and are put to the device in index bits: this is the only place where both are known. The
+state's layout is respected by every question without moving an amplitude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.devices.base import Buffer, Device
+from qsim_ex.placement import layout as at
+from qsim_ex.steps import Layout, Plan
+
+Amplitudes = NDArray[np.complexfloating[Any, Any]]
+Tick = Callable[[], None]
+
+MARGINAL_WIRES = 22
+"""Most wires that one pass sums over, so that what comes back stays in a processor's cache."""
+
+CHUNK = 1 << 20
+"""How many amplitudes are gathered at a time: their indices take 8 MiB."""
+
+QUEUED_BYTES = 1 << 37
+"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+
+
+class Single:
+    """A state vector of `num_wires` wires in one buffer of 2^num_wires amplitudes.
+
+    layout: where each wire is now; `run` and `arrange` change it, questions never do.
+    """
+
+    kind = "single"
+
+    def __init__(self, device: Device, buffer: Buffer, layout: Layout) -> None:
+        self.device = device
+        self.buffer = buffer
+        self.layout = layout
+        self.num_wires = len(layout)
+
+    # --- work ----------------------------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, numbers: Sequence[NDArray[np.complex128]], prepared: Any, tick: Tick) -> None:
+        """Run a plan that starts in this layout; `tick` is called before each step."""
+        queued = 0
+        for step, packed in zip(plan.steps, numbers, strict=True):
+            tick()
+            self.device.run(self.buffer, self.num_wires, step, packed, prepared)
+            queued += 2 * self.buffer.nbytes
+            if queued > QUEUED_BYTES:
+                self.device.synchronize()
+                queued = 0
+        self.layout = plan.end
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes so that they lie in another layout."""
+        sources, flip = at.moves(self.layout, layout)
+        if flip or sources != tuple(range(self.num_wires)):
+            self.device.permute(self.buffer, self.num_wires, sources, flip)
+        self.layout = layout
+
+    def scale(self, when: When, inside: float, outside: float) -> None:
+        """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
+        stored = at.stored_when(self.layout, when)
+        self.device.scale(self.buffer, self.num_wires, stored, inside, outside)
+
+    # --- amplitudes ----------------------------------------------------------------------------------------------
+
+    def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
+        """Amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
+        return self.device.gather(self.buffer, at.indices(self.layout, values, wires))
+
+    def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
+        """Amplitudes of the basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
+        if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
+            return self.device.read(self.buffer, start, stop)
+        out = np.empty(stop - start, dtype=self.buffer.dtype)
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            out[first - start : last - start] = self.gather(np.arange(first, last, dtype=np.int64), wires)
+        return out
+
+    def write(self, start: int, values: Amplitudes) -> None:
+        """Overwrite amplitudes from basis value `start` on, which needs the layout of the wires' order."""
+        self.device.write(self.buffer, start, values)
+
+    # --- sums, all in float64 ------------------------------------------------------------------------------------
+
+    def norm_squared(self) -> float:
+        """Σ |amplitude|²."""
+        return float(self.device.norms(self.buffer, 1)[0])
+
+    def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
+        """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
+
+        float64 [2^wires], ``wires[0]`` least significant.
+        """
+        if len(wires) > MARGINAL_WIRES:
+            low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
+            parts = [self.marginal(low, at.held(when, high, value)) for value in range(1 << len(high))]
+            return np.concatenate(parts)
+        bits = at.index_bits(self.layout, wires)
+        if not when.mask and bits == tuple(range(self.num_wires - len(bits), self.num_wires)):
+            sums = self.device.norms(self.buffer, 1 << len(bits))
+        else:
+            stored = at.stored_when(self.layout, when)
+            sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
+        return at.value_order(self.layout, sums, wires)
+
+    def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+        """<ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
+        bits = [at.index_mask(self.layout, z) for z in zs]
+        signs = [at.parity_sign(self.layout, mask) for mask in bits]
+        return np.array(signs) * self.device.pauli(self.buffer, self.num_wires, at.index_mask(self.layout, x), bits)
+
+    def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
+        """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
+        rho = self.device.density(self.buffer, self.num_wires, at.index_bits(self.layout, wires))
+        value = np.arange(len(rho)) ^ at.flipped_values(self.layout, wires)
+        return np.asarray(rho[np.ix_(value, value)])
+
+    def inner(self, other: Single) -> complex:
+        """<self|other>; the other's amplitudes are brought into this layout first."""
+        other.arrange(self.layout)
+        return self.device.inner(self.buffer, other.buffer)

@@ -1,0 +1,122 @@
+"""A circuit cut into what can be planned: straight-line work, states to be saved, and measurements at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import (
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Permutation,
+    Reset,
+    Save,
+    mask_of,
+    wires_of,
+)
+from qsim_ex.errors import NotSupported
+
+Work = Op | Permutation | Initialize
+"""What a plan is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Straight-line work, and the label under which the state after it is saved, if it is."""
+
+    work: tuple[Work, ...]
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A circuit as the simulator runs it.
+
+    segments: at least one; all but the last end in a save.
+    measured: classical bit -> the wire that was measured into it last.
+    has_measurement: whether there is a measurement at all, be it of no wires.
+    touched: mask of the wires that anything has acted on.
+    """
+
+    segments: tuple[Segment, ...]
+    measured: dict[int, int]
+    has_measurement: bool
+    touched: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the saved states, in order."""
+        return tuple(segment.label for segment in self.segments if segment.label is not None)
+
+
+def divide(circuit: Circuit, touched: int = 0) -> Program:
+    """Cut a circuit into segments; `touched` is the mask of wires that may not be |0> at its beginning.
+
+    Raises `NotSupported`, naming the feature, for what this version cannot do.
+    """
+    segments: list[Segment] = []
+    work: list[Work] = []
+    measured: dict[int, int] = {}
+    ended = 0  # mask of wires that are measured
+    has_measurement = False
+    for place, instruction in enumerate(circuit.instructions):
+        acted = wires_acted_on(instruction)
+        if not isinstance(instruction, Measure) and acted & ended:
+            raise _unsupported("measurement in the middle of a circuit", instruction, place, acted & ended)
+        match instruction:
+            case Op() | Permutation():
+                work.append(instruction)
+                touched |= acted
+            case Initialize():
+                if acted & touched:
+                    raise _unsupported("initialising wires that were used before", instruction, place, acted & touched)
+                work.append(instruction)
+                touched |= acted
+            case Measure(wires, clbits):
+                measured.update(zip(clbits, wires, strict=True))
+                has_measurement = True
+                ended |= acted
+            case Reset():
+                if acted & touched:
+                    raise _unsupported("reset of wires that were used before", instruction, place, acted & touched)
+            case Save(label):
+                if ended:
+                    raise _unsupported("measurement in the middle of a circuit", instruction, place, ended)
+                segments.append(Segment(tuple(work), label))
+                work = []
+            case _:
+                assert_never(instruction)
+    if work or not segments:
+        segments.append(Segment(tuple(work), None))
+    return Program(tuple(segments), measured, has_measurement, touched)
+
+
+def wires_acted_on(instruction: Instruction) -> int:
+    """The mask of all wires that an instruction mixes, reads, or asks for."""
+    match instruction:
+        case Op(mixes, reads, when):
+            mask = mask_of(mixes) | when.mask
+            for read in reads:
+                mask |= read
+            return mask
+        case Permutation() | Initialize() | Measure() | Reset():
+            return mask_of(instruction.wires)
+        case Save():
+            return 0
+        case _:
+            assert_never(instruction)
+
+
+def _unsupported(feature: str, instruction: Instruction, place: int, wires: int) -> NotSupported:
+    name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
+    return NotSupported(
+        f"{feature} is not supported yet: instruction {place} ({name}) acts on {_named(wires_of(wires))}."
+    )
+
+
+def _named(wires: Sequence[int]) -> str:
+    return ("wire " if len(wires) == 1 else "wires ") + ", ".join(map(str, wires))

@@ -1,0 +1,203 @@
+"""Everything that can be asked of a state vector without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex import basis, expectation, sampling
+from qsim_ex.circuit import check
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import require_on_host
+from qsim_ex.devices.probe import Where, host_free
+from qsim_ex.errors import StateError
+from qsim_ex.guard import Guard
+from qsim_ex.options import Options
+from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.placement.single import CHUNK, Amplitudes, Single
+from qsim_ex.steps import Layout
+
+
+class Questions:
+    """The half of `StateVector` that only reads; `StateVector` makes it and owns the memory.
+
+    No question moves an amplitude, but for `inner` of two states in different layouts.
+    """
+
+    def __init__(self, placement: Single, where: Where, options: Options) -> None:
+        self.num_wires = placement.num_wires
+        self.options = options
+        self.where = where
+        self._placement = placement
+        self._guard = Guard()
+        self._draws = 0
+
+    # --- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Device:
+        """Who works."""
+        return self.where.device
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The amplitudes' dtype: complex64 or complex128."""
+        return self.options.dtype
+
+    @property
+    def layout(self) -> Layout:
+        """Which index bit each wire sits on, and which wires are stored inverted."""
+        return self._placement.layout
+
+    @property
+    def wire_ordering(self) -> tuple[int, ...]:
+        """The wire on each index bit, least significant first."""
+        return self.layout.wires()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the amplitudes."""
+        return self.dtype.itemsize << self.num_wires
+
+    @property
+    def closed(self) -> bool:
+        """Whether its memory was given back."""
+        return self._guard.closed
+
+    @property
+    def array(self) -> Any:
+        """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
+        with self._guard:
+            return self._placement.buffer[: 1 << self.num_wires]
+
+    # --- sums -------------------------------------------------------------------------------------------------
+
+    def probabilities(
+        self, wires: Sequence[int] | None = None, where: Mapping[int, int] | None = None
+    ) -> NDArray[np.float64]:
+        """Σ |amplitude|² for each value of `wires` (all by default), float64 [2^k], ``wires[0]`` least significant.
+
+        where: wires that are held at a value; the sums are those of both together, and are not renormalised.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "probabilities")
+            self._fits_host("an array of probabilities", 8 << len(wires))
+            return self._placement.marginal(wires, basis.condition(where, wires, self.num_wires))
+
+    @overload
+    def expectation(self, observable: PauliSum) -> float | complex: ...
+    @overload
+    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[Any]: ...
+    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[Any]:
+        """<ψ|H|ψ> of one Pauli sum, or of several, which share passes over memory.
+
+        Real (float64) if all coefficients are real, complex otherwise. Raises `WireError`.
+        """
+        with self._guard:
+            sums = (observable,) if isinstance(observable, PauliSum) else tuple(observable)
+            found = expectation.pauli_sums(self._placement, sums)
+            real = all(complex(term.coefficient).imag == 0 for one in sums for term in one.terms)
+            result = found.real if real else found
+            return result[0].item() if isinstance(observable, PauliSum) else result
+
+    def expectation_matrix(self, matrix: ArrayLike, wires: Sequence[int]) -> complex:
+        """<ψ|M|ψ> of a matrix [2^k, 2^k] on up to 12 wires, ``wires[0]`` least significant; it may be any matrix."""
+        with self._guard:
+            return expectation.matrix(self._placement, matrix, wires)
+
+    def norm(self) -> float:
+        """‖ψ‖."""
+        with self._guard:
+            return float(np.sqrt(self._placement.norm_squared()))
+
+    def inner(self, other: Questions) -> complex:
+        """<self|other>. The other's amplitudes may be moved into this state's layout; nothing is lost by it."""
+        with self._guard, other._guard:
+            if other.num_wires != self.num_wires:
+                raise StateError(f"states of {self.num_wires} and {other.num_wires} wires have no inner product.")
+            if other.device is self.device and other.dtype == self.dtype:
+                return self._placement.inner(other._placement)
+            total = 0j  # on different devices or in different precisions: over the host, a piece at a time
+            for start in range(0, 1 << self.num_wires, CHUNK):
+                stop = min(start + CHUNK, 1 << self.num_wires)
+                left, right = self.get(start, stop).astype(np.complex128), other.get(start, stop)
+                total += complex(np.vdot(left, right))
+            return total
+
+    def fidelity(self, other: Questions) -> float:
+        """|<self|other>|²."""
+        return abs(self.inner(other)) ** 2
+
+    # --- amplitudes and shots ----------------------------------------------------------------------------------------
+
+    def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
+        """Amplitudes of basis values, in their order.
+
+        Bit k of an integer is wire ``wires[k]``; in a string the leftmost character is the last of `wires`. `wires`
+        is an order of all wires, by default wire k for bit k. Raises `CircuitError`, `WireError`.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)
+            return self._placement.gather(basis.values(values, self.num_wires), wires)
+
+    def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
+        """Amplitudes of basis values from `start` up to `stop` (the end by default) as a new NumPy array."""
+        with self._guard:
+            stop = self._range(start, 1 << self.num_wires if stop is None else stop)
+            self._fits_host("a copy of the amplitudes", (stop - start) * self.dtype.itemsize)
+            return self._placement.read(start, stop, range(self.num_wires))
+
+    def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
+        """All amplitudes as a new NumPy array; bit k of the index is wire ``wires[k]`` (wire k by default)."""
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "to_numpy", all_wires=True)
+            self._fits_host("a copy of the state", self.nbytes)
+            return self._placement.read(0, 1 << self.num_wires, wires)
+
+    def draw(self, shots: int, seed: int | None = None) -> NDArray[np.int64]:
+        """The basis value of each of `shots` shots, int64 [shots], bit w = wire w; the state is not changed.
+
+        The same seed gives the same shots on every device and in every layout. Raises `ShotsError`, `OptionError`.
+        """
+        with self._guard:
+            shots = check.shots(shots)
+            self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
+            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), shots))
+
+    def sample(
+        self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False
+    ) -> NDArray[np.uint8]:
+        """Measure `shots` times without changing the state: 0s and 1s, uint8 [shots, wires].
+
+        The same seed gives the same shots on every device and in every layout, whichever wires are asked for.
+        packed: uint8 [shots, ceil(wires / 8)] instead, column k being bit k % 8 of byte k // 8.
+        Raises `ShotsError`, `WireError`, `OptionError`.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "sample")
+            column = {wire: k for k, wire in enumerate(wires)}
+            masks = [1 << column[wire] if wire in column else 0 for wire in range(self.num_wires)]
+            rows = pack(self.draw(shots, seed), masks, len(wires))
+            return rows if packed else unpack(rows, len(wires))
+
+    def _key(self, seed: int | None) -> tuple[int, int]:
+        """What the next random numbers are keyed by: a seed, or the options' seed and how often it was asked."""
+        if seed is not None:
+            return sampling.checked_seed(seed), 0
+        if self.options.seed is None:
+            return sampling.fresh_seed(), 0
+        self._draws += 1
+        return sampling.checked_seed(self.options.seed), self._draws - 1
+
+    def _range(self, start: int, stop: int) -> int:
+        if not 0 <= start <= stop <= 1 << self.num_wires:
+            raise StateError(f"amplitudes {start} to {stop}: the state has amplitudes 0 to {1 << self.num_wires}.")
+        return stop
+
+    def _fits_host(self, what: str, needed: int) -> None:
+        if needed > 1 << 26:  # the question costs more than a smaller array
+            require_on_host(what, needed, host_free())

@@ -1,0 +1,82 @@
+"""What a run gives back: bits, saved states, and everything about where and how it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.errors import MeasurementError
+from qsim_ex.placement.bits import integers, unpack
+from qsim_ex.planning.cost import PlanSummary
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Result:
+    """The outcome of one circuit.
+
+    shots: how many, or None if none were asked for.
+    packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits that
+        nothing was measured into are 0. None without shots.
+    saved: label -> amplitudes [2^n] in the order of the wires (bit w of the index = wire w).
+    seed: the seed that gives these shots again.
+    device, device_description, device_reason: where it ran, what that is, and why it ran there.
+    plan: what moved.
+    timings: seconds of plan, prepare, run, sample and total.
+    peak_bytes: the device's memory for amplitudes.
+    """
+
+    shots: int | None
+    num_clbits: int
+    packed: NDArray[np.uint8] | None
+    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    seed: int
+    device: str
+    device_description: str
+    device_reason: str
+    precision: Literal["single", "double"]
+    placement: str
+    plan: PlanSummary
+    timings: Mapping[str, float]
+    peak_bytes: int
+
+    def bits(self) -> NDArray[np.uint8]:
+        """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError`."""
+        return unpack(self._shots(), self.num_clbits)
+
+    def counts(self) -> dict[int, int]:
+        """How often each value of the classical bits was found, bit c of a value = classical bit c.
+
+        Values are Python integers of any size, in increasing order. Raises `MeasurementError` without shots.
+        """
+        packed = self._shots()
+        if not packed.size:
+            return {0: len(packed)} if len(packed) else {}
+        rows = np.ascontiguousarray(packed[:, ::-1])  # the most significant byte first sorts as the integers do
+        keys = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+        distinct, counts = np.unique(keys, return_counts=True)
+        found = np.frombuffer(distinct.tobytes(), dtype=np.uint8).reshape(len(distinct), -1)[:, ::-1]
+        return dict(zip(integers(found), counts.tolist(), strict=True))
+
+    def metadata(self) -> dict[str, Any]:
+        """Where and how it ran, as what JSON can hold."""
+        return {
+            "shots": self.shots,
+            "seed": self.seed,
+            "device": self.device,
+            "device_description": self.device_description,
+            "device_reason": self.device_reason,
+            "precision": self.precision,
+            "placement": self.placement,
+            "plan": self.plan.to_json(),
+            "timings": dict(self.timings),
+            "peak_bytes": self.peak_bytes,
+        }
+
+    def _shots(self) -> NDArray[np.uint8]:
+        if self.packed is None:
+            raise MeasurementError("this result holds no shots; give `shots` to `Simulator.run`.")
+        return self.packed

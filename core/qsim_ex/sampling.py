@@ -1,0 +1,146 @@
+"""Shots: basis values drawn from |amplitude|², the same for a seed on every device and in every layout.
+
+Shot k owns one number u_k in [0, 1). It is the basis value v with CDF(v − 1) ≤ u_k·norm < CDF(v), where the CDF
+runs over the values in increasing order (the highest wire first), never in the order of memory. The CDF is not
+made: the highest wires are drawn from their marginal, and only where shots fall the other wires are looked at, so
+that memory is read about once however many shots there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.errors import OptionError, StateError
+from qsim_ex.placement.layout import held
+from qsim_ex.placement.single import CHUNK, MARGINAL_WIRES, Single
+
+Floats = NDArray[np.float64]
+Values = NDArray[np.int64]
+
+BYTES_PER_SHOT = 64
+"""What drawing takes on the host for each shot: its number, its value, and some orders of them."""
+
+
+def fresh_seed() -> int:
+    """A 64-bit seed that nobody has chosen."""
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
+        raise OptionError(f"seed={seed!r}: a whole number from 0 to 2^64 - 1 is wanted.")
+    return int(seed)
+
+
+def uniforms(seed: int, instruction: int, count: int) -> Floats:
+    """One number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
+    bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
+    return np.random.Generator(bits).random(count)
+
+
+def draw(placement: Single, numbers: Floats) -> Values:
+    """The basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
+
+    numbers: the shots' numbers in [0, 1).
+    """
+    n, shots = placement.num_wires, len(numbers)
+    if shots == 0:
+        return np.zeros(0, dtype=np.int64)
+    # As many wires by marginals as make both sums alike: 2^high entries, and 2^(n − high) amplitudes a shot.
+    high = min(n, (n + shots.bit_length() + 1) // 2)
+    first = high if high <= MARGINAL_WIRES else high - MARGINAL_WIRES
+    weights = placement.marginal(range(n - first, n))
+    values, rest = _choose(weights, numbers * _norm(weights))
+    if first < high:
+        values, rest = _by_marginals(placement, values, rest, n - first, high - first)
+    if high < n:
+        values = _by_amplitudes(placement, values, rest, n - high)
+    return values
+
+
+def _choose(weights: Floats, targets: Floats) -> tuple[Values, Floats]:
+    """Where targets fall on the running sum of weights, and how far they reach into the weight they fall on."""
+    ends = np.cumsum(weights)
+    below = np.minimum(targets, np.nextafter(ends[-1], -1))  # rounding never leads beyond the last weight
+    found = np.searchsorted(ends, below, side="right")
+    begins = np.concatenate(([0.0], ends[:-1]))
+    return found.astype(np.int64), below - begins[found]
+
+
+def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int, wires: int) -> tuple[Values, Floats]:
+    """Draw the next `wires` wires under `below`, given the wires from `below` up; one marginal for each prefix."""
+    n = placement.num_wires
+    mask = (1 << n) - (1 << below)
+    values = np.empty_like(prefixes)
+    order = np.argsort(prefixes, kind="stable")
+    distinct, starts = np.unique(prefixes[order], return_index=True)
+    for prefix, shots in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+        weights = placement.marginal(range(below - wires, below), When(mask, prefix << below))
+        found, rest[shots] = _choose(weights, rest[shots])
+        values[shots] = prefix << wires | found
+    return values, rest
+
+
+def _by_amplitudes(placement: Single, prefixes: Values, rest: Floats, wires: int) -> Values:
+    """Draw the lowest `wires` wires from the amplitudes of each prefix that a shot has fallen on."""
+    distinct, which = np.unique(prefixes, return_inverse=True)
+    values = np.empty_like(prefixes)
+    order = np.argsort(which, kind="stable")
+    rows = max(1, CHUNK >> wires)
+    low = np.arange(1 << wires, dtype=np.int64)
+    for first in range(0, len(distinct), rows):
+        begin, end = np.searchsorted(which[order], (first, first + rows))
+        shots = order[begin:end]
+        wanted = distinct[first : first + rows, None] << wires | low
+        amplitudes = placement.gather(wanted.ravel(), range(placement.num_wires))
+        ends = np.cumsum(squares(amplitudes).reshape(wanted.shape), axis=1)
+        values[shots] = prefixes[shots] << wires | _search(ends, which[shots] - first, rest[shots])
+    return values
+
+
+def _search(ends: Floats, rows: Values, targets: Floats) -> Values:
+    """For each target, the first column of its row of `ends` that is larger, by bisection of all at once."""
+    targets = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
+    found = np.zeros(len(rows), dtype=np.int64)
+    step = ends.shape[1] >> 1
+    while step:
+        found += step * (ends[rows, found + step - 1] <= targets)
+        step >>= 1
+    return found
+
+
+def squares(amplitudes: NDArray[np.complexfloating[Any, Any]]) -> Floats:
+    """|amplitude|² in float64, also for complex64."""
+    out = np.square(amplitudes.real, dtype=np.float64)
+    out += np.square(amplitudes.imag, dtype=np.float64)
+    return np.asarray(out)
+
+
+def draw_wires(placement: Single, wires: Sequence[int], number: float) -> int:
+    """The value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
+
+    The wires are drawn from the last to the first, a group at a time. For all wires in their order this is the
+    shot that `draw` gives for the same number.
+    """
+    groups = [wires[max(0, end - MARGINAL_WIRES) : end] for end in range(len(wires), 0, -MARGINAL_WIRES)]
+    value, when, rest = 0, ALWAYS, np.array([number * _norm(placement.marginal(()))])
+    for group in groups:
+        found, rest = _choose(placement.marginal(group, when), rest)
+        value = value << len(group) | int(found[0])
+        when = held(when, group, int(found[0]))
+    return value
+
+
+def _norm(weights: Floats) -> float:
+    """The sum of weights if something can be drawn by them."""
+    norm = float(weights.sum())
+    if not 0 < norm < np.inf:
+        raise StateError(f"nothing can be measured or sampled in a state whose squared norm is {norm}.")
+    return norm

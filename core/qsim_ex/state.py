@@ -1,0 +1,265 @@
+"""`StateVector`: the object that users of the engine hold. It owns the memory of 2^n amplitudes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex import basis, sampling
+from qsim_ex.adopt import adopt, checked, fresh, put
+from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.ops import ALWAYS, mask_of
+from qsim_ex.devices.probe import Where
+from qsim_ex.errors import CircuitError, OptionError, StateError
+from qsim_ex.options import Options
+from qsim_ex.placement import layout as at
+from qsim_ex.placement.single import Single
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.program import divide
+from qsim_ex.questions import Questions
+from qsim_ex.ready import Ready, make_ready
+from qsim_ex.steps import Layout
+from qsim_ex.ticker import Ticker
+
+Collapse = Literal["normalise", "none", "reset"]
+
+
+class StateVector(Questions):
+    """The state of `num_wires` qubits, 2^n amplitudes on one device.
+
+    Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
+    is told by `layout` and changes as circuits are applied; no question moves an amplitude. One thread at a time
+    may use it (`StateVectorBusy`), and nobody after `close` (`StateVectorClosed`); ``with`` closes it.
+
+    options, changes: see `Options`; ``StateVector(20, device="cpu")``.
+    initial: a basis value, or 2^n normalised amplitudes; |0…0> if None, or what a given array holds.
+    array: a NumPy or CuPy array of 2^n complex64 or complex128 amplitudes, to be used in place.
+    stream, allocator: CuPy's, for a state on a GPU. where: a choice of device made before.
+    Raises `OutOfMemory` with the sum before anything is allocated, `DeviceError`, `OptionError`, `StateError`.
+    """
+
+    def __init__(
+        self,
+        num_wires: int,
+        *,
+        options: Options | None = None,
+        initial: int | ArrayLike | None = None,
+        array: Any = None,
+        stream: Any = None,
+        allocator: Any = None,
+        where: Where | None = None,
+        **changes: Any,
+    ) -> None:
+        num_wires = check.count(num_wires, "num_wires")
+        options = (options or Options()).with_(changes)
+        if array is not None:
+            where, options = adopt(array, num_wires, options, stream, allocator)
+        elif where is None:
+            where = fresh(num_wires, options, stream, allocator)
+        start = checked(0 if initial is None else initial, num_wires)
+        buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
+        if array is None or initial is not None:
+            put(where.device, buffer, start)
+        super().__init__(Single(where.device, buffer, Layout.identity(num_wires)), where, options)
+        self._touched = 0 if isinstance(start, int) and start == 0 and array is None else (1 << num_wires) - 1
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.device.name
+        return f"StateVector({self.num_wires} wires, {self.dtype.name}, {state})"
+
+    # --- work ------------------------------------------------------------------------------------------------------
+
+    def apply(self, circuit: Circuit, cancel: threading.Event | None = None) -> Self:
+        """Apply a circuit's unitary instructions; measurements at its end are ignored.
+
+        Raises `NotSupported` for what is not unitary, `Cancelled` if the event is set: the state is then closed,
+        since it is neither the old one nor the new one.
+        """
+        with self._guard:
+            if circuit.num_qubits > self.num_wires:
+                raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
+            program = divide(circuit, self._touched)
+            work = tuple(instruction for segment in program.segments for instruction in segment.work)
+            plan = make_plan(work, self.num_wires, self.layout, self.device.shape(self.dtype))
+            ready = make_ready(plan, work, circuit.operands, self.device, self.dtype, self.options.compile)
+            ticker = Ticker(len(plan.steps), cancel, self.options.progress)
+            self.run(ready, ticker)
+            ticker.finish()
+            self._touched = program.touched
+        return self
+
+    def run(self, ready: Ready, ticker: Ticker) -> None:
+        """Run work that was made ready for this state's device and layout; closes the state if it is interrupted."""
+        with self._guard:
+            if ready.plan.start != self.layout:
+                raise StateError("the plan begins in another layout than this state is in.")
+            try:
+                self._placement.run(ready.plan, ready.numbers, ready.prepared, ticker)
+            except BaseException:
+                self.close()
+                raise
+
+    def gate(
+        self,
+        name: str,
+        wires: Sequence[int],
+        *parameters: float,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply one gate of the gate table; arguments as of `CircuitBuilder.gate`."""
+        builder = CircuitBuilder(self.num_wires)
+        builder.gate(name, wires, *parameters, controls=controls, control_values=control_values)
+        return self.apply(builder.build())
+
+    def unitary(
+        self,
+        matrix: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply a unitary matrix [2^k, 2^k], ``wires[0]`` least significant; raises `MatrixError`."""
+        builder = CircuitBuilder(self.num_wires)
+        builder.unitary(matrix, wires, controls=controls, control_values=control_values)
+        return self.apply(builder.build())
+
+    # --- chance ----------------------------------------------------------------------------------------------------
+
+    def measure(
+        self,
+        wires: Sequence[int],
+        *,
+        seed: int | None = None,
+        random: float | None = None,
+        collapse: Collapse = "normalise",
+    ) -> int:
+        """Measure wires and return their value, bit k being ``wires[k]``.
+
+        random: a number in [0, 1) in place of a seed. collapse: 'normalise' leaves the state that was found,
+        'reset' puts its measured wires into |0> besides, 'none' leaves the state alone.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "measure")
+            _known_mode(collapse)
+            if random is None:
+                random = float(sampling.uniforms(*self._key(seed), 1)[0])
+            if not 0 <= random < 1:
+                raise OptionError(f"random={random!r}: a number from 0 up to, not including, 1 is wanted.")
+            value = sampling.draw_wires(self._placement, wires, random)
+            self.collapse(wires, value, collapse)
+            return value
+
+    def collapse(self, wires: Sequence[int], bits: int | Sequence[int], mode: Collapse = "normalise") -> float:
+        """Project wires on a value (an integer, bit k being ``wires[k]``, or a 0 or 1 for each); its probability.
+
+        Modes as in `measure`. Raises `StateError` if the probability is 0.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "collapse")
+            value = basis.bits(bits, len(wires), "collapse")
+            _known_mode(mode)
+            when = at.held(ALWAYS, wires, value)
+            weight = float(self._placement.marginal((), when)[0])
+            if weight == 0:
+                raise StateError(f"wires {list(wires)} are never found at {value:0{len(wires)}b}.")
+            probability = weight / self._placement.norm_squared()
+            if mode != "none":
+                self._placement.scale(when, weight**-0.5, 0.0)
+            if mode == "reset":  # all that is left lies at one value of these wires, so an X on those at 1 is enough
+                self._placement.layout = at.inverted(self.layout, when.value)
+                self._touched &= ~mask_of(wires)
+            return probability
+
+    # --- amplitudes as arrays --------------------------------------------------------------------------------------
+
+    def set(self, values: ArrayLike, start: int = 0) -> None:
+        """Overwrite amplitudes from basis value `start` on; their norm is not looked at. Raises `StateError`."""
+        with self._guard:
+            array = np.asarray(values, dtype=self.dtype).reshape(-1)
+            stop = self._range(start, start + array.size)
+            if not np.isfinite(array).all():
+                raise StateError("set: the values hold NaN or infinity.")
+            if stop - start == 1 << self.num_wires:
+                self._placement.layout = Layout.identity(self.num_wires)  # nothing is left that would have to move
+            self.canonical()
+            self._placement.write(start, array)
+            self._touched = (1 << self.num_wires) - 1
+
+    def permute(self, wires: Sequence[int]) -> Self:
+        """Move amplitudes so that wire ``wires[k]`` lies on index bit k and none is inverted; the state is the same."""
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "permute", all_wires=True)
+            address = tuple(wires.index(wire) for wire in range(self.num_wires))
+            self._placement.arrange(Layout(address))
+        return self
+
+    def canonical(self) -> Self:
+        """Move amplitudes into the order of the wires: the amplitude of basis value i is then at index i."""
+        return self.permute(range(self.num_wires))
+
+    def relabel(self, names: Sequence[int] | Mapping[int, int]) -> Self:
+        """Call wire w ``names[w]`` from now on; moves nothing. Raises `WireError` unless each name is given once."""
+        with self._guard:
+            pairs = names if isinstance(names, Mapping) else dict(enumerate(names))
+            to = [pairs.get(wire, wire) for wire in range(self.num_wires)]
+            check.wires((*to, *(wire for wire in pairs if wire >= self.num_wires)), self.num_wires, "relabel")
+            self._touched = mask_of(tuple(name for wire, name in enumerate(to) if self._touched >> wire & 1))
+            self._placement.layout = at.relabelled(self.layout, to)
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
+        if self.device.kind == "gpu":
+            raise TypeError("the state is on a GPU; copy it with to_numpy(), or use CuPy.")
+        return np.array(self.canonical().array, dtype=dtype, copy=copy)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
+        if self.device.kind != "gpu":
+            raise AttributeError("the state is on the CPU; it has no CUDA array interface.")
+        found: dict[str, Any] = self.canonical().array.__cuda_array_interface__
+        return found
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        """The amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
+        return self.canonical().array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Where the amplitudes lie, as DLPack says it."""
+        device: tuple[int, int] = self.array.__dlpack_device__()
+        return device
+
+    # --- its life --------------------------------------------------------------------------------------------------
+
+    def synchronize(self) -> None:
+        """Wait until all work on the device is done."""
+        with self._guard:
+            self.device.synchronize()
+
+    def close(self) -> None:
+        """Give the memory back; every later use raises `StateVectorClosed`. May be called again."""
+        if self._guard.close():
+            del self._placement.buffer
+
+    def __enter__(self) -> Self:
+        with self._guard:
+            return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _known_mode(mode: str) -> None:
+    if mode not in ("normalise", "none", "reset"):
+        raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")

@@ -1,0 +1,173 @@
+"""A sweep by its definition, in NumPy, and random sweeps: what the kernels are compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qsim_ex.circuit.ops import Entry, When
+from qsim_ex.steps import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
+
+CONSTANT = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
+
+
+def entries(item, numbers):
+    """All entries of an item, constants included."""
+    if item.reads:
+        return numbers[item.slot.at : item.slot.at + len(item.pattern)]
+    out, at = [], item.slot.at
+    for entry in item.pattern:
+        if entry in NUMBERED:
+            out.append(numbers[at])
+            at += 1
+        else:
+            out.append(CONSTANT[Entry(entry)])
+    return np.array(out)
+
+
+def block_of(index, reads):
+    """The number that the parities under the masks make."""
+    block = np.zeros_like(index)
+    for k, mask in enumerate(reads):
+        block |= (np.bitwise_count(index & mask).astype(np.int64) & 1) << k
+    return block
+
+
+def value_of(index, bits):
+    """The number that some bits make."""
+    return sum(((index >> bit & 1) << k for k, bit in enumerate(bits)), np.zeros_like(index))
+
+
+def replaced(index, bits, value):
+    """Each index with some bits set to a value."""
+    for k, bit in enumerate(bits):
+        index = index & ~(1 << bit) | (value >> k & 1) << bit
+    return index
+
+
+def run_sweep(psi, num_bits, sweep, numbers, high=0):
+    """Apply the items of a sweep one after another; returns complex128."""
+    psi = np.array(psi, dtype=np.complex128)
+    everywhere = np.arange(1 << num_bits, dtype=np.int64)
+    for phase in sweep.phases:
+        for item in phase.items:
+            index = everywhere | high << num_bits
+            local = everywhere[(index & item.when.mask) == item.when.value]
+            out = psi.copy()
+            if isinstance(item, Rename):
+                to = np.array(item.to, dtype=np.int64)[value_of(local, item.bits)]
+                out[replaced(local, item.bits, to)] = psi[local]
+            else:
+                block = block_of(local | high << num_bits, item.reads)
+                if isinstance(item, Diagonal):
+                    out[local] = entries(item, numbers)[block] * psi[local]
+                else:
+                    size = 1 << len(item.bits)
+                    matrix = entries(item, numbers).reshape(-1, size, size)
+                    row = value_of(local, item.bits)
+                    out[local] = sum(matrix[block, row, c] * psi[replaced(local, item.bits, c)] for c in range(size))
+            psi = out
+    return psi
+
+
+class Numbers:
+    """Numbers and tables in the making, laid out as a plan lays them out."""
+
+    def __init__(self):
+        self.numbers, self.tables, self.items = [], [], []
+
+    def add(self, make, pattern, reads, values):
+        """Remember an item whose entries have these values."""
+        self.items.append((make, pattern, reads, values))
+
+    def finish(self):
+        """The items with their slots, and the packed array."""
+        count = sum(e in NUMBERED for _, p, reads, _ in self.items if not reads for e in p)
+        made, numbers, tables = [], [], []
+        for make, pattern, reads, values in self.items:
+            if reads:
+                slot = Slot(count + len(tables), len(values))
+                tables += list(values)
+            else:
+                kept = [v for v, e in zip(values, pattern, strict=True) if e in NUMBERED]
+                slot = Slot(len(numbers), len(kept))
+                numbers += kept
+            made.append(make(slot))
+        return made, np.array(numbers + tables, dtype=np.complex128), len(numbers), len(tables)
+
+
+def random_entries(rng, count, classes, scale=1.0):
+    """A pattern and values that it allows."""
+    pattern = bytes(int(rng.choice(classes)) for _ in range(count))
+    values = []
+    for entry in pattern:
+        x, y = rng.normal(size=2) * scale
+        values.append({0: 0, 1: 1, 2: -1, 3: x, 4: 1j * y, 5: x + 1j * y}[entry])
+    return pattern, values
+
+
+def random_mask(rng, allowed, most):
+    """A mask of up to `most` of the allowed bits, at least one."""
+    count = int(rng.integers(1, min(most, len(allowed)) + 1))
+    return sum(1 << int(bit) for bit in rng.choice(allowed, count, replace=False))
+
+
+def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
+    """Append one random item that mixes near bits and reads anything, bits outside the buffer included."""
+    everything = list(range(num_bits + high_bits))
+    mixed = []
+    if kind != "diagonal":
+        mixed = [int(b) for b in rng.permutation(near)[: int(rng.integers(1, len(near) + 1))]]
+    allowed = [bit for bit in everything if bit not in mixed]
+    when = When(0, 0)
+    if allowed and rng.random() < 0.5:
+        mask = random_mask(rng, allowed, 2)
+        when = When(mask, mask & int(rng.integers(0, 1 << 62)))
+    reads = ()
+    if allowed and kind != "rename" and rng.random() < 0.6:
+        most = 5 if kind == "diagonal" else 2
+        reads = tuple(
+            random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1))
+        )
+    classes = [(3,), (5,), (0, 1, 2, 3, 4, 5), (0, 4), (1, 2), (1, 3, 5), (1,)][int(rng.integers(7))]
+    label = f"{kind} {mixed} \\"
+    if kind == "rename":
+        to = tuple(int(x) for x in rng.permutation(1 << len(mixed)))
+        numbers.add(lambda slot: Rename(tuple(mixed), when, to, label), b"", (), [])
+    elif kind == "mix":
+        count = 1 << 2 * len(mixed) + len(reads)
+        pattern, values = random_entries(rng, count, classes, 0.5)
+        numbers.add(lambda slot: Mix(tuple(mixed), reads, when, pattern, slot, label), pattern, reads, values)
+    else:
+        pattern, values = random_entries(rng, 1 << len(reads), classes)
+        numbers.add(lambda slot: Diagonal(reads, when, pattern, slot, label), pattern, reads, values)
+    items.append(None)
+
+
+def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):
+    """A random sweep over a random tile that holds the lowest bits, and its packed numbers."""
+    rng = np.random.default_rng(seed)
+    size = min(num_bits, tile_bits)
+    low = min(4, size)
+    others = rng.permutation(np.arange(low, num_bits))[: size - low]
+    tile = tuple(sorted([*range(low), *map(int, others)]))
+    numbers, shape = Numbers(), []
+    for _ in range(num_phases):
+        near = sorted(int(b) for b in rng.permutation(tile)[: int(rng.integers(0, min(4, size) + 1))]) if tile else []
+        items: list[None] = []
+        for _ in range(num_items):
+            kind = str(rng.choice(kinds if near else [k for k in kinds if k == "diagonal"] or ["diagonal"]))
+            random_item(rng, kind, near, num_bits, high_bits, numbers, items)
+        shape.append((tuple(near), len(items)))
+    made, packed, count, tables = numbers.finish()
+    phases, at = [], 0
+    for near, length in shape:
+        phases.append(Phase(near, tuple(made[at : at + length])))
+        at += length
+    return Sweep(tile, tuple(phases), count, tables), packed
+
+
+def random_state(seed, num_bits, dtype):
+    """A random vector of norm 1."""
+    rng = np.random.default_rng([seed, 1])
+    psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
+    return (psi / np.linalg.norm(psi)).astype(dtype)

@@ -1,0 +1,23 @@
+// Enough of CUDA C++ for g++ to compile a kernel's source text as it is; threads of a block are fibers.
+#pragma once
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __shared__ static
+#define __restrict__ __restrict
+struct float2 { float x, y; };
+struct double2 { double x, y; };
+struct dim3 { unsigned x, y, z; };
+extern "C" {
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+void __syncthreads();
+void emulate(unsigned grid, unsigned block, int backwards, void (*body)(void*), void* closure);
+}
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+template <class T> static inline T __ldg(const T* at) { return *at; }
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline double2 make_double2(double x, double y) { return {x, y}; }
