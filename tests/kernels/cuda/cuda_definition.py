@@ -125,7 +125,9 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
     reads = ()
     if allowed and kind != "rename" and rng.random() < 0.6:
         most = 5 if kind == "diagonal" else 2
-        reads = tuple(random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1)))
+        reads = tuple(
+            random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1))
+        )
     classes = [(3,), (5,), (0, 1, 2, 3, 4, 5), (0, 4), (1, 2), (1, 3, 5), (1,)][int(rng.integers(7))]
     label = f"{kind} {mixed} \\"
     if kind == "rename":

@@ -14,7 +14,10 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-FOLDER = Path(tempfile.gettempdir()) / f"qsim-ex-emulator-{hashlib.sha256((HERE / 'fibers.cpp').read_bytes()).hexdigest()[:12]}"
+FOLDER = (
+    Path(tempfile.gettempdir())
+    / f"qsim-ex-emulator-{hashlib.sha256((HERE / 'fibers.cpp').read_bytes()).hexdigest()[:12]}"
+)
 _loaded: dict[str, ctypes.CDLL] = {}
 
 

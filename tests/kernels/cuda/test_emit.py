@@ -41,7 +41,9 @@ def check(cases, dtype, room=ROOM):
         for backwards in (0, 1):
             got = psi.copy()
             getattr(compiled, f"run{k}")(
-                1 << num_bits - kernels[k].tile_bits, kernels[k].threads, backwards,
+                1 << num_bits - kernels[k].tile_bits,
+                kernels[k].threads,
+                backwards,
                 *arguments(got, table, high << num_bits, values),
             )
             error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
@@ -80,7 +82,9 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 2**31), st.integers(0, 10), st.integers(4, 9), st.integers(1, 4), st.integers(0, 4), st.booleans())
+@given(
+    st.integers(0, 2**31), st.integers(0, 10), st.integers(4, 9), st.integers(1, 4), st.integers(0, 4), st.booleans()
+)
 def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
     """Random sweeps of any shape agree with the definition."""
     check([case(seed, num_bits, tile_bits, num_phases, num_items, 2)], np.complex128 if double else np.complex64)

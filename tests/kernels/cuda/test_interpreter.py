@@ -16,7 +16,9 @@ from qsim_ex.kernels.cuda.packing import pack
 def interpreter(dtype):
     """The interpreter's kernel, compiled for the CPU."""
     call = launcher(
-        "run", "interpret", "amp* state, const amp* numbers, const u64* program, u64 high, u64 size",
+        "run",
+        "interpret",
+        "amp* state, const amp* numbers, const u64* program, u64 high, u64 size",
         "state, numbers, program, high, size",
     )
     return library(source(np.dtype(dtype).itemsize) + call, "-O1")
@@ -34,7 +36,9 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
     for backwards in (0, 1):
         got = psi.copy()
         interpreter(dtype).run(
-            1 << num_bits - program.tile_bits, program.threads, backwards,
+            1 << num_bits - program.tile_bits,
+            program.threads,
+            backwards,
             *arguments(got, entries, program.words, high << num_bits, 1 << num_bits),
         )
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
@@ -58,7 +62,9 @@ def test_full_tiles():
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 5), st.integers(0, 6), st.booleans())
+@given(
+    st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 5), st.integers(0, 6), st.booleans()
+)
 def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
     """Random sweeps of any shape agree with the definition."""
     check(seed, num_bits, tile_bits, num_phases, num_items, 3, np.complex128 if double else np.complex64)
