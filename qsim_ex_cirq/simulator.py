@@ -76,7 +76,7 @@ class QsimExSimulator(
         for name in unknown:
             raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
-            raise NotSupported(f"noise models; noise={noise!r} was given, and only None works in this version.")
+            raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
         self._dtype = _dtype(dtype)
         self._prng = cirq.value.parse_random_state(seed)
         self._split_untangled_states = split_untangled_states
@@ -161,7 +161,9 @@ class QsimExSimulator(
 
     def simulate_moment_steps(self, *_: Any, **__: Any) -> Iterator[Any]:
         """Not supported yet: the engine reorders gates, so the state between two moments never exists."""
-        raise NotSupported("simulate_moment_steps. Simulate circuit[:k] to see the state after k moments.")
+        raise NotSupported(
+            "simulate_moment_steps is not supported yet: simulate circuit[:k] for the state after k moments."
+        )
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
