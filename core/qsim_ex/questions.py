@@ -164,7 +164,9 @@ class Questions:
         The same seed gives the same shots on every device and in every layout. Raises `ShotsError`, `OptionError`.
         """
         with self._guard:
-            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), check.shots(shots)))
+            shots = check.shots(shots)
+            self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
+            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), shots))
 
     def sample(
         self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False

@@ -53,8 +53,8 @@ class Result:
         Values are Python integers of any size, in increasing order. Raises `MeasurementError` without shots.
         """
         packed = self._shots()
-        if not packed.shape[1]:
-            return {0: len(packed)}
+        if not packed.size:
+            return {0: len(packed)} if len(packed) else {}
         rows = np.ascontiguousarray(packed[:, ::-1])  # the most significant byte first sorts as the integers do
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
         distinct, counts = np.unique(keys, return_counts=True)

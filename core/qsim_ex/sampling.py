@@ -23,6 +23,9 @@ from qsim_ex.placement.single import CHUNK, MARGINAL_WIRES, Single
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
+BYTES_PER_SHOT = 64
+"""What drawing takes on the host for each shot: its number, its value, and some orders of them."""
+
 
 def fresh_seed() -> int:
     """A 64-bit seed that nobody has chosen."""

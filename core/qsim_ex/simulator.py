@@ -16,7 +16,7 @@ from qsim_ex import sampling
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import require
+from qsim_ex.devices.memory import require, require_on_host
 from qsim_ex.devices.probe import Where, choose, place
 from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex.options import Options
@@ -73,6 +73,7 @@ class Simulator:
         where = self.placement(circuit.num_qubits)
         dtype = self.options.dtype
         _require_saves(program, circuit.num_qubits, dtype, where)
+        require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
         plans = _plans(program, circuit.num_qubits, where.device, dtype)
         clock.lap("plan")
         ready = [
@@ -98,7 +99,7 @@ class Simulator:
             precision=self.options.precision,
             placement=Single.kind,
             plan=sum((summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
-            timings=clock.laps,
+            timings=clock.timings(),
             peak_bytes=where.needed,
         )
 
@@ -191,11 +192,14 @@ class _Clock:
 
     def __init__(self) -> None:
         self._begin = self._last = perf_counter()
-        self.laps: dict[str, float] = {}
+        self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
         """The part `name` has just ended."""
         now = perf_counter()
-        self.laps[name] = now - self._last
-        self.laps["total"] = now - self._begin
+        self._laps[name] = now - self._last
         self._last = now
+
+    def timings(self) -> dict[str, float]:
+        """Seconds of each part, and the total."""
+        return {**self._laps, "total": self._last - self._begin}

@@ -1,0 +1,102 @@
+"""The rule that chooses a device, and the reasons it gives."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+from plain import PlainDevice
+
+from qsim_ex.devices import probe
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.options import Options
+
+
+class PlainGpu(PlainDevice):
+    """A GPU as far as the rule can see."""
+
+    kind: Any = "gpu"
+    name = "gpu:0"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> PlainDevice:
+    """A host with 12 GiB and no GPU."""
+    device = PlainDevice(free=12 << 30)
+    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(probe, "driver_count", lambda: 0)
+    return device
+
+
+@pytest.fixture
+def card(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> PlainGpu:
+    """The same host with a GPU of 4 GiB."""
+    assert host.kind == "cpu"
+    device = PlainGpu(free=4 << 30)
+    monkeypatch.setattr(probe, "gpu_missing", lambda: None)
+    monkeypatch.setattr(probe, "gpu", lambda _id=0: device)
+    return device
+
+
+def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
+    """'auto' fails where there is no GPU, or keeps silent about why it took the CPU."""
+    where = probe.place(20, Options())
+    assert where.device is host
+    assert where.reason.startswith("auto: no GPU found")
+    assert (where.needed, where.free) == (16 << 20, 12 << 30)
+
+
+def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) -> None:
+    """'auto' takes the GPU for states that are too small, or leaves it idle for large ones."""
+    assert probe.place(probe.GPU_FROM, Options()).device is card
+    assert probe.place(probe.GPU_FROM, Options()).reason == "auto: a GPU is present"
+    small = probe.place(probe.GPU_FROM - 1, Options())
+    assert small.device is host
+    assert "faster on the CPU" in small.reason
+
+
+def test_auto_takes_the_host_for_what_only_fits_there(host: PlainDevice, card: PlainGpu) -> None:
+    """'auto' fails with a state that the host could hold, or takes it there without saying so."""
+    where = probe.place(29, Options())
+    assert where.device is host
+    assert where.reason == "auto: the state needs 8.0 GiB, gpu:0 has 4.0 GiB free"
+    assert probe.place(29, Options(precision="single")).device is card
+
+
+def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
+    """device='gpu' goes to the CPU when the GPU is full, or device='cpu' to the GPU."""
+    assert probe.place(4, Options(device="gpu")).device is card
+    assert probe.place(20, Options(device="cpu")).device is host
+    message = r"29 wires in complex128 need 8\.0 GiB; GPU 0 has 4\.0 GiB free and the host 12\.0 GiB\. Use precision="
+    with pytest.raises(OutOfMemory, match=message):
+        probe.place(29, Options(device="gpu"))
+    assert probe.place(29, Options(device="gpu", max_memory=8 << 30)).free == 8 << 30
+
+
+@pytest.mark.usefixtures("host")
+def test_a_missing_gpu_is_named() -> None:
+    """A demand for a GPU that is not there leads to another device."""
+    with pytest.raises(DeviceError, match="no GPU found"):
+        probe.place(20, Options(device="gpu"))
+
+
+def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CuPy is missing, the command that installs it is not told, by a demand or by 'auto'."""
+    monkeypatch.setattr(probe, "driver_count", lambda: 1)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda12\]'"):
+        probe.place(20, Options(device="gpu"))
+    where = probe.place(20, Options())
+    assert where.device is host
+    assert "pip install" in where.reason
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (5 << 60, "5.0 EiB"), (1 << 90, "2^90 bytes")],
+)
+def test_sizes_for_people(size: int, text: str) -> None:
+    """A size is written in the wrong unit."""
+    assert human(size) == text

@@ -1,0 +1,43 @@
+"""A result counts its bits, however many there are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qsim_ex.errors import MeasurementError
+from qsim_ex.planning.cost import NO_WORK
+from qsim_ex.result import Result
+
+
+def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:
+    """A result that holds the given bits and nothing else of interest."""
+    packed = None if bits is None else np.packbits(bits, axis=1, bitorder="little")
+    shots = None if bits is None else len(bits)
+    return Result(shots, num_clbits, packed, {}, 0, "cpu", "", "", "double", "single", NO_WORK, {}, 0)
+
+
+@given(st.integers(0, 130), st.integers(0, 12), st.integers(0, 999))
+def test_counts_are_the_bits(num_clbits: int, shots: int, seed: int) -> None:
+    """Counts of up to 130 classical bits are not those of the rows, or are not in order."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (shots, num_clbits), dtype=np.uint8)
+    bits = bits[rng.integers(0, shots, shots)] if shots else bits  # repeat some rows
+    result = result_of(bits, num_clbits)
+    assert np.array_equal(result.bits(), bits)
+    wanted: dict[int, int] = {}
+    for row in bits.tolist():
+        value = sum(bit << k for k, bit in enumerate(row))
+        wanted[value] = wanted.get(value, 0) + 1
+    assert result.counts() == wanted
+    assert list(result.counts()) == sorted(wanted)
+
+
+def test_no_shots_no_counts() -> None:
+    """A result without shots makes up counts."""
+    with pytest.raises(MeasurementError, match="shots"):
+        result_of(None, 3).counts()
+    with pytest.raises(MeasurementError, match="shots"):
+        result_of(None, 3).bits()
