@@ -43,7 +43,7 @@ class CpuDevice:
     def shape(self, dtype: DTypeLike) -> Shape:
         """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes."""
         tile = 15 if np.dtype(dtype) == np.complex64 else 14
-        return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5)
+        return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes, for this process."""

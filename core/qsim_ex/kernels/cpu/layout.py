@@ -108,15 +108,19 @@ class TileLayout:
 
     def swaps_home(self) -> list[Swaps]:
         """Return the swaps, group after group, that bring index bit l back to lane l."""
-        groups = []
         here = TileLayout(list(self.lanes), list(self.rows))
-        for lane in range(len(here.lanes)):
+        away = [lane for lane, bit in enumerate(here.lanes) if bit != lane]
+        if all(lane in here.rows for lane in away):
+            return [[(lane, here.rows.index(lane)) for lane in away]] if away else []
+        groups = []
+        for lane in away:  # one at a time, by way of a row where a bit sits in another's lane
             if lane in here.lanes and here.lanes[lane] != lane:
-                away = [(here.lanes.index(lane), 0)]
-                here.exchange(away)
-                groups.append(away)
-        home = [(lane, here.rows.index(lane)) for lane in range(len(here.lanes)) if here.lanes[lane] != lane]
-        return [*groups, home] if home else groups
+                groups.append([(here.lanes.index(lane), 0)])
+                here.exchange(groups[-1])
+            if here.lanes[lane] != lane:
+                groups.append([(lane, here.rows.index(lane))])
+                here.exchange(groups[-1])
+        return groups
 
 
 def _first_use(work: Sequence[Touch]) -> Callable[[int], int]:

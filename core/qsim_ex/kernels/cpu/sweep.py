@@ -9,27 +9,59 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from qsim_ex.kernels.cpu import encode as e
+from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import vectors as v
 from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.cpu.program import (
+    BLOCK,
+    BLOCKS,
+    COLUMNS,
+    COUNT,
+    DENSE,
+    DIRECT,
+    ENTRIES,
+    EXCHANGE,
+    FIXED,
+    FREE,
+    FROM,
+    IDENTITY,
+    KIND,
+    LANE_COLUMNS,
+    LANE_MASK,
+    LANE_VALUE,
+    LANES,
+    LAST,
+    LOAD,
+    LOAD_LANES,
+    LOW_MASK,
+    LOW_ROWS,
+    NOWHERE,
+    NUM_BITS,
+    OFFSETS,
+    OUTSIDE_MASK,
+    OUTSIDE_VALUE,
+    PAIR_COMPLEX,
+    PAIR_REAL,
+    PER_LANE,
+    PERMUTE,
+    QUAD_COMPLEX,
+    QUAD_REAL,
+    READS,
+    ROW_BITS,
+    SCALE_COMPLEX,
+    SCALE_REAL,
+    SIZE,
+    SPLAT,
+    STORE,
+    STORE_LANES,
+    TABLE,
+    TILE_MASK,
+    TO,
+)
 
-LANES, SCALE_REAL, SCALE_COMPLEX = e.LANES, e.SCALE_REAL, e.SCALE_COMPLEX
-PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX = e.PAIR_REAL, e.PAIR_COMPLEX, e.QUAD_REAL, e.QUAD_COMPLEX
-DENSE, EXCHANGE = e.DENSE, e.EXCHANGE
-KIND, OUTSIDE_MASK, OUTSIDE_VALUE, FREE, FIXED, COUNT = (
-    e.KIND, e.OUTSIDE_MASK, e.OUTSIDE_VALUE, e.FREE, e.FIXED, e.COUNT,
-)  # fmt: skip
-TABLE, BLOCK, READS, COLUMNS, SIZE, PER_LANE, OFFSETS = (
-    e.TABLE, e.BLOCK, e.READS, e.COLUMNS, e.SIZE, e.PER_LANE, e.OFFSETS,
-)  # fmt: skip
-TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = (
-    e.TO, e.BLOCKS, e.ENTRIES, e.FROM, e.LANE_COLUMNS, e.LANE_MASK, e.LANE_VALUE, e.IDENTITY, e.SPLAT,
-)  # fmt: skip
-NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES = (
-    e.NUM_BITS, e.ROW_BITS, e.DIRECT, e.TILE_MASK, e.LOAD, e.STORE, e.LOAD_LANES, e.STORE_LANES,
-)  # fmt: skip
-LOW_ROWS, LOW_MASK, NOWHERE = e.LOW_ROWS, e.LOW_MASK, e.NOWHERE
-ZERO, ONE = e.items.ZERO, e.items.ONE
+ZERO, ONE = items.ZERO, items.ONE
+ROWS_AHEAD = 32
+"""How far ahead of the row that is loaded memory is asked for; 16 to 64 were alike."""
 
 part = numba.njit(nogil=True, error_model="numpy")
 
@@ -139,42 +171,61 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, low, high, re
 
 
 @part
-def load_tile(kind, state, scratch, base, place, rows, low, high, lanes, direct, amplitude_bytes, row_bytes):
-    """Amplitudes → rows. `place` is where the tile begins; padding is zero."""
-    if direct:
-        memory = state.ctypes.data + place * amplitude_bytes
-        for row in range(rows):
-            offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
-            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
-        return
-    width = 1 << len(kind)
-    first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
+def run_permute(kind, instruction, base, row_bytes, low, high):
+    """Rows move along the cycles of a permutation; one of each cycle is kept aside."""
+    rows, flips = instruction[COUNT], instruction[FIXED]
+    aside = base + (row_bytes << instruction[OFFSETS])
+    origin = np.empty(rows, dtype=np.int32)
     for row in range(rows):
-        offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
-        at = first + row * 2 * width
-        for lane in range(width):
-            here = offset + lanes[lane]
-            if here < NOWHERE:
-                scratch[at + lane] = state[2 * (place + here)]
-                scratch[at + width + lane] = state[2 * (place + here) + 1]
-            else:
-                scratch[at + lane] = 0
-                scratch[at + width + lane] = 0
+        origin[(low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips] = row
+    for start in range(rows):
+        if origin[start] == start:
+            continue
+        v.copy_row(kind, base + start * row_bytes, aside)
+        row = start
+        while origin[row] != start:
+            source = origin[row]
+            v.copy_row(kind, base + source * row_bytes, base + row * row_bytes)
+            origin[row] = row
+            row = source
+        v.copy_row(kind, aside, base + row * row_bytes)
+        origin[row] = row
 
 
 @part
-def store_tile(kind, state, scratch, base, place, rows, low, high, lanes, direct, amplitude_bytes, row_bytes):
-    """Rows → amplitudes."""
-    if direct:
-        memory = state.ctypes.data + place * amplitude_bytes
-        for row in range(rows):
-            offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
-            v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
-        return
+def load_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes):
+    """Amplitudes → rows. `place` is where the tile begins; padding is zero."""
     width = 1 << len(kind)
     first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
+    memory = state.ctypes.data + place * amplitude_bytes
     for row in range(rows):
-        offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
+        offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
+        if direct:
+            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
+            soon = min(rows - 1, row + ROWS_AHEAD)
+            offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
+            v.prefetch_row(kind, memory + offset * amplitude_bytes)
+            continue
+        at = first + row * 2 * width
+        for lane in range(width):
+            here = offset + lanes[lane]
+            padding = here >= NOWHERE
+            scratch[at + lane] = 0 if padding else state[2 * (place + here)]
+            scratch[at + width + lane] = 0 if padding else state[2 * (place + here) + 1]
+
+
+@part
+def store_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes, low, high, flips):
+    """Rows → amplitudes, row r to where row (low ^ high)[r] XOR `flips` belongs."""
+    width = 1 << len(kind)
+    first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
+    memory = state.ctypes.data + place * amplitude_bytes
+    for row in range(rows):
+        to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
+        offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
+        if direct:
+            v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
+            continue
         at = first + row * 2 * width
         for lane in range(width):
             here = offset + lanes[lane]
@@ -190,7 +241,7 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
         return
     what = instruction[KIND]
     table = coefficients + instruction[TABLE] * real_bytes
-    block_bytes = instruction[BLOCK] * real_bytes
+    block_bytes = 1 if what == PERMUTE else instruction[BLOCK] * real_bytes
     free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
     o0, o1, o2, o3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
     per_lane = instruction[PER_LANE] != 0
@@ -241,6 +292,8 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
             low[:] = 0
             high[:] = 0
         run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes)
+    elif what == PERMUTE:
+        run_permute(kind, instruction, base, row_bytes, low, high)
     elif what == EXCHANGE:
         v.exchange_rows(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
     elif what == LANES:
@@ -262,19 +315,18 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
     state: real and imaginary parts in turn; scratch: as large as a tile and 32 rows, aligned to 64 bytes;
     high: the value of all index bits outside the state.
     """
-    lane_bits = len(kind)
     real_bytes = scratch.itemsize
-    row_bytes = (2 << lane_bits) * real_bytes
+    row_bytes = (2 << len(kind)) * real_bytes
     row_bits = geometry[ROW_BITS]
     rows = 1 << row_bits
-    split = LOW_MASK + 1
     load, store = integers[geometry[LOAD] :], integers[geometry[STORE] :]
     load_lanes, store_lanes = integers[geometry[LOAD_LANES] :], integers[geometry[STORE_LANES] :]
-    low_block = np.empty(split, dtype=np.int64)
+    low_block = np.empty(LOW_MASK + 1, dtype=np.int64)
     high_block = np.empty(max(1, rows >> LOW_ROWS), dtype=np.int64)
     outside = ((1 << geometry[NUM_BITS]) - 1) & ~geometry[TILE_MASK]
     direct, amplitude_bytes = geometry[DIRECT] != 0, 2 * real_bytes
     base = scratch.ctypes.data
+    count = len(instructions) - geometry[LAST]
     place = 0
     left = first
     for bit in range(geometry[NUM_BITS]):
@@ -282,12 +334,26 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
             place |= (left & 1) << bit
             left >>= 1
     for _ in range(first, last):
-        load_tile(kind, state, scratch, base, place, rows, load, load[split:], load_lanes, direct,
-                  amplitude_bytes, row_bytes)  # fmt: skip
+        load_tile(kind, state, scratch, base, place, rows, load, load_lanes, direct, amplitude_bytes, row_bytes)
         index = place | high << geometry[NUM_BITS]
-        for k in range(len(instructions)):
+        following = (place | ~outside) + 1 & outside
+        for k in range(count):
+            if direct:  # ask for a part of the next tile, so that memory works while this tile is worked on
+                memory = state.ctypes.data + following * amplitude_bytes
+                for row in range(rows * k // count, rows * (k + 1) // count):
+                    offset = load[row & LOW_MASK] + load[LOW_MASK + 1 + (row >> LOW_ROWS)]
+                    v.prefetch_row(kind, memory + offset * amplitude_bytes)
             run_instruction(kind, instructions[k], integers, base, row_bytes, real_bytes, coefficients.ctypes.data,
                             row_bits, index, low_block, high_block)  # fmt: skip
-        store_tile(kind, state, scratch, base, place, rows, store, store[split:], store_lanes, direct,
-                   amplitude_bytes, row_bytes)  # fmt: skip
-        place = (place | ~outside) + 1 & outside
+        flips = 0
+        if geometry[LAST]:
+            selectors(instructions[count], integers, row_bits, index, 1, low_block, high_block)
+            flips = instructions[count][FIXED]
+        else:
+            for row in range(len(low_block)):
+                low_block[row] = row
+            for row in range(len(high_block)):
+                high_block[row] = row << LOW_ROWS
+        store_tile(kind, state, scratch, base, place, rows, store, store_lanes, direct, amplitude_bytes, row_bytes,
+                   low_block, high_block, flips)  # fmt: skip
+        place = following

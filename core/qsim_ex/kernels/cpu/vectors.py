@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from qsim_ex.kernels.cpu.encode import LOW_MASK, LOW_ROWS
+from qsim_ex.kernels.cpu.program import LOW_MASK, LOW_ROWS
 
 _I32 = ir.IntType(32)
 
@@ -195,6 +195,16 @@ def load_row(e, memory, row):
     second = e.load(memory, e.bytes, align=e.element_bytes)
     e.store(e.shuffle(first, second, range(0, 2 * n, 2)), row)
     e.store(e.shuffle(first, second, range(1, 2 * n, 2)), row, e.bytes)
+
+
+@operation
+def prefetch_row(e, memory):
+    """Ask for the amplitudes of a row to be brought near, without waiting for them."""
+    signature = ir.FunctionType(ir.VoidType(), [ir.PointerType(), _I32, _I32, _I32])
+    prefetch = cgutils.get_or_insert_function(e.builder.module, signature, "llvm.prefetch.p0")
+    how = [ir.Constant(_I32, k) for k in (0, 2, 1)]  # to read, into the second level, data
+    for line in range(0, 2 * e.bytes, 64):
+        e.builder.call(prefetch, [e.address(memory, line), *how])
 
 
 @operation
