@@ -233,6 +233,17 @@ class Product:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Euler:
+    """Unitary 2×2 matrices as e^{iγ} · diag(1, e^{iα}) · R · diag(1, e^{iβ}) with a real rotation R.
+
+    places: indices into the buffer, int64 [count, 4], of matrices in C order. For each matrix seven results are
+    appended: the four entries of R, then e^{iα}, e^{iβ}, e^{iγ}.
+    """
+
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Fold:
     """Tables of products of phases: entry t of a table is the product of the factors f with incidence[t, f] = 1.
 
@@ -252,7 +263,7 @@ class Numbers:
     packed: for each step, in the order of the plan, which entries of the buffer it is given.
     """
 
-    program: tuple[Product | Fold, ...]
+    program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 
 

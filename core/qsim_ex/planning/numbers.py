@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.steps import Fold, Numbers, Plan, Product
+from qsim_ex.steps import Euler, Fold, Numbers, Plan, Product
 
 Places = NDArray[np.int64]
 Incidence = NDArray[np.float64]
@@ -25,6 +25,7 @@ class NumberProgram:
         self._num_operands = num_operands
         self._size = num_operands
         self._products: defaultdict[tuple[int, tuple[int, ...]], list[tuple[Places, Places, int]]] = defaultdict(list)
+        self._eulers: list[tuple[Places, int]] = []
         self._folds: defaultdict[tuple[int, ...], list[tuple[Incidence, Places, int]]] = defaultdict(list)
 
     def product(self, left: Places, right: Places, level: int) -> Places:
@@ -32,6 +33,12 @@ class NumberProgram:
         start = self._take(left.size)
         self._products[level, left.shape].append((left, right, start))
         return np.arange(start, start + left.size, dtype=np.int64).reshape(left.shape)
+
+    def euler(self, matrix: Places) -> Places:
+        """Places of the seven numbers that `steps.Euler` makes of a 2×2 matrix [4]; it comes after all products."""
+        start = self._take(7)
+        self._eulers.append((matrix, start))
+        return np.arange(start, start + 7, dtype=np.int64)
 
     def fold(self, incidence: Incidence, factors: Places) -> Places:
         """Places of a table whose entry t is the product of the factors f with incidence[t, f] = 1.
@@ -51,14 +58,19 @@ class NumberProgram:
             for left, _, start in self._products[key]:
                 final[start : start + left.size] = np.arange(at, at + left.size)
                 at += left.size
+        for _, start in self._eulers:
+            final[start : start + 7] = np.arange(at, at + 7)
+            at += 7
         for shape in sorted(self._folds):
             for incidence, _, start in self._folds[shape]:
                 final[start : start + len(incidence)] = np.arange(at, at + len(incidence))
                 at += len(incidence)
-        program: list[Product | Fold] = []
+        program: list[Product | Euler | Fold] = []
         for key in sorted(self._products):
             lefts, rights, _ = zip(*self._products[key], strict=True)
             program.append(Product(final[np.stack(lefts)], final[np.stack(rights)]))
+        if self._eulers:
+            program.append(Euler(final[np.stack([matrix for matrix, _ in self._eulers])]))
         for shape in sorted(self._folds):
             incidences, factors, _ = zip(*self._folds[shape], strict=True)
             program.append(Fold(np.stack(incidences), final[np.stack(factors)]))
@@ -78,6 +90,8 @@ def bind(plan: Plan, operands: NDArray[np.complex128]) -> list[NDArray[np.comple
         match instruction:
             case Product(left, right):
                 made = buffer[left] @ buffer[right]
+            case Euler(places):
+                made = _rotations(buffer[places])
             case Fold(incidence, factors):
                 made = _products(incidence, buffer[factors])
         parts = [buffer, made.reshape(-1)]
@@ -94,3 +108,22 @@ def _products(incidence: NDArray[np.float64], factors: NDArray[np.complex128]) -
     logs = np.log(factors)
     angles = incidence @ np.stack((logs.real, logs.imag), axis=-1)
     return np.asarray(np.exp(angles[..., 0] + 1j * angles[..., 1]))
+
+
+def _rotations(matrices: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Euler angles of unitary 2×2 matrices [count, 4]; see `steps.Euler` for what is returned, [count, 7].
+
+    A small entry has an inexact phase, since it may be what cancellation left. So the phase of a large entry is never
+    made from those of small ones: β comes from whichever of b and d is the larger.
+    """
+    a, b, c, d = matrices.T
+    cosine, sine = np.abs(a), np.abs(c)
+    gamma = _unit(a)
+    alpha = _unit(c) * gamma.conj()
+    beta = np.where(sine <= cosine, _unit(d) * alpha.conj(), _unit(-b)) * gamma.conj()
+    return np.stack((cosine, -sine, sine, cosine, alpha, beta, gamma), axis=1)
+
+
+def _unit(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    size = np.abs(values)
+    return np.asarray(np.where(size > 0, values / np.where(size > 0, size, 1), 1))

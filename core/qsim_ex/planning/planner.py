@@ -1,6 +1,6 @@
 """`make_plan`: instructions in, plan out. The order of planning's steps is here and nowhere else.
 
-absorb → fuse → (grow a tile → grow its phases → assemble)* → number program
+absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from qsim_ex.planning.assemble import Packer, items_of
 from qsim_ex.planning.fuse import fuse
 from qsim_ex.planning.locality import fill, grow, split
 from qsim_ex.planning.numbers import NumberProgram, bind
+from qsim_ex.planning.rotate import rotate
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Item, Layout, Plan, Shape, Shuffle, Spread, Stage, Step, Sweep, Wide
 
@@ -35,7 +36,8 @@ def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, 
     fitted = shape.fit(num_wires)
     work, end = absorb(instructions, start, fitted)
     program = NumberProgram(_num_operands(instructions))
-    steps, packed = _schedule(fuse(work, program, fitted.item_work), num_wires, fitted, program)
+    work = rotate(fuse(work, program, fitted.item_work), program, fitted.item_work)
+    steps, packed = _schedule(work, num_wires, fitted, program)
     digest = hashlib.blake2b(repr((instructions, num_wires, start, shape)).encode(), digest_size=8)
     return Plan(
         num_wires=num_wires,

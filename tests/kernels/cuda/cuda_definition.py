@@ -125,12 +125,14 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
     reads = ()
     if allowed and kind != "rename" and rng.random() < 0.6:
         most = 5 if kind == "diagonal" else 2
-        reads = tuple(random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1)))
+        reads = tuple(
+            random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1))
+        )
     classes = [(3,), (5,), (0, 1, 2, 3, 4, 5), (0, 4), (1, 2), (1, 3, 5), (1,)][int(rng.integers(7))]
     label = f"{kind} {mixed} \\"
     if kind == "rename":
         to = tuple(int(x) for x in rng.permutation(1 << len(mixed)))
-        numbers.add(lambda slot: Rename(tuple(mixed), when, to, label), b"", (), [])
+        numbers.add(lambda _: Rename(tuple(mixed), when, to, label), b"", (), [])
     elif kind == "mix":
         count = 1 << 2 * len(mixed) + len(reads)
         pattern, values = random_entries(rng, count, classes, 0.5)

@@ -115,7 +115,9 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         moves = _Moves(sweep, place, itemsize)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
-        kernel += [f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))]
+        kernel += [
+            f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
+        ]
         kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
     return "\n".join([*head, *functions, *kernel, "}", ""])
 
@@ -161,5 +163,6 @@ class _Moves:
         return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
 
     def put(self, names: list[int]) -> list[str]:
-        return [f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
-
+        return [
+            f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))
+        ]

@@ -127,7 +127,10 @@ def _table(
 ) -> list[str]:
     """Look factors up, one for each value that the registers' own bits contribute."""
     size = len(item.pattern)
-    met = {c: merged(item.pattern[k] for k in _reachable(c, elsewhere, size)) for c in map(constants.__getitem__, registers)}
+    met = {
+        c: merged(item.pattern[k] for k in _reachable(c, elsewhere, size))
+        for c in map(constants.__getitem__, registers)
+    }
     needed = {c for c, entry in met.items() if entry is not Entry.ONE}
     if not needed:
         return []
@@ -171,7 +174,11 @@ def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
     at = body.in_table(packing.records(item.pattern, classes, item.slot.at))
     lines = [f"const unsigned s = {selection(elsewhere)};"]
     for c in sorted({constants[r] for r in groups}):
-        lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", f"table + {at} + {record} * (s ^ {c:#x})")]
+        lines += [
+            "{",
+            f"    real m[{record}];",
+            "    " + body.call("load", "m", f"table + {at} + {record} * (s ^ {c:#x})"),
+        ]
         for r in groups:
             if constants[r] == c:
                 lines += [f"    {line}" for line in _multiply(body, phase, classes, r, members, "m")]
@@ -193,7 +200,9 @@ def _known_matrix(
         block = constants[r] * size
         classes = tuple(Entry(entry) for entry in item.pattern[block : block + size])
         if block not in at:
-            taken = [p for k, entry in enumerate(classes) if width(entry) for p in packing.parts(numbers[block + k], entry)]
+            taken = [
+                p for k, entry in enumerate(classes) if width(entry) for p in packing.parts(numbers[block + k], entry)
+            ]
             at[block] = body.by_value(taken)
         lines += _multiply(body, phase, classes, r, members, f"v + {at[block]}" if at[block] else "v")
     return lines
@@ -225,7 +234,9 @@ def _by_columns(
         lines += ["{", f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
         for row in range(size):
             k = row * size + column
-            lines += [f"    {line}" for line in _add(body, _a(phase, registers[row]), classes[k], f"({numbers})", starts[k])]
+            lines += [
+                f"    {line}" for line in _add(body, _a(phase, registers[row]), classes[k], f"({numbers})", starts[k])
+            ]
         lines.append("}")
     return lines
 

@@ -1,0 +1,105 @@
+"""The processor that the kernels are compiled for: its name, its vectors, its memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_VECTOR_BITS = (("avx512f", 9), ("avx2", 8))  # log2 of the width in bits; 128 bits (SSE2, NEON) everywhere else
+
+
+@lru_cache(maxsize=1)
+def features() -> tuple[str, tuple[str, ...]]:
+    """Return the processor's name and instruction sets, as LLVM knows them."""
+    import llvmlite.binding as llvm
+
+    present = (name for name, on in llvm.get_host_cpu_features().items() if on)
+    return llvm.get_host_cpu_name(), tuple(sorted(present))
+
+
+@lru_cache(maxsize=4)
+def lane_bits(dtype: np.dtype[Any]) -> int:
+    """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512."""
+    width = next((bits for name, bits in _VECTOR_BITS if name in features()[1]), 7)
+    return width - (5 if dtype == np.complex64 else 6)
+
+
+@lru_cache(maxsize=1)
+def processor() -> str:
+    """Return the processor's name for people."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def memory() -> tuple[int, int]:
+    """Return free and total bytes for this process: the machine's, or its control group's where that is less."""
+    free, total = _machine_memory()
+    for limit, used in _group_limits():
+        total = min(total, limit)
+        free = min(free, max(0, limit - used))
+    return free, total
+
+
+def _machine_memory() -> tuple[int, int]:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        page = os.sysconf("SC_PAGE_SIZE")
+        total = page * os.sysconf("SC_PHYS_PAGES")
+        names = os.sysconf_names
+        return page * os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in names else total, total
+    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.endswith("kB")}
+    return sizes["MemAvailable"], sizes["MemTotal"]
+
+
+def _group_limits() -> list[tuple[int, int]]:
+    """Return (limit, used) of every memory limit that control groups set on this process."""
+    try:
+        entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    except OSError:
+        return []
+    found = []
+    for _, controllers, path in entries:
+        if controllers == "":
+            root, limit, used = Path("/sys/fs/cgroup"), "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            root, limit, used = Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        here = root / path.lstrip("/")
+        for folder in (here, *here.parents):
+            if not folder.is_relative_to(root):
+                break
+            try:
+                text, in_use = (folder / limit).read_text().strip(), int((folder / used).read_text())
+                inactive = _inactive_file(folder)
+            except (OSError, ValueError):
+                continue
+            if text.isdigit():
+                found.append((int(text), max(0, in_use - inactive)))
+    return found
+
+
+def _inactive_file(folder: Path) -> int:
+    """Return the bytes of file cache that a group would give up at once: they count as used but are free."""
+    for line in (folder / "memory.stat").read_text().splitlines():
+        if line.startswith(("inactive_file ", "total_inactive_file ")):
+            return int(line.split()[1])
+    return 0

@@ -1,0 +1,74 @@
+"""The threads that the CPU device owns. Work is shared out in chunks of bounded time, so that Ctrl-C works.
+
+Numba's own threads are not used: its default layer ends the process when two Python threads enter it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from qsim_ex.kernels.cpu import host
+
+_lock = threading.Lock()
+_executor: ThreadPoolExecutor | None = None
+
+
+def _forget() -> None:
+    """A forked child has none of its parent's threads."""
+    global _executor, _lock
+    _executor, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def executor() -> ThreadPoolExecutor:
+    """Return the one pool of this process."""
+    global _executor
+    with _lock:
+        if _executor is None:
+            _executor = ThreadPoolExecutor(max(1, host.cores() - 1), thread_name_prefix="qsim-ex")
+        return _executor
+
+
+def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
+    """Call ``work(0)`` … ``work(chunks − 1)``, each once, on up to `threads` threads; the caller's is one of them.
+
+    Whatever a call raises, Ctrl-C included, is raised here once no call is running any more.
+    """
+    if threads <= 1 or chunks <= 1:
+        for chunk in range(chunks):
+            work(chunk)
+        return
+    counter = itertools.count()
+    stop = False
+
+    def worker() -> None:
+        nonlocal stop
+        while not stop:
+            chunk = next(counter)
+            if chunk >= chunks:
+                return
+            try:
+                work(chunk)
+            except BaseException:
+                stop = True
+                raise
+
+    helpers: list[Future[None]] = []
+    try:
+        helpers += [executor().submit(worker) for _ in range(min(threads, chunks) - 1)]
+        worker()
+    except BaseException:
+        stop = True
+        raise
+    finally:
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
+        helper.result()

@@ -1,0 +1,22 @@
+"""qsim-ex for Cirq: `QsimExSimulator` takes the place of ``cirq.Simulator``.
+
+>>> import cirq
+>>> from qsim_ex_cirq import QsimExSimulator
+>>> a, b = cirq.LineQubit.range(2)
+>>> bell = cirq.Circuit(cirq.H(a), cirq.CNOT(a, b))
+>>> QsimExSimulator().simulate(bell).dirac_notation()
+'0.71|00⟩ + 0.71|11⟩'
+"""
+
+from qsim_ex.errors import MissingPackage
+
+try:
+    import cirq as _cirq  # noqa: F401  (looked for here, so that whoever lacks it reads what to type)
+except ImportError as error:
+    raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
+
+from qsim_ex_cirq.results import QsimExTrialResult
+from qsim_ex_cirq.simulator import QsimExSimulator
+from qsim_ex_cirq.translate import Measurement, Translation, translate
+
+__all__ = ["Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]

@@ -1,0 +1,69 @@
+"""The state at the end of a circuit: measured where the circuit says so, and ready to be asked."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Self
+
+import numpy as np
+
+from qsim_ex import StateVector
+from qsim_ex_cirq.results import Bits, Metadata, Vector, records_of
+from qsim_ex_cirq.translate import Translation
+
+
+class FinalState:
+    """The state at the end of a circuit, its measurements done; ``with`` gives the memory back."""
+
+    def __init__(
+        self,
+        state: StateVector,
+        translation: Translation,
+        seed: int,
+        timings: dict[str, float],
+        began: float,
+    ) -> None:
+        self.state = state
+        self.translation = translation
+        self.seed = seed
+        self.measurements = self._measure()
+        ended = perf_counter() - began
+        self.timings = {**timings, "run": ended - sum(timings.values()), "total": ended}
+
+    def vector(self) -> Vector:
+        """The amplitudes in Cirq's order; on the CPU the engine's own array, from a GPU the one copy."""
+        state = self.state.canonical()
+        return state.to_numpy() if state.device.kind == "gpu" else np.asarray(state)
+
+    def metadata(self) -> Metadata:
+        """Where and how the state came about."""
+        where = self.state.where
+        return {
+            "seed": self.seed,
+            "device": where.device.name,
+            "device_description": where.device.description,
+            "device_reason": where.reason,
+            "precision": self.state.options.precision,
+            "placement": "single",
+            "timings": self.timings,
+            "peak_bytes": where.needed,
+        }
+
+    def _measure(self) -> dict[str, Bits]:
+        """Measure and collapse; of a key that is measured again and again Cirq keeps the last value."""
+        measured = self.translation.measured
+        if not measured:
+            return {}
+        value = self.state.measure(measured, seed=self.seed)
+        bits = np.zeros((1, self.state.num_wires), dtype=np.uint8)
+        bits[0, list(measured)] = [value >> k & 1 for k in range(len(measured))]
+        if self.translation.undo is not None:
+            self.state.apply(self.translation.undo)
+        records = records_of(self.translation.measurements, bits, self.seed)
+        return {key: instances[0, -1] for key, instances in records.items()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.state.close()

@@ -1,0 +1,27 @@
+"""Observables: Cirq's sums of Pauli products as the engine's."""
+
+from __future__ import annotations
+
+import cirq
+
+from qsim_ex.circuit.observables import PauliString, PauliSum
+from qsim_ex.errors import WireError
+
+
+def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> PauliSum:
+    """Return an observable of Cirq as the engine's; raises `WireError` for a qubit that the circuit has not."""
+    wire_of = {qubit: len(qubits) - 1 - k for k, qubit in enumerate(qubits)}
+    terms = []
+    for string in cirq.PauliSum.wrap(observable):
+        missing = [qubit for qubit in string.qubits if qubit not in wire_of]
+        if missing:
+            raise WireError(f"the observable {string} acts on {missing[0]!r}, which the circuit has not.")
+        letters = "".join(str(pauli) for pauli in string.values())
+        wires = [wire_of[qubit] for qubit in string]  # in the order of its values
+        terms.append(PauliString.parse(letters, wires, complex(string.coefficient)))
+    return PauliSum(tuple(terms))
+
+
+def value_of(value: complex, observable: PauliSum) -> complex:
+    """Return an expectation value as a real number, unless the observable has a complex coefficient."""
+    return value if any(complex(term.coefficient).imag for term in observable.terms) else value.real

@@ -1,0 +1,125 @@
+"""What a run gives back: Cirq's own result types, with `qsim_ex` on them, which says where and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import cirq
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import Result
+from qsim_ex_cirq.translate import Measurement
+
+Bits = NDArray[np.uint8]
+Vector = NDArray[np.complexfloating[Any, Any]]
+Metadata = Mapping[str, Any]
+
+
+def records_of(measurements: Sequence[Measurement], bits: Bits, seed: int) -> dict[str, Bits]:
+    """Return {key: uint8 [repetitions, instances, qubits]} from the bits of all wires.
+
+    bits: uint8 [repetitions, wires]. seed: for the confusion maps, which are drawn at random, and which act before
+    a result is inverted, as the documentation of `cirq.MeasurementGate` says.
+    """
+    random = np.random.default_rng(seed)
+    instances: dict[str, list[Bits]] = {}
+    for measurement in measurements:
+        read = bits[:, list(measurement.wires)]
+        for positions, matrix in (measurement.confusion or {}).items():
+            _confuse(read, positions, matrix, random)
+        read ^= np.array(measurement.invert, dtype=np.uint8)
+        instances.setdefault(measurement.key, []).append(read)
+    return {key: np.stack(reads, axis=1) for key, reads in instances.items()}
+
+
+def _confuse(bits: Bits, positions: tuple[int, ...], matrix: Any, random: np.random.Generator) -> None:
+    """Replace the value at some positions, big endian, by one drawn from its row of the matrix; in place."""
+    weights = 1 << np.arange(len(positions))[::-1]
+    true = bits[:, list(positions)] @ weights
+    cumulative = np.cumsum(np.asarray(matrix, dtype=np.float64), axis=1)
+    cumulative[:, -1] = 1  # rounding must not leave a draw without a value
+    drawn = (random.random(len(bits))[:, None] >= cumulative[true]).sum(axis=1)
+    bits[:, list(positions)] = (drawn[:, None] & weights) > 0
+
+
+class ResultDict(cirq.ResultDict):
+    """Cirq's result of a run, and what is known of the run.
+
+    engine_result: the engine's own result, None if this was read from a file or added up from others. It carries
+    its parent's name, so that what Cirq writes to JSON it can read again.
+    """
+
+    def __init__(self, *, engine_result: Result | None = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.engine_result = engine_result
+
+    @property
+    def qsim_ex(self) -> Metadata:
+        """Where and how it ran: seed, device, precision, plan, times; empty without an engine's result."""
+        return {} if self.engine_result is None else self.engine_result.metadata()
+
+    @classmethod
+    def _json_namespace_(cls) -> str:
+        """The namespace of Cirq's own types."""
+        return ""
+
+
+class QsimExTrialResult(cirq.StateVectorTrialResult):
+    """Cirq's result of a simulation, and `qsim_ex`: seed, device, precision, plan and times.
+
+    `final_state_vector` is the one-dimensional array that the engine handed over. Cirq's own result holds it three
+    times; here the simulation state with its buffer is made when something asks for it.
+    """
+
+    def __init__(
+        self,
+        params: cirq.ParamResolver,
+        measurements: dict[str, Bits],
+        vector: Vector,
+        qubits: tuple[cirq.Qid, ...],
+        qsim_ex: Metadata,
+    ) -> None:
+        state: Any = _StateWhenAsked(vector, qubits)
+        super().__init__(params=params, measurements=measurements, final_simulator_state=state)
+        self.qsim_ex = qsim_ex
+
+    @property
+    def final_state_vector(self) -> Vector:  # the parent caches a copy
+        """The amplitudes, [2^n], big endian by the qubit order; not a copy."""
+        state: Any = self._final_simulator_state
+        vector: Vector = state.vector
+        return vector
+
+    def __str__(self) -> str:
+        """The measurements and, where few amplitudes matter, the state in Dirac notation."""
+        vector = self.final_state_vector
+        measured = cirq.SimulationTrialResult.__str__(self)
+        few = np.count_nonzero(np.abs(vector) > 0.001) < 16
+        state = self.dirac_notation(3) if few else str(vector)
+        qubits = tuple(self.qubit_map)
+        return f"measurements: {measured}\n\nqubits: {qubits}\noutput vector: {state}"
+
+
+class _StateWhenAsked:
+    """Stands where Cirq's result wants a simulation state, and becomes one when it is used as one."""
+
+    def __init__(self, vector: Vector, qubits: tuple[cirq.Qid, ...]) -> None:
+        self.vector = vector
+        self.qubits = qubits
+
+    @property
+    def qubit_map(self) -> dict[cirq.Qid, int]:
+        """The place of each qubit in the order."""
+        return {qubit: k for k, qubit in enumerate(self.qubits)}
+
+    def create_merged_state(self) -> cirq.StateVectorSimulationState:
+        """Return Cirq's state: a copy of the amplitudes and a buffer of the same size."""
+        return cirq.StateVectorSimulationState(initial_state=self.vector, qubits=self.qubits, dtype=self.vector.dtype)
+
+    def __getitem__(self, qubit: cirq.Qid) -> cirq.StateVectorSimulationState:
+        return self.create_merged_state()
+
+    def __repr__(self) -> str:
+        return repr(self.create_merged_state())

@@ -1,0 +1,62 @@
+"""What Cirq takes as an initial state, as the engine takes it: a basis value or one array of amplitudes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import cirq
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.errors import StateError
+
+Initial = int | NDArray[np.complexfloating[Any, Any]]
+
+
+def initial_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> Initial:
+    """Return the basis value (first qubit most significant) or the amplitudes [2^n] of an initial state.
+
+    given: None, an integer, amplitudes of shape [2^n] or [2, 2, …], one basis value for each qubit, a
+    `cirq.ProductState`, or the simulation state of an earlier result. A vector of complex amplitudes is passed on
+    without a copy; the engine checks that it is finite and normalised. Raises `StateError`.
+    """
+    if given is None:
+        return 0
+    size = 1 << len(qubits)
+    try:
+        value = operator.index(given)
+    except TypeError:
+        return _vector(given, qubits)
+    if not 0 <= value < size:
+        raise StateError(
+            f"initial_state={value} is out of range: {len(qubits)} qubits have the values 0 to {size - 1}."
+        )
+    return value
+
+
+def _vector(given: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:
+    if isinstance(given, np.ndarray) and given.dtype.kind == "c" and given.shape == (1 << len(qubits),):
+        return given
+    vector: NDArray[Any] | None
+    try:
+        if isinstance(given, cirq.ProductState):
+            vector = given.state_vector(cirq.QubitOrder.explicit(qubits))  # a KeyError names a qubit that it lacks
+        elif hasattr(given, "create_merged_state"):
+            vector = _amplitudes_of(given, qubits)
+        else:
+            shape = (2,) * len(qubits)
+            vector = cirq.quantum_state(given, shape, validate=False, dtype=np.complex128).state_vector()
+    except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
+        raise StateError(f"this is no state of {len(qubits)} qubits: {error}") from error
+    if vector is None or vector.size != 1 << len(qubits):
+        found = "a mixed state" if vector is None else f"{vector.size} amplitudes"
+        raise StateError(f"a pure state of {len(qubits)} qubits has {1 << len(qubits)} amplitudes, got {found}.")
+    return np.asarray(vector)
+
+
+def _amplitudes_of(state: Any, qubits: tuple[cirq.Qid, ...]) -> NDArray[np.complexfloating[Any, Any]]:
+    merged = state.create_merged_state()
+    if tuple(merged.qubits) != qubits:
+        raise StateError(f"the initial state is one of the qubits {merged.qubits}, the circuit has {qubits}.")
+    return np.asarray(merged.target_tensor).reshape(-1)

@@ -1,0 +1,163 @@
+"""The backend: what Qiskit's users run circuits on."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from qiskit.circuit import QuantumCircuit
+from qiskit.providers import BackendV2
+from qiskit.providers import Options as QiskitOptions
+from qiskit.result import Result
+from qiskit.transpiler import Target
+
+from qsim_ex import Circuit
+from qsim_ex import Result as EngineResult
+from qsim_ex.circuit.ops import Measure, Save
+from qsim_ex.errors import CircuitError, MeasurementError
+from qsim_ex_provider import options as run_options
+from qsim_ex_provider import results
+from qsim_ex_provider.job import CancelFlag, QsimExJob, Task
+from qsim_ex_provider.target import build_target
+from qsim_ex_provider.translate import translate
+
+
+class QsimExBackend(BackendV2):
+    """Runs circuits on qsim-ex's state vectors.
+
+    Any field of `options.RunOptions` may be given as a default for all runs; raises `AttributeError` for a field that
+    does not exist and `OptionError` for a value that it cannot take.
+    """
+
+    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
+        super().__init__(
+            provider,
+            name,
+            description="qsim-ex: an open engine for quantum state vectors on GPUs and CPUs",
+            backend_version=_version(),
+        )
+        self.set_options(**fields)
+
+    @cached_property
+    def target(self) -> Target:
+        """Every standard gate and more on any number of qubits; see `target`."""
+        return build_target()
+
+    @property
+    def max_circuits(self) -> None:
+        """There is no limit to the number of circuits of a job."""
+        return
+
+    @classmethod
+    def _default_options(cls) -> QiskitOptions:
+        return QiskitOptions(**run_options.defaults())
+
+    def set_options(self, **fields: Any) -> None:
+        """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
+        for name in fields:
+            if name not in run_options.KNOWN:
+                raise AttributeError(run_options.unknown(name))
+        run_options.run_options(self.options, fields)  # all values are checked before one is taken
+        self.options.update_options(**fields)
+
+    def run(self, run_input: QuantumCircuit | Iterable[QuantumCircuit], **options: Any) -> QsimExJob:
+        """Run a circuit or several in the background.
+
+        Circuits need not be transpiled. What is wrong with them or with the options is raised here; what shows only
+        when they run (memory, a missing device) is raised by `QsimExJob.result`.
+        """
+        chosen = run_options.run_options(self.options, options)
+        circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
+        base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
+        cancel = CancelFlag()
+        tasks = []
+        for number, circuit in enumerate(circuits):
+            translated = translate(circuit)
+            shots = int(chosen.shots) if _measures(translated, circuit.name) else None
+            seed = circuit_seed(base, number)
+            tasks.append(Task(circuit.name, translated, chosen.engine(), shots, seed, cancel))
+        job_id = str(uuid.uuid4())
+        build = partial(
+            self._result,
+            job_id=job_id,
+            heads=[results.header(circuit) for circuit in circuits],
+            shots=int(chosen.shots),
+            memory=bool(chosen.memory),
+            base_seed=base,
+        )
+        job = QsimExJob(self, job_id, tasks, chosen.executor or self._thread, build)
+        job.submit()
+        return job
+
+    @cached_property
+    def _thread(self) -> concurrent.futures.Executor:
+        """One thread, so that jobs of a backend run in the order of their submission and share no memory."""
+        return concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
+
+    def _result(
+        self,
+        outcomes: Sequence[EngineResult],
+        *,
+        job_id: str,
+        heads: Sequence[dict[str, Any]],
+        shots: int,
+        memory: bool,
+        base_seed: int,
+    ) -> Result:
+        pairs = zip(outcomes, heads, strict=True)
+        return results.assemble(
+            [results.experiment(outcome, head, shots, memory) for outcome, head in pairs],
+            backend_name=self.name,
+            backend_version=self.backend_version,
+            job_id=job_id,
+            date=datetime.now(UTC).isoformat(),
+            base_seed=base_seed,
+        )
+
+
+def _version() -> str:
+    try:
+        return version("qsim-ex")
+    except PackageNotFoundError:
+        return "not installed"  # a checkout on the path
+
+
+def _circuits(run_input: Any) -> list[QuantumCircuit]:
+    """The circuits of a list; raises `CircuitError` for what is none."""
+    if not isinstance(run_input, Iterable):
+        raise CircuitError(f"a QuantumCircuit or a list of them is wanted, got {run_input!r}.")
+    circuits = list(run_input)
+    for number, circuit in enumerate(circuits):
+        if not isinstance(circuit, QuantumCircuit):
+            raise CircuitError(f"a QuantumCircuit is wanted, item {number} is a {type(circuit).__name__}.")
+    return circuits
+
+
+def _measures(circuit: Circuit, name: str) -> bool:
+    """Whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
+    if any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions)):
+        return True
+    if any(isinstance(instruction, Save) for instruction in circuit.instructions):
+        return False
+    raise MeasurementError(
+        f"circuit {name!r} measures nothing and saves nothing, so it has no result. Add measure_all(), or "
+        "save_statevector(circuit) of qsim_ex_provider."
+    )
+
+
+def fresh_seed() -> int:
+    """A base seed from the operating system's entropy, below 2^63."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) >> 1
+
+
+def circuit_seed(base: int, number: int) -> int:
+    """The seed of circuit `number` of a job: the base seed for the first one, independent of it for the others."""
+    if number == 0:
+        return base
+    return int(np.random.SeedSequence(base, spawn_key=(number,)).generate_state(1, np.uint64)[0]) >> 1

@@ -1,0 +1,128 @@
+"""A job: circuits at work in the background, one task for each."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
+from qiskit.result import Result
+
+from qsim_ex import Circuit, Options, Simulator
+from qsim_ex import Result as EngineResult
+from qsim_ex.errors import Cancelled, QsimExError
+
+
+class CancelFlag(threading.Event):
+    """Set when a job is cancelled; the engine looks at it between steps.
+
+    An event cannot go to another process, so what arrives there is a flag that is never set: tasks that have begun
+    in another process run to their end, those that have not are never begun.
+    """
+
+    def __reduce__(self) -> tuple[type[CancelFlag], tuple[()]]:
+        return CancelFlag, ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One circuit and all that a worker, in this process or elsewhere, needs to run it.
+
+    shots: None where nothing is measured.
+    """
+
+    name: str
+    circuit: Circuit
+    options: Options
+    shots: int | None
+    seed: int
+    cancel: CancelFlag
+
+    def __call__(self) -> EngineResult:
+        """Run the circuit; raises `Cancelled` and whatever the engine raises."""
+        if self.cancel.is_set():
+            raise Cancelled("the job was cancelled before this circuit began.")
+        return Simulator(self.options).run(self.circuit, shots=self.shots, seed=self.seed, cancel=self.cancel)
+
+
+class QsimExJob(JobV1):
+    """Circuits that run in the background.
+
+    `assemble` makes the result of the job from those of its tasks, when it is asked for.
+    """
+
+    def __init__(
+        self,
+        backend: Any,
+        job_id: str,
+        tasks: Sequence[Task],
+        executor: concurrent.futures.Executor,
+        assemble: Callable[[Sequence[EngineResult]], Result],
+    ) -> None:
+        super().__init__(backend, job_id)
+        self._tasks = tasks
+        self._executor = executor
+        self._assemble = assemble
+        self._futures: list[concurrent.futures.Future[EngineResult]] | None = None
+        self._result: Result | None = None
+
+    def submit(self) -> None:
+        """Hand the tasks to the executor; `QsimExBackend.run` has done so already."""
+        if self._futures is not None:
+            raise JobError("the job was submitted before; run the circuits again for another.")
+        self._futures = [self._executor.submit(task) for task in self._tasks]
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the result, at most `timeout` seconds.
+
+        Raises what stopped the first circuit that failed, `Cancelled` if the job was cancelled, `JobTimeoutError` if
+        the time is up (the job goes on). An interrupt (Ctrl-C) cancels the job.
+        """
+        if self._result is None:
+            try:
+                waiting = concurrent.futures.wait(self._submitted(), timeout).not_done
+            except KeyboardInterrupt:
+                self.cancel()
+                raise
+            if waiting:
+                raise JobTimeoutError(f"job {self.job_id()} has not ended within {timeout} s; it goes on.")
+            self._result = self._assemble([self._outcome(k) for k in range(len(self._tasks))])
+        return self._result
+
+    def cancel(self) -> bool:
+        """Begin no more circuits and stop the one at work between two steps; False if all had ended before."""
+        open_futures = [future for future in self._submitted() if not future.done()]
+        for task in self._tasks:
+            task.cancel.set()
+        for future in open_futures:
+            future.cancel()
+        return bool(open_futures)
+
+    def status(self) -> JobStatus:
+        """How far the job is."""
+        futures = self._submitted()
+        if all(future.done() for future in futures):
+            stopped = [True if future.cancelled() else future.exception() for future in futures]
+            if any(reason is True or isinstance(reason, Cancelled) for reason in stopped):
+                return JobStatus.CANCELLED
+            return JobStatus.ERROR if any(stopped) else JobStatus.DONE
+        begun = any(future.running() or future.done() for future in futures)
+        return JobStatus.RUNNING if begun else JobStatus.QUEUED
+
+    def _submitted(self) -> list[concurrent.futures.Future[EngineResult]]:
+        if self._futures is None:
+            raise JobError("the job was not submitted.")
+        return self._futures
+
+    def _outcome(self, number: int) -> EngineResult:
+        try:
+            return self._submitted()[number].result()
+        except concurrent.futures.CancelledError:
+            raise Cancelled(f"job {self.job_id()} was cancelled.") from None
+        except QsimExError as error:
+            if len(self._tasks) > 1:
+                error.add_note(f"This was circuit {number} of the job, {self._tasks[number].name!r}.")
+            raise

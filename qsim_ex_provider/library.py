@@ -1,0 +1,354 @@
+"""What is done with each class of Qiskit's circuit library that is not a standard gate; one function per class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.circuit import (
+    AnnotatedOperation,
+    Barrier,
+    BoxOp,
+    ControlFlowOp,
+    ControlledGate,
+    ControlModifier,
+    Delay,
+    InverseModifier,
+    Measure,
+    PowerModifier,
+    QuantumCircuit,
+    Reset,
+    Store,
+)
+from qiskit.circuit import library as qiskit_library
+from qiskit.circuit.library import (
+    DiagonalGate,
+    IGate,
+    Initialize,
+    PauliEvolutionGate,
+    PauliGate,
+    PermutationGate,
+    StatePreparation,
+    UCGate,
+    UGate,
+    UnitaryGate,
+)
+from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
+from qiskit.quantum_info import Clifford
+from qiskit.synthesis.evolution.product_formula import ProductFormula
+
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex_provider.save import SaveStatevector
+from qsim_ex_provider.walk import Controls, Place, Walk
+
+NOISE = ("kraus", "superop", "quantum_channel", "roerror", "qerror_loc")
+"""Names of instructions that are channels and not unitary."""
+
+
+@singledispatch
+def emit(operation: Any, place: Place, to: Walk) -> None:
+    """Append an operation: a standard gate by its row, anything else by its definition or its matrix."""
+    if to.standard(operation, place):
+        return
+    if str(type(operation).__module__).startswith("qiskit_aer."):
+        _from_aer(operation, place, to)
+        return
+    if operation.name in NOISE:
+        raise NotSupported(f"noise channels ({operation.name!r}) come with a later version of qsim-ex.")
+    if getattr(operation, "definition", None) is not None:
+        to.circuit(operation.definition, place.wires, place.clbits, place.controls)
+    elif hasattr(operation, "__array__"):
+        _matrix(operation, place, to)
+    else:
+        raise UnknownInstruction(f"{operation.name!r} has neither a definition nor a matrix.")
+    to.used.update(place.wires)
+
+
+def _from_aer(instruction: Any, place: Place, to: Walk) -> None:
+    """Understand Aer's own ``save_statevector``, told apart by module so that Aer need not be installed."""
+    if instruction.name != "save_statevector" or instruction._subtype != "single":
+        raise NotSupported(f"Aer's instruction {instruction.name!r} ({getattr(instruction, '_subtype', '')}).")
+    _save_under(instruction._label, place, to)
+
+
+def _matrix(gate: Any, place: Place, to: Walk) -> None:
+    matrix = np.asarray(gate.to_matrix() if hasattr(gate, "to_matrix") else gate)
+    controls = place.controls
+    to.builder.unitary(matrix, place.wires, controls=controls.wires, control_values=controls.values, name=gate.name)
+
+
+# --- what does nothing, measures, resets or saves -------------------------------------------------------------------
+
+
+@emit.register(Barrier)
+@emit.register(Delay)
+@emit.register(IGate)
+def _nothing(operation: Any, place: Place, to: Walk) -> None:
+    """A barrier orders, a delay waits, an identity is one: the ideal state does not change."""
+
+
+@emit.register(Measure)
+def _measure(operation: Measure, place: Place, to: Walk) -> None:  # noqa: ARG001
+    to.builder.measure(place.wires, place.clbits)
+    to.used.update(place.wires)
+
+
+@emit.register(Reset)
+def _reset(operation: Reset, place: Place, to: Walk) -> None:  # noqa: ARG001
+    to.builder.reset(place.wires)
+
+
+@emit.register(SaveStatevector)
+def _save(operation: SaveStatevector, place: Place, to: Walk) -> None:
+    _save_under(operation.label, place, to)
+
+
+def _save_under(label: str, place: Place, to: Walk) -> None:
+    """Save the state with qubit k of the instruction as its bit k.
+
+    The transpiler drops swaps and gives the instruction its qubits in another order instead, so the order counts.
+    """
+    if len(place.wires) != to.builder.num_qubits:
+        raise CircuitError("save_statevector saves all qubits; a part of them has no state vector of its own.")
+    if label in ("counts", "memory"):
+        raise CircuitError(f"a state cannot be saved under {label!r}: the result keeps something else there.")
+    swaps = _swaps(place.wires)
+    for pair in swaps:
+        to.builder.gate("swap", pair)
+    to.builder.save(label)
+    for pair in reversed(swaps):
+        to.builder.gate("swap", pair)
+
+
+# --- what belongs to later versions ---------------------------------------------------------------------------------
+
+
+@emit.register(ControlFlowOp)
+def _control_flow(operation: ControlFlowOp, place: Place, to: Walk) -> None:  # noqa: ARG001
+    raise NotSupported(f"control flow ({operation.name!r}) comes with a later version of qsim-ex.")
+
+
+@emit.register(Store)
+def _store(operation: Store, place: Place, to: Walk) -> None:  # noqa: ARG001
+    raise NotSupported("run-time variables ('store') come with a later version of qsim-ex.")
+
+
+# --- groups of operations -------------------------------------------------------------------------------------------
+
+
+@emit.register(BoxOp)
+def _box(operation: BoxOp, place: Place, to: Walk) -> None:
+    """A box groups instructions for the transpiler; the state sees the instructions alone."""
+    to.circuit(operation.body, place.wires, place.clbits, place.controls)
+
+
+@emit.register(Clifford)
+def _clifford(operation: Clifford, place: Place, to: Walk) -> None:
+    to.circuit(operation.to_circuit(), place.wires, (), place.controls)
+
+
+@emit.register(ControlledGate)
+def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
+    """Hand the controls down to the base gate."""
+    base, k = gate.base_gate, gate.num_ctrl_qubits
+    controls, wires = place.controls.and_(place.wires[:k], gate.ctrl_state), place.wires[k:]
+    if len(wires) != base.num_qubits:  # some of the MCX family carry helper qubits at their end
+        to.circuit(gate.definition, place.wires, (), place.controls)
+    elif isinstance(base, UGate) and len(gate.params) == 4:  # CU has a phase that its base gate lacks
+        *angles, phase = map(float, gate.params)
+        to.gate("u", wires, controls, *angles)
+        to.gate("global_phase", (), controls, phase)
+    else:
+        emit(base, Place(wires, (), controls), to)
+    to.used.update(place.wires)
+
+
+@emit.register(AnnotatedOperation)
+def _annotated(operation: AnnotatedOperation, place: Place, to: Walk) -> None:
+    """Apply the modifiers to the base operation, the first one first; the last controls own the first qubits."""
+    base, controls, at = operation.base_op, place.controls, operation.base_op.num_qubits
+    for modifier in operation.modifiers:
+        match modifier:
+            case ControlModifier(num_ctrl_qubits=count, ctrl_state=state):
+                at += count
+                start = len(place.wires) - at
+                controls = controls.and_(place.wires[start : start + count], state)
+            case InverseModifier():
+                base = _power(base, -1)
+            case PowerModifier(power=power):
+                base = _power(base, power)
+            case _:
+                raise UnknownInstruction(f"an annotated operation has an unknown modifier, {modifier!r}.")
+    inner = place.wires[len(place.wires) - operation.base_op.num_qubits :]
+    emit(base, Place(inner, place.clbits, controls), to)
+    to.used.update(place.wires)
+
+
+def _power(operation: Any, power: float) -> Any:
+    """A power of an operation: repetitions where it is whole, a matrix where it is not."""
+    if isinstance(operation, AnnotatedOperation):
+        return operation.power(power)
+    if isinstance(operation, Clifford):
+        operation = operation.to_instruction()
+    if power != int(power):
+        return operation.power(power)
+    if power < 0:
+        operation = operation.inverse()
+    circuit = QuantumCircuit(operation.num_qubits, name=f"{operation.name}^{int(power)}")
+    for _ in range(abs(int(power))):
+        circuit.append(operation, circuit.qubits)
+    return circuit.to_gate()
+
+
+# --- matrices, diagonals, multiplexers, permutations ----------------------------------------------------------------
+
+
+@emit.register(UnitaryGate)
+def _unitary(gate: UnitaryGate, place: Place, to: Walk) -> None:
+    _matrix(gate, place, to)
+    to.used.update(place.wires)
+
+
+@emit.register(DiagonalGate)
+def _diagonal(gate: DiagonalGate, place: Place, to: Walk) -> None:
+    _emit_diagonal(np.array(gate.params, dtype=np.complex128), place.wires, place.controls, to, gate.name)
+
+
+def _emit_diagonal(
+    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Walk, name: str
+) -> None:
+    to.builder.diagonal(entries, wires, controls=controls.wires, control_values=controls.values, name=name)
+    to.used.update(wires)
+
+
+@emit.register(UCGate)
+def _multiplexer(gate: UCGate, place: Place, to: Walk) -> None:
+    """The target is the first qubit; the others select."""
+    if gate.up_to_diagonal:  # then the definition is what it does, and the matrices are not
+        to.circuit(gate.definition, place.wires, (), place.controls)
+    else:
+        _emit_multiplexer(np.array(gate.params, dtype=np.complex128), place, to, gate.name)
+
+
+@emit.register(UCPauliRotGate)
+def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Walk) -> None:
+    """A rotation of the first qubit about one axis, by an angle that the others select."""
+    angles = np.array(gate.params, dtype=np.float64)[:, None]
+    row = GATES[f"r{gate.rot_axes.lower()}"]
+    entries = row.entries(angles)
+    if gate.rot_axes == "Z":
+        _emit_diagonal(entries.reshape(-1), place.wires, place.controls, to, gate.name)
+    else:
+        _emit_multiplexer(entries.reshape(-1, 2, 2), place, to, gate.name)
+
+
+def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, name: str) -> None:
+    target, selectors, controls = place.wires[:1], place.wires[1:], place.controls
+    to.builder.multiplexer(
+        matrices, selectors, target, controls=controls.wires, control_values=controls.values, name=name
+    )
+    to.used.update(place.wires)
+
+
+@emit.register(PermutationGate)
+def _permutation(gate: PermutationGate, place: Place, to: Walk) -> None:
+    """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
+    for a, b in _swaps([int(p) for p in gate.pattern]):
+        to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
+
+
+def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
+    """Swaps that bring what is at ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: what k holds now
+    swaps = []
+    for k, wanted in enumerate(sources):
+        found = held.index(wanted)
+        if found != k:
+            swaps.append((k, found))
+            held[k], held[found] = held[found], held[k]
+    return swaps
+
+
+# --- states ---------------------------------------------------------------------------------------------------------
+
+
+@emit.register(StatePreparation)
+def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
+    """On wires that are still |0> the state is written; elsewhere the gate's definition is what it means."""
+    fresh = to.used.isdisjoint(place.wires) and not place.controls.wires
+    if fresh and _holds_amplitudes(gate) and gate.name == "state_preparation":
+        to.builder.initialize(np.array(gate.params, dtype=np.complex128), place.wires)
+    else:
+        to.circuit(gate.definition, place.wires, (), place.controls)
+    to.used.update(place.wires)
+
+
+@emit.register(Initialize)
+def _initialize(instruction: Initialize, place: Place, to: Walk) -> None:
+    """The preparation of a state on wires that a reset would leave |0>."""
+    if not to.used.isdisjoint(place.wires):
+        raise NotSupported(
+            "initialize on qubits that were used before is a reset in the middle of a circuit, which comes with a "
+            "later version of qsim-ex."
+        )
+    preparation = instruction.definition.data[-1].operation  # what follows the reset
+    emit(preparation, place, to)
+
+
+def _holds_amplitudes(operation: StatePreparation) -> bool:
+    """Whether the parameters are amplitudes, and not a label's letters or one whole number."""
+    parameters = operation.params
+    return len(parameters) == 1 << operation.num_qubits and not isinstance(parameters[0], str)
+
+
+# --- Pauli products -------------------------------------------------------------------------------------------------
+
+
+@emit.register(PauliGate)
+def _pauli(gate: PauliGate, place: Place, to: Walk) -> None:
+    for letter, wire in zip(reversed(gate.params[0]), place.wires, strict=True):
+        if letter != "I":
+            to.gate(letter.lower(), (wire,), place.controls)
+
+
+@emit.register(PauliEvolutionGate)
+def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
+    """The rotations of the gate's product formula, each in one piece instead of a ladder of CX."""
+    formula = gate.synthesis
+    plain = isinstance(formula, ProductFormula) and formula._atomic_evolution is None
+    terms = formula.expand(gate) if plain else []
+    if plain and all(set(letters) <= set("IXYZ01") for letters, _, _ in terms):
+        for letters, qubits, angle in terms:
+            _rotate(letters, tuple(place.wires[q] for q in qubits), float(angle), place.controls, to)
+    else:
+        to.circuit(gate.definition, place.wires, (), place.controls)
+    to.used.update(place.wires)
+
+
+def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Walk) -> None:
+    """exp(−i·angle/2·P), where a letter 0 or 1 is a projector: a control that wants that value."""
+    projected = [(w, int(letter)) for letter, w in zip(letters, wires, strict=True) if letter in "01"]
+    acting = [(w, letter) for letter, w in zip(letters, wires, strict=True) if letter not in "01"]
+    values = sum(value << k for k, (_, value) in enumerate(projected))
+    controls = controls.and_(tuple(w for w, _ in projected), values)
+    to.builder.pauli_rotation(
+        angle,
+        "".join(letter for _, letter in acting),
+        [w for w, _ in acting],
+        controls=controls.wires,
+        control_values=controls.values,
+    )
+
+
+def _product_rotation(gate: Any, place: Place, to: Walk) -> None:
+    letters = gate.pauli().to_label().lstrip("-+")[::-1]
+    _rotate(letters, place.wires, float(gate.params[0]), place.controls, to)
+    to.used.update(place.wires)
+
+
+if hasattr(qiskit_library, "PauliProductRotationGate"):  # Qiskit has it since 2.4
+    emit.register(qiskit_library.PauliProductRotationGate, _product_rotation)

@@ -1,0 +1,102 @@
+"""The options of a run, checked before anything else happens."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.circuit import check
+from qsim_ex.errors import NotSupported, OptionError, nearest
+from qsim_ex.options import Options
+
+LATER = {
+    "devices": "several GPUs",
+    "device_wires": "several GPUs",
+    "noise_model": "noise",
+    "parameter_binds": "binding parameters in a run (use assign_parameters)",
+}
+"""Options of later versions, and what they are for; None is accepted, since it asks for nothing."""
+
+ELSEWHERE = {
+    "max_memory_mb": "max_memory (bytes)",
+    "max_parallel_threads": "threads",
+    "method": "nothing: qsim-ex has one method, the state vector",
+    "seed": "seed_simulator",
+    "target_gpus": "device_id",
+}
+"""Names that users of other simulators would type, and what they are called here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How circuits are run.
+
+    shots: samples for each circuit.
+    memory: keep the outcome of every shot, in order.
+    seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
+    executor: where circuits are run, one task for each; a thread of the backend's own if None.
+    device, device_id, precision, max_memory, threads, compile, progress: as in `qsim_ex.Options`.
+    """
+
+    shots: int = 1024
+    memory: bool = False
+    seed_simulator: int | None = None
+    executor: concurrent.futures.Executor | None = None
+    device: Any = "auto"
+    device_id: int = 0
+    precision: Any = "double"
+    max_memory: int | None = None
+    threads: int | None = None
+    compile: Any = "auto"
+    progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        check.shots(self.shots)
+        if not isinstance(self.memory, bool | np.bool_):
+            raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
+        if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
+            raise OptionError(f"executor={self.executor!r}: a concurrent.futures.Executor is wanted.")
+        self.engine()
+
+    def engine(self) -> Options:
+        """The engine's own options; raises `OptionError` where a value cannot be taken."""
+        device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'
+        return Options(
+            device=device,
+            device_id=self.device_id,
+            precision=self.precision,
+            max_memory=self.max_memory,
+            threads=self.threads,
+            compile=self.compile,
+            seed=self.seed_simulator,
+            progress=self.progress,
+        )
+
+
+KNOWN = tuple(field.name for field in fields(RunOptions))
+
+
+def defaults() -> dict[str, Any]:
+    """Every option with its default."""
+    return {field.name: field.default for field in fields(RunOptions)}
+
+
+def unknown(name: str) -> str:
+    """What to say about an option that does not exist."""
+    hint = f" It is {ELSEWHERE[name]} here." if name in ELSEWHERE else nearest(name, KNOWN)
+    return f"there is no option {name!r}.{hint} Known: {', '.join(KNOWN)}."
+
+
+def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
+    """Options of one run: the backend's own with some changed; raises `OptionError` or `NotSupported`."""
+    for name, value in changes.items():
+        if name in LATER:
+            if value is not None:
+                raise NotSupported(f"the option {name!r} belongs to a later version of qsim-ex: {LATER[name]}.")
+        elif name not in KNOWN:
+            raise OptionError(unknown(name))
+    return RunOptions(**{**base, **{name: value for name, value in changes.items() if name not in LATER}})

@@ -1,0 +1,98 @@
+"""Results as Qiskit's users know them, built from the engine's results when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.circuit import QuantumCircuit
+from qiskit.quantum_info import Statevector
+from qiskit.result import Result
+from qiskit.result.models import ExperimentResult, ExperimentResultData
+
+from qsim_ex import Result as EngineResult
+
+
+def header(circuit: QuantumCircuit) -> dict[str, Any]:
+    """What Qiskit needs to know of a circuit to read its bits."""
+    return {
+        "name": circuit.name,
+        "n_qubits": circuit.num_qubits,
+        "memory_slots": circuit.num_clbits,
+        "creg_sizes": register_sizes(circuit),
+        "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
+        "global_phase": float(circuit.global_phase),
+        "metadata": circuit.metadata or {},
+    }
+
+
+def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
+    """Names and sizes of the classical registers if they follow one another without gaps, else none.
+
+    Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
+    """
+    bits = [bit for register in circuit.cregs for bit in register]
+    return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
+
+
+class LazyData(ExperimentResultData):
+    """The data of one circuit: ``counts``, ``memory`` and saved states, each made when it is first read."""
+
+    def __init__(self, result: EngineResult, keep_memory: bool) -> None:
+        super().__init__()
+        self.engine_result = result
+        has_shots = result.shots is not None
+        self._data_attributes = ["counts"] * has_shots + ["memory"] * (has_shots and keep_memory) + [*result.saved]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How often each outcome was found, by its value in hexadecimal."""
+        return {hex(value): count for value, count in self.engine_result.counts().items()}
+
+    @cached_property
+    def memory(self) -> list[str]:
+        """The outcome of every shot in hexadecimal."""
+        if "memory" not in self._data_attributes:
+            raise AttributeError("the outcomes of single shots were not kept; run with memory=True.")
+        return hexadecimal(np.asarray(self.engine_result.packed))
+
+    def __getattr__(self, name: str) -> Any:
+        saved = self.__dict__["engine_result"].saved if "engine_result" in self.__dict__ else {}
+        if name not in saved:
+            raise AttributeError(f"this result holds no {name!r}.")
+        state = Statevector(saved[name])
+        self.__dict__[name] = state
+        return state
+
+
+def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
+    """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
+    shots, width = packed.shape
+    if width > 8:
+        return [hex(int.from_bytes(row.tobytes(), "little")) for row in packed]
+    padded = np.zeros((shots, 8), dtype=np.uint8)
+    padded[:, :width] = packed
+    return [hex(value) for value in padded.view("<u8")[:, 0].tolist()]
+
+
+def experiment(result: EngineResult, head: dict[str, Any], shots: int, keep_memory: bool) -> ExperimentResult:
+    """One circuit's part of a result."""
+    return ExperimentResult(
+        shots=shots,
+        success=True,
+        data=LazyData(result, keep_memory),
+        status="DONE",
+        seed=result.seed,
+        header=head,
+        time_taken=result.timings["total"],
+        metadata=result.metadata(),
+    )
+
+
+def assemble(experiments: Sequence[ExperimentResult], **about: Any) -> Result:
+    """The result of a job."""
+    taken = sum(e.time_taken for e in experiments)
+    return Result(success=True, status="COMPLETED", results=list(experiments), time_taken=taken, **about)

@@ -1,0 +1,60 @@
+"""What the backend runs natively, for the transpiler: every standard gate on any qubits, without a width limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qiskit.circuit import (
+    BoxOp,
+    BreakLoopOp,
+    ContinueLoopOp,
+    ForLoopOp,
+    IfElseOp,
+    Store,
+    SwitchCaseOp,
+    WhileLoopOp,
+)
+from qiskit.circuit import library as qiskit_library
+from qiskit.circuit.library import get_standard_gate_name_mapping
+from qiskit.transpiler import Target
+
+from qsim_ex_provider.save import SaveStatevector
+
+CLASSES: dict[str, Any] = {
+    "box": BoxOp,
+    "break_loop": BreakLoopOp,
+    "continue_loop": ContinueLoopOp,
+    "diagonal": qiskit_library.DiagonalGate,
+    "for_loop": ForLoopOp,
+    "if_else": IfElseOp,
+    "initialize": qiskit_library.Initialize,
+    "mcphase": qiskit_library.MCPhaseGate,
+    "mcx": qiskit_library.MCXGate,
+    "multiplexer": qiskit_library.UCGate,
+    "pauli": qiskit_library.PauliGate,
+    "PauliEvolution": qiskit_library.PauliEvolutionGate,
+    "permutation": qiskit_library.PermutationGate,
+    "save_statevector": SaveStatevector,
+    "state_preparation": qiskit_library.StatePreparation,
+    "store": Store,
+    "switch_case": SwitchCaseOp,
+    "ucrx": qiskit_library.UCRXGate,
+    "ucry": qiskit_library.UCRYGate,
+    "ucrz": qiskit_library.UCRZGate,
+    "unitary": qiskit_library.UnitaryGate,
+    "while_loop": WhileLoopOp,
+}
+"""Instructions of any width, by the name that Qiskit gives them.
+
+Control flow is among them so that the transpiler keeps it; a run says by name what it does not do yet.
+"""
+
+
+def build_target() -> Target:
+    """Return a target in which every instruction acts on all qubits, however many there are."""
+    target = Target(description="qsim-ex: state vectors, all-to-all, of any width", num_qubits=None)
+    for name, instruction in get_standard_gate_name_mapping().items():
+        target.add_instruction(instruction, name=name)
+    for name, instruction_class in CLASSES.items():
+        target.add_instruction(instruction_class, name=name)
+    return target

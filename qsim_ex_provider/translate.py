@@ -1,0 +1,30 @@
+"""A pure function: a circuit of Qiskit becomes a circuit of qsim-ex.
+
+`walk` sends standard gates straight to the gate table. Everything else is looked at as an object: `library` says
+what is done with a class of Qiskit's circuit library, and what is not listed there is replaced by its definition,
+by its definition's definitions, and so on. Controls of any depth are handed down to the gates inside, so a
+controlled circuit is a circuit of controlled gates.
+"""
+
+from __future__ import annotations
+
+from qiskit.circuit import QuantumCircuit
+
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.errors import ParameterError
+from qsim_ex_provider.library import emit
+from qsim_ex_provider.walk import NO_CONTROLS, Walk
+
+
+def translate(circuit: QuantumCircuit) -> Circuit:
+    """Return the same circuit in the engine's words: wire w is ``circuit.qubits[w]``, as are classical bits.
+
+    Raises errors of `qsim_ex.errors` that name the instruction and its place.
+    """
+    if circuit.num_parameters:
+        names = ", ".join(sorted(parameter.name for parameter in circuit.parameters))
+        raise ParameterError(f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters.")
+    builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
+    wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
+    Walk(builder, emit).circuit(circuit, wires, clbits, NO_CONTROLS)
+    return builder.build()

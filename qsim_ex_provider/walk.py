@@ -1,0 +1,111 @@
+"""A walk through a circuit of Qiskit: gate by gate, definition by definition, with controls handed down.
+
+Standard gates go straight to the gate table by name; every other operation is given to a function of `library`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from qiskit.circuit import ControlledGate, QuantumCircuit
+from qiskit.circuit.library import get_standard_gate_name_mapping
+
+from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.errors import InvalidInput, NotSupported
+
+Wires = tuple[int, ...]
+
+ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
+"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """Wires that must hold a value: bit k of `values` is wanted on ``wires[k]``."""
+
+    wires: Wires = ()
+    values: int = 0
+
+    def and_(self, wires: Wires, values: int) -> Controls:
+        """These controls and some more."""
+        return Controls(self.wires + wires, self.values | values << len(self.wires))
+
+
+NO_CONTROLS = Controls()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an operation acts: its wires and classical bits, and the controls that were handed down to it."""
+
+    wires: Wires
+    clbits: Wires = ()
+    controls: Controls = NO_CONTROLS
+
+
+@cache
+def class_rows() -> dict[type, tuple[str, bool]]:
+    """Rows of the gate table by the class of Qiskit's standard gate."""
+    mapping = get_standard_gate_name_mapping()
+    return {mapping[name].base_class: row for name, row in ROWS.items() if name in mapping}
+
+
+class Walk:
+    """A circuit on its way: the builder, and the wires that are no longer known to be |0>.
+
+    emit: appends an operation that is not a standard gate.
+    """
+
+    def __init__(self, builder: CircuitBuilder, emit: Callable[[Any, Place, Walk], None]) -> None:
+        self.builder = builder
+        self.emit = emit
+        self.used: set[int] = set()
+
+    def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
+        """Append a whole circuit, whose qubit k is ``wires[k]``."""
+        wire_of = dict(zip(circuit.qubits, wires, strict=True))
+        clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
+        held, values = controls.wires, controls.values
+        gate, used = self.builder.gate, self.used.update
+        position, name = 0, ""
+        try:
+            if circuit.global_phase:
+                gate("global_phase", (), float(circuit.global_phase), controls=held, control_values=values)
+            for position, instruction in enumerate(circuit.data):  # noqa: B007 (the error message reads it)
+                name = instruction.name
+                on = tuple([wire_of[qubit] for qubit in instruction.qubits])
+                row = ROWS.get(name)
+                # A gate of a user's own may bear a standard gate's name, hence the second question.
+                if row is not None and instruction.is_standard_gate():
+                    parameters = map(float, instruction.params) if row[1] else ()
+                    gate(row[0], on, *parameters, controls=held, control_values=values)
+                    used(on)
+                else:
+                    bits = tuple([clbit_of[bit] for bit in instruction.clbits])
+                    self.emit(instruction.operation, Place(on, bits, controls), self)
+        except (InvalidInput, NotSupported) as error:
+            qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
+            where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
+            raise type(error)(f"{error} [{where}]") from error
+
+    def standard(self, operation: Any, place: Place) -> bool:
+        """Append a standard gate by its class and say whether it was one; open controls are not standard."""
+        row = class_rows().get(getattr(operation, "base_class", object))
+        if row is None or (isinstance(operation, ControlledGate) and not all_ones(operation)):
+            return False
+        self.gate(row[0], place.wires, place.controls, *(map(float, operation.params) if row[1] else ()))
+        return True
+
+    def gate(self, name: str, wires: Sequence[int], controls: Controls, *parameters: float) -> None:
+        """Append a gate of the gate table."""
+        self.builder.gate(name, wires, *parameters, controls=controls.wires, control_values=controls.values)
+        self.used.update(wires)
+
+
+def all_ones(gate: ControlledGate) -> bool:
+    """Whether every control of a gate is closed."""
+    return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)

@@ -1,0 +1,240 @@
+"""Steps on the CPU device against the definition of each item, applied to the whole vector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
+from qsim_ex.devices.cpu import CpuDevice, Prepared, aligned
+from qsim_ex.reference import extract, replace
+from qsim_ex.steps import NUMBERED, Diagonal, Mix, Phase, Rename, Shuffle, Slot, Spread, Sweep, Wide
+
+SIX = list(Entry)
+
+
+def plain(psi, num_bits, step, numbers, high=0):
+    """Apply one step by its definition, complex128."""
+    index = np.arange(psi.size, dtype=np.int64)
+    if isinstance(step, Sweep):
+        for item in (item for phase in step.phases for item in phase.items):
+            psi = plain_item(psi, num_bits, item, numbers, high)
+        return psi
+    if isinstance(step, Wide):
+        count = 1 << len(step.reads) + 2 * len(step.bits)
+        item = Mix(step.bits, step.reads, step.when, bytes([Entry.COMPLEX] * count), Slot(0, count))
+        return plain_item(psi, num_bits, item, numbers, high)
+    if isinstance(step, Shuffle):
+        return plain_item(psi, num_bits, Rename(step.bits, ALWAYS, step.to), numbers, high)
+    return numbers[extract(index, step.bits)] * psi[replace(index, step.bits, step.held)]
+
+
+def plain_item(psi, num_bits, item, numbers, high):
+    """Apply one item by its definition."""
+    index = np.arange(psi.size, dtype=np.int64)
+    full = index | high << num_bits
+    index = index[full & item.when.mask == item.when.value]
+    full = index | high << num_bits
+    out = psi.copy()
+    if isinstance(item, Rename):
+        out[replace(index, item.bits, np.array(item.to)[extract(index, item.bits)])] = psi[index]
+        return out
+    block = np.zeros_like(index)
+    for k, mask in enumerate(item.reads):
+        block |= (np.bitwise_count(full & mask).astype(np.int64) & 1) << k
+    entries = unpacked(item, numbers)
+    if isinstance(item, Diagonal):
+        out[index] = entries.ravel()[block] * psi[index]
+        return out
+    row = extract(index, item.bits)
+    out[index] = sum(entries[block, row, c] * psi[replace(index, item.bits, c)] for c in range(1 << len(item.bits)))
+    return out
+
+
+def unpacked(item, numbers):
+    """All entries of an item, from its pattern and its packed numbers."""
+    dense = isinstance(item, Diagonal) or bool(item.reads)
+    values, place = [], item.slot.at
+    for k, entry in enumerate(item.pattern):
+        if entry in NUMBERED:
+            values.append(numbers[item.slot.at + k] if dense else numbers[place])
+            place += 1
+        else:
+            values.append({Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}[Entry(entry)])
+    size = 1 << len(item.bits) if isinstance(item, Mix) else 1
+    return np.array(values, dtype=np.complex128).reshape(-1, size, size)
+
+
+def number(rng, entry, size=1):
+    """A number of the given class."""
+    real, imag = rng.normal(size=2) / size**0.5
+    return {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1, Entry.REAL: real, Entry.IMAG: 1j * imag}.get(
+        entry, real + 1j * imag
+    )
+
+
+def masks(draw, bits, count):
+    """Random masks over some bits, at least one bit in each."""
+    if not bits:
+        return ()
+    return tuple(
+        mask_of(tuple(draw(st.lists(st.sampled_from(bits), min_size=1, max_size=4, unique=True)))) for _ in range(count)
+    )
+
+
+def condition(draw, bits):
+    """A random condition on up to three bits."""
+    chosen = draw(st.lists(st.sampled_from(bits), max_size=3, unique=True)) if bits else []
+    mask = mask_of(tuple(chosen))
+    return When(mask, mask & draw(st.integers(0, (1 << 20) - 1)))
+
+
+def mix_pattern(draw, size, blocks):
+    """Classes of a matrix: dense, real, real and imaginary by parity, a random sprinkle, or a block of two values."""
+    style = draw(st.sampled_from(["dense", "real", "planes", "sprinkle", "two", "diagonal"]))
+    if style == "dense":
+        return bytes([Entry.COMPLEX] * (blocks * size * size))
+    if style == "real":
+        kinds = st.sampled_from([Entry.REAL, Entry.REAL, Entry.ONE, Entry.ZERO, Entry.MINUS_ONE])
+        return bytes(draw(st.lists(kinds, min_size=blocks * size * size, max_size=blocks * size * size)))
+    if style == "planes":
+        label = [draw(st.integers(0, 1)) for _ in range(size)]
+        kinds = [Entry.REAL if label[r] == label[c] else Entry.IMAG for r in range(size) for c in range(size)]
+        return bytes(kinds * blocks)
+    if style == "sprinkle":
+        kinds = st.sampled_from([Entry.ZERO] * 3 + SIX)
+        return bytes(draw(st.lists(kinds, min_size=blocks * size * size, max_size=blocks * size * size)))
+    unit = np.eye(size, dtype=np.uint8) * int(Entry.ONE)
+    if style == "two":
+        a, b = draw(st.lists(st.integers(0, size - 1), min_size=2, max_size=2, unique=True))
+        unit[np.ix_([a, b], [a, b])] = draw(st.sampled_from([Entry.REAL, Entry.COMPLEX, Entry.IMAG]))
+    else:
+        np.fill_diagonal(unit, draw(st.sampled_from([Entry.REAL, Entry.COMPLEX, Entry.MINUS_ONE])))
+    return unit.tobytes() * blocks
+
+
+@st.composite
+def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
+    """A random sweep and its packed numbers."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    everywhere = list(range(num_bits + high_bits))
+    low = draw(st.sampled_from([min(num_bits, 5), min(num_bits, 5), 0]))
+    others = draw(st.lists(st.sampled_from(range(low, num_bits)), unique=True)) if low < num_bits else []
+    if low and num_bits <= most_tile and draw(st.booleans()):
+        others = list(range(low, num_bits))
+    tile = sorted([*range(low), *others[: max(0, most_tile - low)]])
+    packed, phases = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        near = sorted(draw(st.lists(st.sampled_from(tile), max_size=most_near, unique=True))) if tile else []
+        items = []
+        for _ in range(draw(st.integers(0, 3))):
+            kind = draw(st.sampled_from(["mix", "mix", "mix", "diagonal", "rename"] if near else ["diagonal"]))
+            bits = tuple(draw(st.lists(st.sampled_from(near), min_size=1, max_size=5, unique=True))) if near else ()
+            if kind == "diagonal":
+                reads = masks(draw, everywhere, draw(st.integers(0, 6)))
+                size = 1 << len(reads)
+                classes = draw(st.sampled_from([[5], [3, 1, 2], [1, 2], SIX]))
+                entries = bytes(draw(st.lists(st.sampled_from(classes), min_size=size, max_size=size)))
+                item = Diagonal(reads, condition(draw, everywhere), entries, Slot(len(packed), size))
+                packed += [number(rng, entry) for entry in entries]
+            else:
+                others = [bit for bit in everywhere if bit not in bits]
+                when = condition(draw, others)
+                if kind == "mix":
+                    reads = masks(draw, others, draw(st.sampled_from([0, 0, 1, 2, 3])) if len(bits) < 4 else 0)
+                    entries = mix_pattern(draw, 1 << len(bits), 1 << len(reads))
+                    values = [number(rng, e, 1 << len(bits)) for e in entries if reads or e in NUMBERED]
+                    item = Mix(bits, reads, when, entries, Slot(len(packed), len(values)))
+                    packed += values
+                else:
+                    item = Rename(bits, when, tuple(int(x) for x in rng.permutation(1 << len(bits))))
+            items.append(item)
+        phases.append(Phase(tuple(near), tuple(items)))
+    return Sweep(tuple(tile), tuple(phases), len(packed), 0), np.array(packed, dtype=np.complex128)
+
+
+def state(num_bits, dtype, seed=0):
+    """A random normalised state on a cache line, and the same in complex128."""
+    rng = np.random.default_rng(seed)
+    psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
+    psi /= np.linalg.norm(psi)
+    buffer = aligned(psi.size, np.dtype(dtype))
+    buffer[:] = psi
+    return buffer, buffer.astype(np.complex128)
+
+
+def check(num_bits, dtype, lanes, step, numbers, high=0):
+    """Run a step on the device and by definition."""
+    buffer, psi = state(num_bits, dtype)
+    prepared = Prepared(num_bits, np.dtype(dtype), lanes)
+    CpuDevice(2).run(buffer, num_bits, step, numbers, prepared, high)
+    wanted = plain(psi, num_bits, step, numbers, high)
+    bound = 1e-13 if dtype == np.complex128 else 2e-6
+    assert np.linalg.norm(buffer - wanted) <= bound * max(np.linalg.norm(wanted), np.linalg.norm(psi))
+
+
+WIDTHS = [(np.complex64, 4), (np.complex64, 3), (np.complex64, 2)]
+WIDTHS += [(np.complex128, 3), (np.complex128, 2), (np.complex128, 1)]
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@settings(max_examples=120, deadline=None)
+@given(data=st.data())
+def test_small_sweeps(dtype, lanes, data):
+    """Any sweep over up to 9 bits does what its items say, for every width of vectors."""
+    num_bits = data.draw(st.integers(0, 9))
+    sweep, numbers = data.draw(sweeps(num_bits, 9, 9))
+    check(num_bits, dtype, lanes, sweep, numbers, data.draw(st.integers(0, 3)))
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_large_sweeps(dtype, lanes, data):
+    """Any sweep over more bits than a tile has does what its items say."""
+    num_bits = data.draw(st.integers(10, 17))
+    sweep, numbers = data.draw(sweeps(num_bits, data.draw(st.integers(8, 15)), 11))
+    check(num_bits, dtype, lanes, sweep, numbers, data.draw(st.integers(0, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_other_steps(dtype, data):
+    """Wide matrices, permutations and spreads do what they say."""
+    num_bits = data.draw(st.integers(1, 11))
+    high = data.draw(st.integers(0, 3))
+    bits = tuple(data.draw(st.lists(st.sampled_from(range(num_bits)), min_size=1, max_size=7, unique=True)))
+    others = [bit for bit in range(num_bits + 2) if bit not in bits]
+    size = 1 << len(bits)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    reads = masks(data.draw, others, data.draw(st.integers(0, 2)))
+    matrices = rng.normal(size=(2, (1 << len(reads)) * size * size)).T @ [1, 1j] / size
+    check(num_bits, dtype, None, Wide(bits, reads, condition(data.draw, others)), matrices, high)
+    check(num_bits, dtype, None, Shuffle(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high)
+    check(
+        num_bits,
+        dtype,
+        None,
+        Spread(
+            bits,
+            int(rng.integers(size)),
+        ),
+        matrices[:size],
+        high,
+    )
+
+
+def test_patterns_split():
+    """A gate that mixes two of four values costs one pair; a rotation about X acts on planes; Y needs no products
+    of complex numbers.
+    """
+    from qsim_ex.kernels.cpu import items
+
+    (pair,) = items.blocks(pattern("1000 0ri0 0ir0 0001".replace(" ", "")), 2, 0)
+    assert pair.values == (1, 2) and pair.planes == (0, 1)
+    assert len(items.blocks(pattern("r00i 0ri0 0ir0 i00r".replace(" ", "")), 2, 0)) == 2
+    (dense,) = items.blocks(pattern("c" * 16), 2, 0)
+    assert dense.planes == ()

@@ -1,0 +1,199 @@
+"""Every mistake has its own error, which names what was given and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from qiskit.circuit import Gate, Instruction, Parameter, QuantumCircuit
+from qiskit.circuit import library as lib
+from qiskit.circuit.classical import expr, types
+from qiskit.quantum_info import Kraus
+
+from qsim_ex import errors
+from qsim_ex.devices.probe import gpu_missing
+from qsim_ex_provider import QsimExBackend, SaveStatevector, save_statevector
+
+BACKEND = QsimExBackend(device="cpu")
+
+
+def measured(change: Callable[[QuantumCircuit], Any] = lambda _: None, qubits: int = 3) -> QuantumCircuit:
+    """A circuit of the name "given" with one thing in it, and measurements."""
+    circuit = QuantumCircuit(qubits, qubits, name="given")
+    circuit.h(0)
+    change(circuit)
+    circuit.measure(range(qubits), range(qubits))
+    return circuit
+
+
+def with_unbound(circuit: QuantumCircuit) -> None:
+    """Two parameters without values."""
+    circuit.rx(Parameter("theta"), 0)
+    circuit.ry(Parameter("alpha"), 0)
+
+
+def with_branch(circuit: QuantumCircuit) -> None:
+    """A gate that depends on a bit."""
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.x(0)
+
+
+def with_variable(circuit: QuantumCircuit) -> None:
+    """A run-time variable."""
+    circuit.store(circuit.add_var("a", expr.lift(0, types.Uint(8))), expr.lift(1, types.Uint(8)))
+
+
+def with_nested(circuit: QuantumCircuit) -> None:
+    """An opaque gate inside another gate."""
+    inner = QuantumCircuit(2, name="outer")
+    inner.append(Gate("unheard_of", 1, []), [1])
+    circuit.append(inner.to_gate(), [0, 2])
+
+
+CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]] = {
+    "unbound parameters": (with_unbound, errors.ParameterError, "alpha, theta"),
+    "opaque gate": (
+        lambda c: c.append(Gate("unheard_of", 2, []), [2, 1]),
+        errors.UnknownInstruction,
+        r"'unheard_of' has neither .*instruction 1 of circuit 'given'.* on qubits \[2, 1\]",
+    ),
+    "opaque gate in a gate": (with_nested, errors.UnknownInstruction, r"of circuit 'outer'.*of circuit 'given'"),
+    "opaque instruction": (
+        lambda c: c.append(Instruction("beep", 1, 0, []), [0]),
+        errors.UnknownInstruction,
+        "beep",
+    ),
+    "angle not finite": (lambda c: c.rx(np.nan, 0), errors.ParameterError, "not finite"),
+    "matrix not unitary": (
+        lambda c: c.append(lib.UnitaryGate([[1, 1], [0, 1]], check_input=False), [0]),
+        errors.MatrixError,
+        "not unitary",
+    ),
+    "noise": (
+        lambda c: c.append(Kraus([np.diag([1, 0.6]), [[0, 0.8], [0, 0]]]).to_instruction(), [0]),
+        errors.NotSupported,
+        "noise",
+    ),
+    "control flow": (with_branch, errors.NotSupported, "if_else"),
+    "variables": (with_variable, errors.NotSupported, "run-time variables"),
+    "initialize in the middle": (lambda c: c.initialize([1, 0], 0), errors.NotSupported, "reset in the middle"),
+    "saving a part": (lambda c: c.append(SaveStatevector(1), [0]), errors.CircuitError, "all qubits"),
+    "label twice": (
+        lambda c: save_statevector(save_statevector(c)),
+        errors.CircuitError,
+        "'statevector' already",
+    ),
+    "label of something else": (lambda c: save_statevector(c, "counts"), errors.CircuitError, "'counts'"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CIRCUITS))
+def test_circuit_is_refused(name: str) -> None:
+    """What cannot be meant or is not there yet is an error of its own kind, raised before anything runs."""
+    change, kind, message = CIRCUITS[name]
+    with pytest.raises(kind, match=message):
+        BACKEND.run(measured(change))
+
+
+LATE: dict[str, tuple[Callable[[QuantumCircuit], Any], str]] = {
+    "measurement in the middle": (lambda c: (c.measure(0, 0), c.h(0)), "measure"),
+    "reset in the middle": (lambda c: c.reset(0), "[Rr]eset"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LATE))
+def test_dynamics_name_the_feature(name: str) -> None:
+    """Measurement and reset in the middle of a circuit are refused by name, and not done wrongly."""
+    change, message = LATE[name]
+    with pytest.raises(errors.NotSupported, match=message):
+        BACKEND.run(measured(change)).result()
+
+
+@pytest.mark.parametrize("shots", [0, -1, 1.5, "many", None, True])
+def test_shots(shots: Any) -> None:
+    """Shots are a whole number from 1 up."""
+    with pytest.raises(errors.ShotsError, match="shots"):
+        BACKEND.run(measured(), shots=shots)
+
+
+def test_no_measurement() -> None:
+    """Counts of a circuit that measures nothing are not made up."""
+    circuit = QuantumCircuit(2, 2, name="silent")
+    circuit.h(0)
+    with pytest.raises(errors.MeasurementError, match=r"'silent'.*measure_all.*save_statevector"):
+        BACKEND.run(circuit)
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "unknown": ({"shot": 5}, errors.OptionError, "Did you mean 'shots'"),
+    "of Aer": ({"max_memory_mb": 5}, errors.OptionError, "max_memory"),
+    "device": ({"device": "tpu"}, errors.OptionError, "'auto', 'cpu', 'gpu'"),
+    "precision": ({"precision": "half"}, errors.OptionError, "'single', 'double'"),
+    "seed": ({"seed_simulator": -1}, errors.OptionError, "seed"),
+    "memory": ({"memory": "yes"}, errors.OptionError, "memory"),
+    "threads": ({"threads": 0}, errors.OptionError, "threads"),
+    "executor": ({"executor": 4}, errors.OptionError, "Executor"),
+    "parameter binds": ({"parameter_binds": [{}]}, errors.NotSupported, "parameter_binds"),
+    "noise model": ({"noise_model": object()}, errors.NotSupported, "noise"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_option_is_refused(name: str) -> None:
+    """An option that does not exist or cannot take the value is never ignored."""
+    options, kind, message = OPTIONS[name]
+    with pytest.raises(kind, match=message):
+        BACKEND.run(measured(), **options)
+
+
+def test_unknown_fields_are_attribute_errors() -> None:
+    """Qiskit asks for an AttributeError where a field of the backend does not exist."""
+    with pytest.raises(AttributeError, match="precision"):
+        QsimExBackend(precison="double")
+    with pytest.raises(AttributeError, match="shots"):
+        BACKEND.set_options(shotz=3)
+
+
+def test_bad_values_leave_the_backend_as_it_was() -> None:
+    """A value that cannot be taken is refused at once, and no other change is made with it."""
+    backend = QsimExBackend(device="cpu", shots=5)
+    with pytest.raises(errors.OptionError):
+        backend.set_options(shots=6, precision="half")
+    assert backend.options.shots == 5
+
+
+@pytest.mark.parametrize("given", [3, "circuit", [QuantumCircuit(1), None], ("circuit", [0.1])])
+def test_what_is_no_circuit(given: Any) -> None:
+    """Only circuits are run; primitives' blocs and other things are named."""
+    with pytest.raises(errors.CircuitError, match=r"QuantumCircuit is wanted|QuantumCircuit or a list"):
+        BACKEND.run(given)
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_sixty_qubits_show_the_sum(device: str) -> None:
+    """A state that cannot fit is refused at once, with the memory that it needs."""
+    circuit = QuantumCircuit(60)
+    circuit.h(range(60))
+    circuit.measure_all()
+    with pytest.raises(errors.OutOfMemory, match="60 wires"):
+        QsimExBackend(device=device).run(circuit).result()
+
+
+def test_gpu_that_is_not_there() -> None:
+    """A GPU that was asked for and is not there is an error, not a run on the CPU."""
+    if not gpu_missing():
+        pytest.skip("there is a GPU")
+    with pytest.raises((errors.DeviceError, errors.MissingPackage)):
+        QsimExBackend(device="gpu").run(measured()).result()
+
+
+def test_error_of_one_circuit_names_it() -> None:
+    """In a list, the error says which circuit it was."""
+    wide = QuantumCircuit(60, name="wide")
+    wide.h(0)
+    wide.measure_all()
+    with pytest.raises(errors.OutOfMemory) as caught:
+        BACKEND.run([measured(), wide]).result()
+    assert any("circuit 1" in note and "wide" in note for note in caught.value.__notes__)

@@ -1,0 +1,67 @@
+"""Circuits written by others: the algorithms of MQT Bench against Qiskit's own simulation."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from mqt.bench import BenchmarkLevel, get_benchmark
+from mqt.bench.benchmarks import get_available_benchmark_names
+from qiskit import QuantumCircuit, transpile
+from qiskit.quantum_info import Statevector
+
+from qsim_ex_provider import QsimExBackend, save_statevector
+
+DYNAMIC = {"dynamic_qft", "ghz_dynamic", "iqpe", "seven_qubit_steane_code"}
+"""Algorithms that measure in the middle."""
+
+TOO_LARGE = {"shor", "shors_nine_qubit_code"}
+LIMITS = {"grover": 12, "qwalk": 14}
+"""Gates by the hundred thousand above these widths."""
+
+NAMES = sorted(set(get_available_benchmark_names()) - DYNAMIC - TOO_LARGE)
+EVERY_DAY = (3, 4, 5, 8, 11)
+"""Widths of every day; all from 3 to 16 are behind the mark `slow`."""
+
+
+@cache
+def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any] | None:
+    """A circuit without its measurements and its state by Qiskit; None where there is no such width."""
+    if num_qubits > LIMITS.get(name, 16):
+        return None
+    try:
+        circuit = get_benchmark(name, BenchmarkLevel.ALG, num_qubits)
+    except ValueError:  # an algorithm of even widths only, for example
+        return None
+    circuit.remove_final_measurements()
+    circuit = circuit.assign_parameters(np.linspace(0.1, 3, circuit.num_parameters))
+    flat = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0)
+    return circuit, Statevector(flat).data
+
+
+def compare(name: str, widths: Any, backend: QsimExBackend) -> None:
+    """Run an algorithm at several widths and compare amplitudes."""
+    for num_qubits in widths:
+        given = algorithm(name, num_qubits)
+        if given is None:
+            continue
+        circuit, wanted = given
+        found = backend.run(save_statevector(circuit.copy())).result().get_statevector().data
+        gates = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0).size()
+        limit = 1e-12 if backend.options.precision == "double" else 1e-6 + 3e-8 * gates
+        assert np.linalg.norm(found - wanted) <= limit * np.linalg.norm(wanted), f"{name}, {num_qubits} qubits"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_algorithms(name: str, each_backend: Any) -> None:
+    """The state of each algorithm is Qiskit's, without transpiling it first."""
+    compare(name, EVERY_DAY, each_backend)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_algorithms_at_every_width(name: str, each_backend: Any) -> None:
+    """The same from 3 to 16 qubits."""
+    compare(name, range(3, 17), each_backend)
