@@ -178,7 +178,14 @@ class _Walk:
         """Append the operations of a subcircuit, as often as it is repeated."""
         if op.repeat_until is not None:
             raise _later("repeat_until", "a loop ends on a measured key")
-        self.parts(list(op.mapped_circuit().all_operations()), place)
+        parts = list(op.mapped_circuit().all_operations())
+        if place.literal:
+            self.parts(parts, place)
+            return
+        # Numbers came from symbols, but not into every operation: those that have none of their own keep their rows.
+        symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
+        for part, written in zip(parts, symbolic, strict=True):
+            self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""
