@@ -176,7 +176,9 @@ class QsimExSimulator(
     ) -> Iterator[Sequence[complex]]:
         """Return the amplitudes of basis values (first qubit most significant) for each set of parameters."""
         if np.ndim(bitstrings) != 1:
-            raise CircuitError(f"bitstrings: a list of whole numbers is wanted, got the shape {np.shape(bitstrings)}.")
+            raise CircuitError(
+                f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
+            )
         values = [check.count(value, "a bitstring") for value in bitstrings]
         for resolver in cirq.to_resolvers(params):
             with self._final(program, resolver, qubit_order) as final:
