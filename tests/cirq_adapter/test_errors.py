@@ -161,6 +161,8 @@ def test_memory_limit(make):
         ({"precision": "double"}, "no option 'precision'"),
         ({"device": "tpu"}, "'auto', 'cpu', 'gpu'"),
         ({"threads": 0}, "threads=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": "one"}, "seed='one'"),
         ({"dtype": np.float32}, "complex64 or numpy.complex128"),
         ({"dtype": "complex256"}, "complex64 or numpy.complex128"),
     ],
