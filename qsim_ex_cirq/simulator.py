@@ -16,7 +16,7 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.options import Compile, DeviceChoice, Options, Precision, ProgressCallback
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import pauli_sum, value_of
-from qsim_ex_cirq.results import Bits, Metadata, QsimExTrialResult, ResultDict, Vector, records_of
+from qsim_ex_cirq.results import Bits, QsimExTrialResult, ResultDict, Vector, records_of
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translate import order_of, translate
 
@@ -76,7 +76,7 @@ class QsimExSimulator(
         for name in unknown:
             raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
-            raise NotSupported(f"noise models; noise={noise!r} was given, and only None works in this version.")
+            raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
         self._dtype = _dtype(dtype)
         self._prng = cirq.value.parse_random_state(seed)
         self._split_untangled_states = split_untangled_states
@@ -101,7 +101,7 @@ class QsimExSimulator(
 
     def run_sweep_iter(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, repetitions: int = 1
-    ) -> Iterator[cirq.Result]:
+    ) -> Iterator[ResultDict]:
         """Sample the measurements of a circuit for each set of parameters.
 
         Raises `ShotsError` unless `repetitions` is a whole number from 1 up (Cirq allows 0 here), and
@@ -111,8 +111,8 @@ class QsimExSimulator(
         if not program.has_measurements():
             raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
         for resolver in cirq.to_resolvers(params):
-            records, metadata = self._sample(program, resolver, shots)
-            yield ResultDict(params=resolver, records=records, qsim_ex=metadata)
+            records, result = self._sample(program, resolver, shots)
+            yield ResultDict(params=resolver, records=records, engine_result=result)
 
     def _run(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
@@ -122,11 +122,11 @@ class QsimExSimulator(
 
     def _sample(
         self, program: cirq.AbstractCircuit, resolver: cirq.ParamResolver, shots: int
-    ) -> tuple[dict[str, Bits], Metadata]:
+    ) -> tuple[dict[str, Bits], qsim_ex.Result]:
         translation = translate(program, resolver)
         seed = self._seed()
         result = self._engine.run(translation.circuit, shots=shots, seed=seed)
-        return records_of(translation.measurements, result.bits(), seed), result.metadata()
+        return records_of(translation.measurements, result.bits(), seed), result
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -161,7 +161,9 @@ class QsimExSimulator(
 
     def simulate_moment_steps(self, *_: Any, **__: Any) -> Iterator[Any]:
         """Not supported yet: the engine reorders gates, so the state between two moments never exists."""
-        raise NotSupported("simulate_moment_steps. Simulate circuit[:k] to see the state after k moments.")
+        raise NotSupported(
+            "simulate_moment_steps is not supported yet: simulate circuit[:k] for the state after k moments."
+        )
 
     # --- numbers -------------------------------------------------------------------------------------------------
 

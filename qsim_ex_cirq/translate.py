@@ -145,10 +145,7 @@ class _Walk:
         elif isinstance(op.gate, cirq.MeasurementGate):
             self.measurement(op.gate, place.wires)
         elif not self.read.isdisjoint(place.wires):
-            raise NotSupported(
-                "measurement in the middle of a circuit: an operation follows on a qubit that was measured. "
-                "This version measures at the end only."
-            )
+            raise _later("measurement in the middle of a circuit", "an operation follows on a measured qubit")
         elif isinstance(op.gate, cirq.PauliMeasurementGate):
             self.pauli_measurement(op, place)
         elif isinstance(op.gate, cirq.ResetChannel):
@@ -171,7 +168,7 @@ class _Walk:
             case cirq.ControlledOperation():
                 self.controlled(op, place)
             case cirq.ClassicallyControlledOperation():
-                raise NotSupported("classical control (an operation that depends on a measured key).")
+                raise _later("classical control", "an operation depends on a measured key")
             case cirq.CircuitOperation():
                 self.unroll(op, place)
             case _:
@@ -180,7 +177,7 @@ class _Walk:
     def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
         """Append the operations of a subcircuit, as often as it is repeated."""
         if op.repeat_until is not None:
-            raise NotSupported("repeat_until (a loop that ends on a measured key).")
+            raise _later("repeat_until", "a loop ends on a measured key")
         self.parts(list(op.mapped_circuit().all_operations()), place)
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
@@ -219,7 +216,7 @@ class _Walk:
     def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
         """Note a measurement; a qubit may be read again and again, in its own basis."""
         if not self.closed.isdisjoint(wires):
-            raise NotSupported("measurement in the middle of a circuit: a qubit is measured again in another basis.")
+            raise _later("measurement in the middle of a circuit", "a qubit is measured again in another basis")
         key = str(gate.mkey)
         width = self.widths.setdefault(key, len(wires))
         if width != len(wires):
@@ -246,12 +243,12 @@ class _Walk:
     def reset(self, wires: tuple[int, ...]) -> None:
         """Reset qubits that are |0>, which does nothing."""
         if not self.acted.isdisjoint(wires):
-            raise NotSupported("reset of a qubit that something has acted on.")
+            raise _later("reset in the middle of a circuit", "something has acted on the qubit")
 
     def prepare(self, gate: cirq.StatePreparationChannel, wires: tuple[int, ...]) -> None:
         """Put qubits that are |0> into a state."""
         if not self.acted.isdisjoint(wires):
-            raise NotSupported("state preparation on qubits that something has acted on (it would reset them).")
+            raise _later("state preparation in the middle of a circuit", "it would reset qubits that were acted on")
         self.acted.update(wires)
         self.builder.initialize(gate.state, wires[::-1])
 
@@ -270,11 +267,15 @@ def _conjunctions(
         yield tuple(wires[k] for k in kept), tuple(term[k] for k in kept)
 
 
+def _later(feature: str, because: str) -> NotSupported:
+    return NotSupported(f"{feature} is not supported yet: {because}.")
+
+
 def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
     if decomposes:
-        return NotSupported(f"{op!r}: a decomposition that needs more qubits than the circuit has.")
+        return _later("a decomposition with qubits of its own", f"{op!r} has one, and no matrix")
     if cirq.has_unitary(op):
-        return NotSupported(f"{op!r}: a matrix on more than {MATRIX_LAST} qubits without a decomposition.")
+        return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
     if cirq.has_kraus(op):
-        return NotSupported(f"channels (noise): {op!r} is not unitary.")
+        return _later("a channel (noise)", f"{op!r} is not unitary")
     return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")

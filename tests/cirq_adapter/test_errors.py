@@ -245,9 +245,9 @@ LATER = {
             repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m")),
         )
     ],
-    r"channels \(noise\)": [cirq.X(A), cirq.amplitude_damp(0.1).on(A)],
-    r"channels \(noise\).*": [cirq.X(A).with_probability(0.5)],
-    "reset of a qubit": [cirq.X(A), cirq.reset(A)],
+    r"a channel \(noise\)": [cirq.X(A), cirq.amplitude_damp(0.1).on(A)],
+    r"a channel \(noise\) is": [cirq.X(A).with_probability(0.5)],
+    "reset in the middle": [cirq.X(A), cirq.reset(A)],
     "state preparation": [cirq.X(A), cirq.StatePreparationChannel(np.array([0.6, 0.8])).on(A)],
 }
 

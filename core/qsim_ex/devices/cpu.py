@@ -378,14 +378,10 @@ class CpuDevice:
         self._over(columns, len(offsets), lambda part: blocks.gather(buffer, offsets, columns[part], out[:, part]))
         return out
 
-    def _scatter(
-        self, buffer: Buffer, offsets: NDArray[np.int64], columns: NDArray[np.int64], values: Buffer
-    ) -> None:
+    def _scatter(self, buffer: Buffer, offsets: NDArray[np.int64], columns: NDArray[np.int64], values: Buffer) -> None:
         from qsim_ex.kernels.cpu import blocks
 
-        self._over(
-            columns, len(offsets), lambda part: blocks.scatter(buffer, offsets, columns[part], values[:, part])
-        )
+        self._over(columns, len(offsets), lambda part: blocks.scatter(buffer, offsets, columns[part], values[:, part]))
 
 
 _TILES = 32

@@ -132,7 +132,7 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
     label = f"{kind} {mixed} \\"
     if kind == "rename":
         to = tuple(int(x) for x in rng.permutation(1 << len(mixed)))
-        numbers.add(lambda slot: Rename(tuple(mixed), when, to, label), b"", (), [])
+        numbers.add(lambda _: Rename(tuple(mixed), when, to, label), b"", (), [])
     elif kind == "mix":
         count = 1 << 2 * len(mixed) + len(reads)
         pattern, values = random_entries(rng, count, classes, 0.5)

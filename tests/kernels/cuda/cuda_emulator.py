@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from qsim_ex.kernels.cuda.runtime import ByValue, Text
 
 HERE = Path(__file__).parent
 FOLDER = (
@@ -46,20 +50,106 @@ def library(source: str, optimise: str = "-O0") -> ctypes.CDLL:
     return _loaded[key]
 
 
-def arguments(*values: object) -> list[object]:
-    """Arrays as pointers, integers as 64-bit numbers."""
-    return [
-        value.ctypes.data_as(ctypes.c_void_p) if isinstance(value, np.ndarray) else ctypes.c_uint64(int(value))  # type: ignore[call-overload]
-        for value in values
+def parameters(code: str, name: str) -> list[str]:
+    """The declarations of a kernel's parameters, without comments and qualifiers."""
+    text = re.sub(r"//[^\n]*", "", code)
+    found = re.search(rf'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?{name}\(([^)]*)\)', text)
+    assert found, f"no kernel {name}"
+    plain = re.sub(
+        r"__restrict__|__grid_constant__|\bconst (?!real\*|amp\*|double\*|u64\*|int\*|long|double2\*)", "", found[1]
+    )
+    return [" ".join(part.split()) for part in plain.split(",")]
+
+
+def wrapped(code: str, name: str, launcher: str) -> str:
+    """A kernel and a function that launches it, given pointers to its arguments as a driver takes them."""
+    kinds = [
+        part.rsplit(" ", 1)[0] if "*" not in part else part[: part.rindex("*") + 1] for part in parameters(code, name)
     ]
-
-
-def launcher(name: str, kernel: str, parameters: str, call: str) -> str:
-    """C++ of ``name(grid, block, backwards, …)``, which runs a kernel as a launch would."""
-    return f"""
-extern "C" void {name}(unsigned grid, unsigned block, int backwards, {parameters})
+    passed = ", ".join(f"*({kind}*)with[{k}]" for k, kind in enumerate(kinds))
+    return f"""{code}
+extern "C" void {launcher}(unsigned grid, unsigned block, int backwards, void** with)
 {{
-    auto body = [&] {{ {kernel}({call}); }};
-    emulate(grid, block, backwards, [](void* f) {{ (*(decltype(body)*)f)(); }}, &body);
+    emulate(grid, block, backwards, [](void* p) {{ void** with = (void**)p; {name}({passed}); }}, with);
 }}
 """
+
+
+def call(function: Any, blocks: int, threads: int, backwards: bool, *arguments: Any) -> None:
+    """Launch an emulated kernel: arrays are passed as pointers, NumPy scalars and structs by value."""
+    kept = []
+    for argument in arguments:
+        if argument is None:
+            kept.append(np.zeros(1, dtype=np.uint64))
+        elif isinstance(argument, ByValue):
+            kept.append(np.ascontiguousarray(argument.array))
+        elif isinstance(argument, np.ndarray):
+            kept.append(np.array([argument.ctypes.data], dtype=np.uint64))
+        else:
+            assert isinstance(argument, np.generic), f"{type(argument)} is not an argument of kernels"
+            kept.append(np.array([argument]))
+    pointers = (ctypes.c_void_p * len(kept))(*[array.ctypes.data for array in kept])
+    function(ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_int(backwards), pointers)
+
+
+class EmulatedRuntime:
+    """The GPU that the engine asks for, played by NumPy and g++."""
+
+    name = "gpu:emulated"
+    description = "an emulated GPU"
+
+    def __init__(self, room: int = 32_764, free: int = 1 << 30) -> None:
+        self.room = room
+        self.free = free
+        self.backwards = False
+        self.compiled: list[Text] = []
+
+    def memory(self) -> tuple[int, int]:
+        """What it claims to have."""
+        return self.free, self.free
+
+    def empty(self, count: int, dtype: Any) -> Any:
+        """An array of NaN, so that a test sees what was never written."""
+        return np.full(count, np.nan, dtype=dtype) if np.dtype(dtype).kind in "fc" else np.zeros(count, dtype=dtype)
+
+    def clear(self, array: Any) -> None:
+        """Set all to 0."""
+        array[...] = 0
+
+    def upload(self, host: Any) -> Any:
+        """A copy."""
+        return np.array(host).ravel()
+
+    def download(self, array: Any) -> Any:
+        """A copy."""
+        return array.copy()
+
+    def copy_in(self, array: Any, host: Any) -> None:
+        """Overwrite."""
+        assert array.dtype == host.dtype
+        array[...] = host
+
+    def at_hand(self, text: Text) -> bool:
+        """Whether this text was compiled before."""
+        return text in self.compiled
+
+    def kernels(self, texts: Any) -> list[Any]:
+        """Compile with g++."""
+        found = []
+        for text in texts:
+            if text not in self.compiled:
+                self.compiled.append(text)
+            level = "-O0" if text.name == "sweep" else "-O1"
+            found.append(library(wrapped(text.code, text.name, "launch"), level).launch)
+        return found
+
+    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
+        """Run a kernel to its end."""
+        call(kernel, blocks, threads, self.backwards, *arguments)
+
+    def matmul(self, left: Any, right: Any, out: Any) -> None:
+        """The product by NumPy."""
+        np.matmul(left, right, out=out)
+
+    def synchronize(self) -> None:
+        """Nothing is ever under way."""

@@ -5,26 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_definition import random_state, random_sweep, run_sweep
-from cuda_emulator import arguments, launcher, library
+from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim_ex.kernels.cuda.emit import ROOM, emit
 from qsim_ex.kernels.cuda.packing import pack
-
-PARAMETERS = "amp* state, const real* table, u64 high, const real* values"
+from qsim_ex.kernels.cuda.runtime import ByValue
 
 
 def program(kernels):
-    """All kernels in one C++ text, each in a namespace with a launcher."""
-    text = []
-    for k, kernel in enumerate(kernels):
-        body = kernel.source.replace('extern "C" ', "")
-        call = launcher(f"run{k}", "sweep", PARAMETERS, "state, table, high, n").replace(
-            "auto body", "Numbers n; __builtin_memcpy(&n, values, sizeof n); auto body"
-        )
-        text.append(f"namespace k{k} {{\n{body}\n{call}\n}}")
-    return "\n".join(text)
+    """All kernels in one C++ text, each in a namespace with a launcher of its own."""
+    wrappers = [wrapped(kernel.source, "sweep", f"run{k}") for k, kernel in enumerate(kernels)]
+    texts = [text.replace('extern "C" __global__', "__global__") for text in wrappers]
+    return "\n".join(f"namespace k{k} {{\n{text}\n}}" for k, text in enumerate(texts))
 
 
 def check(cases, dtype, room=ROOM):
@@ -34,20 +28,18 @@ def check(cases, dtype, room=ROOM):
     kernels = [emit(sweep, dtype.itemsize, room) for _, _, sweep, _, _ in cases]
     compiled = library(program(kernels))
     for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
+        kernel = kernels[k]
         psi = random_state(seed, num_bits, dtype)
         want = run_sweep(psi, num_bits, sweep, numbers, high)
-        values = np.append(pack(numbers, kernels[k].values, real), real(0))
-        table = np.append(pack(numbers, kernels[k].table, real), real(0))
-        for backwards in (0, 1):
+        values = ByValue(np.append(pack(numbers, kernel.values, real), real(0)))
+        table = pack(numbers, kernel.table, real)
+        for backwards in (False, True):
             got = psi.copy()
-            getattr(compiled, f"run{k}")(
-                1 << num_bits - kernels[k].tile_bits,
-                kernels[k].threads,
-                backwards,
-                *arguments(got, table, high << num_bits, values),
-            )
+            whole = np.uint64(high << num_bits)
+            run = getattr(compiled, f"run{k}")
+            call(run, 1 << num_bits - kernel.tile_bits, kernel.threads, backwards, got, table, whole, values)
             error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
-            assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernels[k].source}"
+            assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernel.source}"
 
 
 def case(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, **more):

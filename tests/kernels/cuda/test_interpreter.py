@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_definition import random_state, random_sweep, run_sweep
-from cuda_emulator import arguments, launcher, library
+from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,13 +15,7 @@ from qsim_ex.kernels.cuda.packing import pack
 
 def interpreter(dtype):
     """The interpreter's kernel, compiled for the CPU."""
-    call = launcher(
-        "run",
-        "interpret",
-        "amp* state, const amp* numbers, const u64* program, u64 high, u64 size",
-        "state, numbers, program, high, size",
-    )
-    return library(source(np.dtype(dtype).itemsize) + call, "-O1")
+    return library(wrapped(source(np.dtype(dtype).itemsize), "interpret", "launch"), "-O1").launch
 
 
 def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **more):
@@ -33,14 +27,11 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
     want = run_sweep(psi, num_bits, sweep, numbers, high)
     program = encode(sweep, dtype.itemsize)
     entries = np.append(pack(numbers, program.numbers, np.float64), [0.0, 0.0]).view(np.complex128).astype(dtype)
-    for backwards in (0, 1):
+    for backwards in (False, True):
         got = psi.copy()
-        interpreter(dtype).run(
-            1 << num_bits - program.tile_bits,
-            program.threads,
-            backwards,
-            *arguments(got, entries, program.words, high << num_bits, 1 << num_bits),
-        )
+        whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
+        blocks = 1 << num_bits - program.tile_bits
+        call(interpreter(dtype), blocks, program.threads, backwards, got, entries, program.words, whole, size)
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}"
 

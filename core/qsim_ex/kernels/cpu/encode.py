@@ -256,7 +256,9 @@ class _Writer:
         table, per_lane = self.fill(item.reads, item.when, codes, block.identity, splat=size > 4)
         where = self.where(item.when, item.bits)
         if size > 4:
-            self.write(DENSE, where, table=table, size=size, per_lane=per_lane, offsets=[self.add(rows), len(self.layout.rows)])
+            self.write(
+                DENSE, where, table=table, size=size, per_lane=per_lane, offsets=[self.add(rows), len(self.layout.rows)]
+            )
         elif block.planes:
             half = self.row_bytes // 2
             first = [row + half * p for row, p in zip(rows, block.planes, strict=True)]
@@ -271,8 +273,9 @@ class _Writer:
 
     def rename(self, item: Rename) -> None:
         """A permutation of rows, as exchanges of two; in some lanes only, it is a matrix."""
-        codes, identity = np.array([[items.ZERO, items.ONE, items.ONE, items.ZERO] * 2]), np.array(
-            [items.ONE, items.ZERO, items.ZERO, items.ONE] * 2
+        codes, identity = (
+            np.array([[items.ZERO, items.ONE, items.ONE, items.ZERO] * 2]),
+            np.array([items.ONE, items.ZERO, items.ZERO, items.ONE] * 2),
         )
         half = self.row_bytes // 2
         for a, b in _transpositions(item.to):

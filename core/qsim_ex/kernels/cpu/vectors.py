@@ -121,8 +121,7 @@ def operation(emit):
 
         def codegen(context, builder, sig, args):
             words = [
-                context.cast(builder, value, of, types.int64)
-                for value, of in zip(args[1:], sig.args[1:], strict=True)
+                context.cast(builder, value, of, types.int64) for value, of in zip(args[1:], sig.args[1:], strict=True)
             ]
             emit(Emit(builder, kind), *words)
             return context.get_dummy_value()

@@ -94,7 +94,8 @@ def _bytes(values: tuple[int, ...], width: int = 8) -> int:
 
 def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) -> list[int]:
     """An item's words, its entries being appended to `numbers` (a take of both parts of each)."""
-    registers, extra, choice, reads = phase.selected(item.when), 0, 0, ()
+    registers, extra, choice = phase.selected(item.when), 0, 0
+    reads: tuple[int, ...] = ()
     at = len(numbers) // 2
     match item:
         case Mix():

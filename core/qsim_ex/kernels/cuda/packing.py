@@ -29,7 +29,7 @@ def parts(number: int, entry: Entry) -> list[int]:
 
 def numbered(pattern: bytes, at: int) -> dict[int, int]:
     """For items without reads: the packed number of each entry whose class has one."""
-    found = {}
+    found: dict[int, int] = {}
     for k, entry in enumerate(pattern):
         if entry in NUMBERED:
             found[k] = at + len(found)

@@ -1,0 +1,159 @@
+"""A GPU: sweeps by generated or interpreted kernels, sums and moves by fixed ones. Needs CuPy only when it is made.
+
+Buffers are CuPy arrays of 2^n amplitudes, also a caller's own. Work is queued on the stream that was given, or on
+CuPy's current one; several threads may use several devices, or one device on streams of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.kernels.cuda import fixed, wide
+from qsim_ex.kernels.cuda.places import LANES, REGISTERS
+from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
+from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
+from qsim_ex.steps import Shape, Shuffle, Spread, Step, Sweep, Wide
+
+_TILE = {8: 12, 16: 11}
+
+
+class GpuDevice:
+    """One NVIDIA GPU.
+
+    device_id: the driver's number of the GPU.
+    stream: a CuPy stream on which all work is queued; CuPy's current one at each call if None.
+    allocator: a function from bytes to a `cupy.cuda.MemoryPointer`, for states and workspaces; CuPy's pool if None.
+
+    Raises `MissingPackage` without CuPy or NVRTC, and `DeviceError` without that GPU.
+    """
+
+    kind: Literal["cpu", "gpu"] = "gpu"
+
+    def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
+        self._use(CupyRuntime(device_id, stream, allocator))
+
+    @classmethod
+    def on(cls, runtime: Runtime) -> GpuDevice:
+        """A device over another runtime, such as one that emulates kernels."""
+        device = cls.__new__(cls)
+        device._use(runtime)
+        return device
+
+    def _use(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._sweeps = Sweeps(runtime)
+        self.name = runtime.name
+        self.description = runtime.description
+
+    def shape(self, dtype: DTypeLike) -> Shape:
+        """What fits into the shared memory of a thread block and the registers of a thread."""
+        tile = _TILE[np.dtype(dtype).itemsize]
+        return Shape(tile=tile, near=REGISTERS, low=LANES, edge=LANES, phases=None, dense=REGISTERS, table=10)
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
+        return self._runtime.memory()
+
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Array:
+        """A buffer whose contents are undefined; raises `OutOfMemory`."""
+        return self._runtime.empty(num_amplitudes, dtype)
+
+    def set_basis(self, buffer: Array, index: int) -> None:
+        """All amplitudes 0 but the one at `index`, which is 1."""
+        fixed.set_basis(self._runtime, buffer, index)
+
+    def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
+        """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
+        if len(values):
+            self._runtime.copy_in(buffer[start : start + len(values)], np.asarray(values, dtype=buffer.dtype))
+
+    def read(self, buffer: Array, start: int, stop: int) -> NDArray[np.complexfloating[Any, Any]]:
+        """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
+        return self._runtime.download(buffer[start:stop])
+
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+        """Choose which sweeps get kernels of their own, and compile them at the same time."""
+        return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
+
+    def run(
+        self,
+        buffer: Array,
+        num_bits: int,
+        step: Step,
+        numbers: NDArray[np.complex128],
+        prepared: Prepared | None = None,
+        high: int = 0,
+    ) -> None:
+        """Apply one step in place."""
+        match step:
+            case Sweep():
+                launch = prepared.launches.get(id(step)) if prepared else None
+                if launch is None:
+                    launch = self.prepare((step,), num_bits, buffer.dtype).launches[id(step)]
+                launch(self._runtime, buffer, num_bits, numbers, high)
+            case Wide():
+                wide.run_wide(self._runtime, buffer, num_bits, step, numbers, high)
+            case Shuffle():
+                wide.run_shuffle(self._runtime, buffer, num_bits, step)
+            case Spread():
+                wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
+            case _:
+                assert_never(step)
+
+    def permute(self, buffer: Array, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
+        """Move index bits in place: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
+        fixed.permute(self._runtime, buffer, num_bits, sources, flip)
+
+    def gather(self, buffer: Array, indices: NDArray[np.int64]) -> NDArray[np.complexfloating[Any, Any]]:
+        """Amplitudes at chosen indices."""
+        return fixed.take(self._runtime, buffer, indices)
+
+    def marginal(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """Sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        return fixed.marginal(self._runtime, buffer, num_bits, tuple(bits), when)
+
+    def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
+        """|amplitude|² of contiguous blocks summed."""
+        return fixed.norms(self._runtime, buffer, blocks)
+
+    def inner(self, left: Array, right: Array) -> complex:
+        """Σ conj(left)·right."""
+        return fixed.inner(self._runtime, left, right)
+
+    def pauli(
+        self,
+        buffer: Array,
+        num_bits: int,  # noqa: ARG002  (the protocol's; the buffer knows its size)
+        x: int,
+        zs: Sequence[int],
+    ) -> NDArray[np.complex128]:
+        """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each mask z."""
+        return fixed.pauli(self._runtime, buffer, x, zs)
+
+    def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
+        """The reduced density matrix of some bits, not normalised."""
+        return wide.density(self._runtime, buffer, num_bits, bits)
+
+    def scale(
+        self,
+        buffer: Array,
+        num_bits: int,  # noqa: ARG002  (the protocol's; the buffer knows its size)
+        when: When,
+        inside: float,
+        outside: float,
+    ) -> None:
+        """One factor where `when` holds, another where it does not."""
+        fixed.scale(self._runtime, buffer, when, inside, outside)
+
+    def move(self, buffer: Array, num_bits: int, when: When, to: int) -> None:  # noqa: ARG002  (as in scale)
+        """Exchange the amplitudes at which bits under `when.mask` have one value with those where they equal `to`."""
+        fixed.move(self._runtime, buffer, when, to)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work is done."""
+        self._runtime.synchronize()

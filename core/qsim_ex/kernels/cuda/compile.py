@@ -1,0 +1,148 @@
+"""CUDA C++ to machine code: NVRTC in parallel threads, with a cache on disk that survives upgrades.
+
+The cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the
+options and the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
+``$QSIM_EX_CACHE``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qsim_ex.errors import DeviceError, MissingPackage
+
+OPTIONS = ("-std=c++17", "--ptxas-options=-v")
+FORMAT = "qsim-ex kernels 1"
+MOST_FILES = 5_000
+_DIGEST = 32
+
+
+class Report(NamedTuple):
+    """What the assembler said of a kernel: registers of a thread, and bytes that did not fit into them."""
+
+    registers: int
+    spilled: int
+
+
+def report(log: str) -> Report:
+    """Read the assembler's log of a text with one kernel."""
+    registers = re.search(r"Used (\d+) registers", log)
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", log)
+    return Report(int(registers[1]) if registers else 0, max(map(int, spills), default=0))
+
+
+@functools.cache
+def cores() -> int:
+    """How many kernels are compiled at the same time."""
+    return min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+@functools.cache
+def compiler() -> Any:
+    """CuPy's binding of NVRTC; raises `MissingPackage` where there is none."""
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except (ImportError, OSError, RuntimeError) as error:
+        raise MissingPackage(
+            f"GPU kernels need CuPy and the compiler NVRTC ({error}). Install both with: pip install 'qsim-ex[cuda13]' "
+            "(or 'qsim-ex[cuda12]' for a driver of CUDA 12)."
+        ) from error
+    return nvrtc
+
+
+def translate(code: str, arch: str) -> tuple[bytes, str]:
+    """Compile a text for an architecture such as '90'; returns the machine code and the assembler's log."""
+    nvrtc = compiler()
+    if int(arch) not in nvrtc.getSupportedArchs():
+        version = ".".join(map(str, nvrtc.getVersion()))
+        raise DeviceError(f"NVRTC {version} cannot compile for this GPU (sm_{arch}); install a newer NVRTC and CuPy.")
+    program = nvrtc.createProgram(code, "kernel.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, (f"-arch=sm_{arch}", *OPTIONS))
+        return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program)
+        raise DeviceError(
+            f"a kernel does not compile ({error}). This is a bug of qsim-ex; please report it:\n{log}"
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def key(code: str, arch: str) -> str:
+    """The name of a compiled text in the cache."""
+    parts = (FORMAT, repr(compiler().getVersion()), arch, repr(OPTIONS), code)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def folder() -> Path:
+    """Where compiled kernels are kept between processes."""
+    if chosen := os.environ.get("QSIM_EX_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.environ.get("XDG_CACHE_HOME")
+    return Path(base) / "qsim-ex" / "kernels" if base else Path.home() / ".cache" / "qsim-ex" / "kernels"
+
+
+def stored(name: str) -> bytes | None:
+    """The machine code kept under a key, if it is there and whole."""
+    path = folder() / f"{name}.cubin"
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = data[:_DIGEST], data[_DIGEST:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def is_stored(name: str) -> bool:
+    """Whether machine code is kept under a key."""
+    return (folder() / f"{name}.cubin").exists()
+
+
+def store(name: str, code: bytes) -> None:
+    """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
+    with contextlib.suppress(OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        _prune()
+        handle, partial = tempfile.mkstemp(dir=folder(), suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        Path(partial).replace(folder() / f"{name}.cubin")
+
+
+@functools.cache
+def _prune() -> None:
+    """Once in a process: drop the older half of a cache that has grown too large."""
+    files = sorted(folder().glob("*.cubin"), key=lambda path: path.stat().st_mtime)
+    if len(files) > MOST_FILES:
+        for path in files[: MOST_FILES // 2]:
+            path.unlink(missing_ok=True)
+
+
+def machine_code(code: str, arch: str) -> bytes:
+    """The machine code of a text, from the cache or the compiler."""
+    name = key(code, arch)
+    kept = stored(name)
+    if kept is None:
+        kept, _ = translate(code, arch)
+        store(name, kept)
+    return kept
+
+
+def machine_codes(codes: Sequence[str], arch: str) -> list[bytes]:
+    """The machine code of several texts, compiled at the same time."""
+    if len(codes) < 2:
+        return [machine_code(code, arch) for code in codes]
+    with ThreadPoolExecutor(min(len(codes), cores()), thread_name_prefix="qsim-ex-nvrtc") as pool:
+        return list(pool.map(machine_code, codes, [arch] * len(codes)))

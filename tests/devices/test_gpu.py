@@ -1,0 +1,238 @@
+"""The GPU device keeps its contract: on an emulated GPU everywhere, on the real one where there is one.
+
+Every method is compared with `plain.PlainDevice`, which is written from the definitions.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plain import PlainDevice
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.steps import Shuffle, Spread, Wide
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
+
+from cuda_definition import random_state, random_sweep
+from cuda_emulator import EmulatedRuntime
+
+PLAIN = PlainDevice()
+TOLERANCE = {np.complex64: 3e-6, np.complex128: 1e-12}
+
+
+@pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
+def gpu(request):
+    """An emulated GPU, and the real one."""
+    if request.param == "emulated":
+        return GpuDevice.on(EmulatedRuntime())
+    try:
+        return GpuDevice()
+    except (DeviceError, MissingPackage) as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=[np.complex64, np.complex128], ids=["single", "double"])
+def dtype(request):
+    """Both precisions."""
+    return request.param
+
+
+def filled(gpu, psi):
+    """A buffer that holds a state."""
+    buffer = gpu.allocate(len(psi), psi.dtype)
+    gpu.write(buffer, 0, psi)
+    return buffer
+
+
+def agree(gpu, buffer, want, dtype):
+    """The buffer holds what is wanted, relative to its norm."""
+    got = gpu.read(buffer, 0, len(want))
+    assert got.dtype == dtype
+    error = np.linalg.norm(got - want) / max(float(np.linalg.norm(want)), 1e-30)
+    assert error < TOLERANCE[dtype], error
+
+
+@pytest.mark.parametrize("num_bits", [0, 1, 3, 9, 13])
+def test_memory_goes_in_and_out(gpu, dtype, num_bits):
+    """Basis states, writing and reading of ranges, and amplitudes by index."""
+    size = 1 << num_bits
+    buffer = gpu.allocate(size, dtype)
+    gpu.set_basis(buffer, size - 1)
+    want = np.zeros(size, dtype=dtype)
+    want[-1] = 1
+    assert np.array_equal(gpu.read(buffer, 0, size), want)
+    psi = random_state(1, num_bits, dtype)
+    gpu.write(buffer, size // 2, psi[size // 2 :])
+    want[size // 2 :] = psi[size // 2 :]
+    assert np.array_equal(gpu.read(buffer, size // 3, size), want[size // 3 :])
+    indices = np.array([0, size - 1, size // 2, 0])
+    assert np.array_equal(gpu.gather(buffer, indices), want[indices])
+    assert gpu.gather(buffer, np.zeros(0, dtype=np.int64)).shape == (0,)
+    gpu.synchronize()
+    free, total = gpu.memory()
+    assert 0 < free <= total
+
+
+@pytest.mark.parametrize(
+    ("num_bits", "bits", "when"),
+    [
+        (0, (), ALWAYS),
+        (3, (2, 0), When(2, 2)),
+        (9, (), ALWAYS),
+        (10, (9, 0, 4), When(0b1100, 0b0100)),
+        (13, (12, 1, 7), ALWAYS),
+        (13, tuple(range(13)), ALWAYS),
+        (13, tuple(reversed(range(2, 13))), When(1, 1)),
+        (12, (), When((1 << 12) - 1, 77)),
+    ],
+)
+def test_marginal(gpu, dtype, num_bits, bits, when):
+    """Sums of squares for values of some bits, in any order, with a condition on others."""
+    psi = random_state(2, num_bits, dtype)
+    got = gpu.marginal(filled(gpu, psi), num_bits, bits, when)
+    want = PLAIN.marginal(psi, num_bits, bits, when)
+    assert got.dtype == np.float64
+    assert np.allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("num_bits", "blocks"), [(0, 1), (5, 4), (13, 1), (13, 64), (12, 4096)])
+def test_norms(gpu, dtype, num_bits, blocks):
+    """Sums of squares over contiguous blocks."""
+    psi = random_state(3, num_bits, dtype)
+    assert np.allclose(gpu.norms(filled(gpu, psi), blocks), PLAIN.norms(psi, blocks), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("num_bits", [0, 4, 13])
+def test_inner_and_pauli(gpu, dtype, num_bits):
+    """Inner products, and expectation values of Pauli strings, ten masks at a time."""
+    left, right = random_state(4, num_bits, dtype), random_state(5, num_bits, dtype)
+    a, b = filled(gpu, left), filled(gpu, right)
+    assert gpu.inner(a, b) == pytest.approx(PLAIN.inner(left, right), rel=1e-12, abs=1e-14)
+    rng = np.random.default_rng(6)
+    x = int(rng.integers(0, 1 << num_bits))
+    zs = [int(z) for z in rng.integers(0, 1 << num_bits, 10)]
+    assert np.allclose(gpu.pauli(a, num_bits, x, zs), PLAIN.pauli(left, num_bits, x, zs), rtol=1e-12, atol=1e-14)
+    assert gpu.pauli(a, num_bits, 0, []).shape == (0,)
+
+
+@pytest.mark.parametrize(("num_bits", "bits"), [(0, ()), (6, (5, 0, 2)), (11, (10, 3)), (5, (0, 1, 2, 3, 4))])
+def test_density(gpu, dtype, num_bits, bits):
+    """Reduced density matrices, in double precision."""
+    psi = random_state(7, num_bits, dtype)
+    got = gpu.density(filled(gpu, psi), num_bits, bits)
+    assert got.dtype == np.complex128
+    assert np.allclose(got, PLAIN.density(psi, num_bits, bits), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("num_bits", [1, 10, 13])
+def test_scale_and_move(gpu, dtype, num_bits):
+    """Factors inside and outside a condition, and the exchange of two values of some bits."""
+    rng = np.random.default_rng(num_bits)
+    psi = random_state(8, num_bits, dtype)
+    for _ in range(4):
+        mask = int(rng.integers(1, 1 << num_bits))
+        when, to = When(mask, mask & int(rng.integers(0, 1 << num_bits))), mask & int(rng.integers(0, 1 << num_bits))
+        want, buffer = psi.copy(), filled(gpu, psi)
+        gpu.scale(buffer, num_bits, when, 1.5, 0.0)
+        PLAIN.scale(want, num_bits, when, 1.5, 0.0)
+        gpu.scale(buffer, num_bits, ALWAYS, 0.5, 1.0)
+        PLAIN.scale(want, num_bits, ALWAYS, 0.5, 1.0)
+        gpu.move(buffer, num_bits, when, to)
+        PLAIN.move(want, num_bits, when, to)
+        agree(gpu, buffer, want, dtype)
+
+
+@pytest.mark.parametrize("num_bits", [0, 1, 3, 11, 14, 15])
+@pytest.mark.parametrize("kind", ["random", "reverse", "rotate", "flip"])
+def test_permute(gpu, dtype, num_bits, kind):
+    """Any movement of index bits with any flips, in place: long cycles are cut into several passes."""
+    rng = np.random.default_rng(num_bits)
+    sources = {
+        "random": [int(b) for b in rng.permutation(num_bits)],
+        "reverse": list(reversed(range(num_bits))),
+        "rotate": [*range(1, num_bits), 0][:num_bits],
+        "flip": list(range(num_bits)),
+    }[kind]
+    flip = int(rng.integers(0, 1 << num_bits)) if kind != "flip" else (1 << num_bits) - 1
+    psi = random_state(9, num_bits, dtype)
+    want, buffer = psi.copy(), filled(gpu, psi)
+    gpu.permute(buffer, num_bits, sources, flip)
+    PLAIN.permute(want, num_bits, sources, flip)
+    assert np.array_equal(gpu.read(buffer, 0, len(psi)), want)
+
+
+WIDES = [
+    (5, Wide((4, 0, 2, 1, 3), (), ALWAYS), 0),
+    (8, Wide((7, 0, 3, 5, 1), (), When(4, 4)), 0),
+    (9, Wide((0, 2, 4, 6), (1 << 1 | 1 << 3, 1 << 3 | 1 << 5, 1 << 1 | 1 << 5), ALWAYS), 0),
+    (8, Wide((1, 2), (1 << 8 | 1 << 3, 1 << 9), When(1 << 0 | 1 << 10, 1 << 10)), 5),
+    (8, Wide((1, 2), (1 << 9,), When(1 << 8, 1 << 8)), 2),
+]
+
+
+@pytest.mark.parametrize(("num_bits", "step", "high"), WIDES)
+def test_wide(gpu, dtype, num_bits, step, high):
+    """Matrices on many bits, selected by parities that may depend on each other or lie outside the buffer."""
+    rng = np.random.default_rng(10)
+    count = 1 << 2 * len(step.bits) + len(step.reads)
+    numbers = rng.normal(size=count) + 1j * rng.normal(size=count)
+    psi = random_state(11, num_bits, dtype)
+    want, buffer = psi.astype(np.complex128), filled(gpu, psi)
+    gpu.run(buffer, num_bits, step, numbers, gpu.prepare((step,), num_bits, dtype), high)
+    PLAIN.run(want, num_bits, step, numbers, high=high)
+    agree(gpu, buffer, want, dtype)
+
+
+def test_shuffle_and_spread(gpu, dtype):
+    """Basis permutations on any bits, and bits that are put into a state."""
+    rng = np.random.default_rng(12)
+    psi = random_state(13, 10, dtype)
+    numbers = rng.normal(size=32) + 1j * rng.normal(size=32)
+    held = psi.copy()
+    held[(np.arange(1024) >> 2 & 1) != 1] = 0
+    for step, state, given in [
+        (Shuffle((8, 0, 3), tuple(int(x) for x in rng.permutation(8))), psi, np.zeros(0, dtype=complex)),
+        (Shuffle(tuple(range(10)), tuple(int(x) for x in rng.permutation(1024))), psi, np.zeros(0, dtype=complex)),
+        (Spread((2, 9, 0, 5, 7), 1), held, numbers),
+        (Spread(tuple(range(10)), 3), psi, rng.normal(size=1024) + 0j),
+    ]:
+        want, buffer = state.astype(np.complex128), filled(gpu, state)
+        gpu.run(buffer, 10, step, given)
+        PLAIN.run(want, 10, step, given)
+        agree(gpu, buffer, want, dtype)
+
+
+@pytest.mark.parametrize("compile", ["always", "never", "auto"])
+@pytest.mark.parametrize("num_bits", [0, 2, 5, 13])
+def test_sweeps(gpu, dtype, num_bits, compile):
+    """Random sweeps by kernels of their own and by the interpreter."""
+    tile = gpu.shape(dtype).tile
+    for seed in range(3):
+        sweep, numbers = random_sweep(seed, num_bits, tile, 3, 3, 2)
+        psi = random_state(seed, num_bits, dtype)
+        want, buffer = psi.astype(np.complex128), filled(gpu, psi)
+        prepared = gpu.prepare((sweep,), num_bits, dtype, compile)
+        if compile != "auto":
+            assert prepared.compiled == (compile == "always")
+        gpu.run(buffer, num_bits, sweep, numbers, prepared, 2)
+        PLAIN.run(want, num_bits, sweep, numbers, high=2)
+        got = gpu.read(buffer, 0, len(psi))
+        error = np.linalg.norm(got - want) / max(float(np.linalg.norm(want)), 1e-30)
+        assert error < (2e-5 if dtype == np.complex64 else 1e-12)
+
+
+def test_a_structure_that_comes_back_is_compiled(dtype):
+    """After `RETURNS` interpreted runs a structure gets its kernel, and keeps it."""
+    from qsim_ex.kernels.cuda.policy import RETURNS
+
+    device = GpuDevice.on(EmulatedRuntime())
+    sweep, _ = random_sweep(3, 8, 8, 2, 2)
+    compiled = [device.prepare((sweep,), 8, dtype).compiled for _ in range(RETURNS + 2)]
+    assert compiled == [0] * RETURNS + [1, 1]
+    assert device.prepare((sweep,), 8, dtype) is device.prepare((sweep,), 8, dtype)
