@@ -219,24 +219,31 @@ class StateVector(Questions):
         """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
         if self.device.kind == "gpu":
             raise TypeError("the state is on a GPU; copy it with to_numpy(), or use CuPy.")
-        return np.array(self.canonical().array, dtype=dtype, copy=copy)
+        return np.array(self._shared(), dtype=dtype, copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
         if self.device.kind != "gpu":
             raise AttributeError("the state is on the CPU; it has no CUDA array interface.")
-        found: dict[str, Any] = self.canonical().array.__cuda_array_interface__
+        found: dict[str, Any] = self._shared().__cuda_array_interface__
         return found
 
     def __dlpack__(self, **keywords: Any) -> Any:
         """The amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
-        return self.canonical().array.__dlpack__(**keywords)
+        return self._shared().__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where the amplitudes lie, as DLPack says it."""
         device: tuple[int, int] = self.array.__dlpack_device__()
         return device
+
+    def _shared(self) -> Any:
+        """The array that another library may read: in order, and with no work under way on a stream unknown to it."""
+        with self._guard:
+            self.canonical()
+            self.device.synchronize()
+            return self.array
 
     # --- its life --------------------------------------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         "    const __grid_constant__ Numbers n)",
         "{",
         *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
-        "    const unsigned t = threadIdx.x;",
+        "    unsigned t = threadIdx.x;",
         "    const u64 b = blockIdx.x;",
         f"    const u64 outside = {spread('b', outside(sweep.tile), wide=True)};",
         f"    const real* const v = {'n.v' if not before else 'table'};",
@@ -111,7 +111,9 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         near = " ".join(map(str, place.phase.near)) or "nothing"
         kernel += ["", f"    {{   // phase {number}: near {near}"]
         needs_slots = last > 0 or phase.shared
-        kernel += [f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize)]
+        kernel += [
+            f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize, number > 0)
+        ]
         moves = _Moves(sweep, place, itemsize)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
@@ -129,10 +131,12 @@ def _bounds(threads: int, itemsize: int) -> str:
     return f"{threads}, {3 if itemsize == 8 else 4}"
 
 
-def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int) -> list[str]:
+def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int, later: bool) -> list[str]:
     """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
     index = spread("t", runs([sweep.tile[position] for position in place.threads]), wide=True)
-    lines = [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
+    # To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill.
+    lines = ['asm volatile("" : "+r"(t));'] if later else []
+    lines += [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
     if reads:
         lines.append("const u64 i = high | here;")
     if slots:
