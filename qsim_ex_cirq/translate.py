@@ -75,7 +75,9 @@ def translate(
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
     if unbound:
-        raise ParameterError(f"these parameters have no value: {', '.join(unbound)}. Give a resolver that has them.")
+        raise ParameterError(
+            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
+        )
     walk = _Walk(order_of(circuit, qubit_order), from_zero)
     for number, (before, after) in enumerate(zip(circuit, resolved, strict=True)):
         for written, op in zip(before, after, strict=True):
