@@ -28,7 +28,7 @@ EVERY_DAY = (3, 4, 5, 8, 11)
 
 @cache
 def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any, int] | None:
-    """A circuit without its measurements, its state by Qiskit, and its size in plain gates; None if not of that width."""
+    """A circuit without its measurements, its state by Qiskit, and its size in plain gates; None if there is none."""
     if num_qubits > LIMITS.get(name, 16):
         return None
     try:
