@@ -43,11 +43,9 @@ def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any] | None:
 
 def compare(name: str, widths: Any, backend: QsimExBackend) -> None:
     """Run an algorithm at several widths and compare amplitudes."""
-    for num_qubits in widths:
-        given = algorithm(name, num_qubits)
-        if given is None:
-            continue
-        circuit, wanted = given
+    cases = [(num_qubits, case) for num_qubits in widths if (case := algorithm(name, num_qubits))]
+    assert cases, f"{name} has none of the widths {list(widths)}"
+    for num_qubits, (circuit, wanted) in cases:
         found = backend.run(save_statevector(circuit.copy())).result().get_statevector().data
         gates = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0).size()
         limit = 1e-12 if backend.options.precision == "double" else 1e-6 + 3e-8 * gates

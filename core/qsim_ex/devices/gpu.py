@@ -17,9 +17,12 @@ from qsim_ex.kernels.cuda import fixed, wide
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
-from qsim_ex.steps import Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 _TILE = {8: 12, 16: 11}
+
+_START = 20
+"""A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
 class GpuDevice:
@@ -53,7 +56,9 @@ class GpuDevice:
     def shape(self, dtype: DTypeLike) -> Shape:
         """What fits into the shared memory of a thread block and the registers of a thread."""
         tile = _TILE[np.dtype(dtype).itemsize]
-        return Shape(tile=tile, near=REGISTERS, low=LANES, edge=LANES, phases=None, dense=REGISTERS, table=10)
+        return Shape(
+            tile=tile, near=REGISTERS, low=LANES, edge=LANES, phases=None, dense=REGISTERS, table=10, start=_START
+        )
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
@@ -102,6 +107,8 @@ class GpuDevice:
                 wide.run_shuffle(self._runtime, buffer, num_bits, step)
             case Spread():
                 wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
+            case Clear(fresh):
+                fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
             case _:
                 assert_never(step)
 
