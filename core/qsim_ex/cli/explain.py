@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.cli import options, report
 from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
@@ -27,7 +28,7 @@ from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import divide
-from qsim_ex.steps import Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
 
@@ -165,12 +166,16 @@ def _what(step: Step) -> tuple[str, str, str]:
             return "shuffle", ranges(bits), ""
         case Spread(bits):
             return "spread", ranges(bits), ""
+        case Clear(fresh):
+            return "clear", ranges(wires_of(fresh)), ""
         case _:
             assert_never(step)
 
 
 def _gates(step: Step) -> str:
     """The kinds of gates in a step, the most frequent first."""
+    if isinstance(step, Clear):
+        return "zeros"
     if not isinstance(step, Sweep):
         return step.label
     kinds: Counter[str] = Counter()
