@@ -1,85 +1,83 @@
 """Cirq for the engine's command line, which finds `frontend` under the entry-point group ``qsim_ex.frontends``.
 
-A frontend is any object with
-
-- ``name``: of the framework, for people;
-- ``load(path)``: the circuit in a file and what is known of it, as ``(Circuit, info)``, where ``info.name`` and
-  ``info.format`` are for people and ``info.format_bits(value)`` writes an outcome (bit c = classical bit c) the way
-  the framework's users read it;
-- ``demo(num_qubits, shots, seed, options)``: a `Demonstration` of the circuit that `ising_quench` describes. Every
-  framework runs that circuit, so their amplitudes can be compared: bit w of an amplitude's index is qubit w.
-
-Errors are those of `qsim_ex.errors`.
+It runs circuits that belong to no framework through Cirq's own interface, as Cirq's users would: see
+`qsim_ex.frontends.Runner` for what is asked of it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import cirq
 import numpy as np
 
-from qsim_ex import Circuit, Options, Result
-from qsim_ex.errors import CircuitError, NotSupported
+from qsim_ex import Options
+from qsim_ex.errors import UnknownInstruction, nearest
 from qsim_ex_cirq.results import Vector
 from qsim_ex_cirq.simulator import QsimExSimulator
-from qsim_ex_cirq.translate import Measurement, translate
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LoadedInfo:
-    """What is known of a circuit from a file."""
-
-    name: str
-    format: str
-    num_clbits: int
-    measurements: tuple[Measurement, ...]
-
-    def format_bits(self, value: int) -> str:
-        """Write an outcome as Cirq does: each key with the bits of its qubits, in their order."""
-        return ", ".join(
-            f"{m.key}={''.join(str(value >> w & 1 ^ i) for w, i in zip(m.wires, m.invert, strict=True))}"
-            for m in self.measurements
-        )
+def _fixed(gate: cirq.Gate) -> Callable[[], cirq.Gate]:
+    return lambda: gate
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Demonstration:
-    """A circuit that ran: the engine's result, its counts by bit string, its amplitudes, and a picture of it.
+def _turn(kind: Callable[..., cirq.Gate], shift: float = 0.0) -> Callable[[float], cirq.Gate]:
+    return lambda angle: kind(exponent=angle / np.pi, global_shift=shift)
 
-    counts: keys have the highest qubit first. amplitudes: complex [2^n]; bit w of the index is qubit w. drawing:
-    lines of text.
-    """
 
-    result: Result
-    counts: dict[str, int]
-    amplitudes: Vector
-    drawing: str
+GATES: dict[str, Callable[..., cirq.Gate]] = {
+    "x": _fixed(cirq.X),
+    "y": _fixed(cirq.Y),
+    "z": _fixed(cirq.Z),
+    "h": _fixed(cirq.H),
+    "s": _fixed(cirq.S),
+    "sdg": _fixed(cirq.S**-1),
+    "t": _fixed(cirq.T),
+    "tdg": _fixed(cirq.T**-1),
+    "sx": _fixed(cirq.X**0.5),
+    "sxdg": _fixed(cirq.X**-0.5),
+    "rx": cirq.rx,
+    "ry": cirq.ry,
+    "rz": cirq.rz,
+    "p": _turn(cirq.ZPowGate),
+    "rxx": _turn(cirq.XXPowGate, -0.5),
+    "ryy": _turn(cirq.YYPowGate, -0.5),
+    "rzz": _turn(cirq.ZZPowGate, -0.5),
+    "cx": _fixed(cirq.CX),
+    "cy": _fixed(cirq.Y.controlled()),
+    "cz": _fixed(cirq.CZ),
+    "cp": _turn(cirq.CZPowGate),
+    "swap": _fixed(cirq.SWAP),
+    "iswap": _fixed(cirq.ISWAP),
+    "fsim": cirq.FSimGate,
+    "ccx": _fixed(cirq.CCX),
+    "ccz": _fixed(cirq.CCZ),
+    "cswap": _fixed(cirq.CSWAP),
+}
+"""The gates of the engine's table that Cirq has too, by the table's names, with angles in radians."""
 
 
 class CirqFrontend:
-    """Files in Cirq's JSON, and a demonstration."""
+    """Runs gates through Cirq."""
 
     name = "cirq"
 
-    def load(self, path: str | Path) -> tuple[Circuit, LoadedInfo]:
-        """Read a circuit that ``cirq.to_json`` wrote; raises `CircuitError` for anything else.
+    def run_neutral(
+        self,
+        gates: Sequence[tuple[str, Sequence[int], Sequence[float]]],
+        num_qubits: int,
+        shots: int,
+        seed: int,
+        options: Options,
+    ) -> tuple[Vector, dict[int, int], Mapping[str, Any]]:
+        """Run gates from |0…0> and measure all wires at the end.
 
-        Raises `NotSupported` for a confusion map, which belongs to no quantum circuit and would be lost here.
+        Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =
+        wire w) and what is known of the run. Raises `UnknownInstruction` for a gate that is not in `GATES`.
         """
-        circuit = read(Path(path))
-        translation = translate(circuit)
-        if any(m.confusion for m in translation.measurements):
-            raise NotSupported(f"{path}: a confusion map in a file; run the circuit through QsimExSimulator.")
-        info = LoadedInfo(Path(path).stem, "Cirq JSON", translation.circuit.num_clbits, translation.measurements)
-        return translation.circuit, info
-
-    def demo(self, num_qubits: int, shots: int, seed: int, options: Options) -> Demonstration:
-        """Run the quench through Cirq's own interface: simulate, run, histogram."""
-        circuit = ising_quench(num_qubits)
+        line = cirq.LineQubit.range(num_qubits)
+        circuit = circuit_of(gates, line)
         simulator = QsimExSimulator(
             dtype=options.dtype.type,
             seed=seed,
@@ -90,42 +88,22 @@ class CirqFrontend:
             compile=options.compile,
             progress=options.progress,
         )
-        highest_first = cirq.LineQubit.range(num_qubits)[::-1]
-        amplitudes = simulator.simulate(circuit, qubit_order=highest_first).final_state_vector
-        measured = circuit + cirq.measure(*highest_first, key="spins")
-        run = next(simulator.run_sweep_iter(measured, None, repetitions=shots))
-        counts: Counter[int] = run.histogram(key="spins")
-        named = {format(value, f"0{num_qubits}b"): count for value, count in sorted(counts.items())}
-        assert run.engine_result is not None  # since it was not read from a file
-        return Demonstration(run.engine_result, named, amplitudes, circuit.to_text_diagram())
+        run = next(simulator.run_sweep_iter(circuit + cirq.measure(*line, key="all"), None, repetitions=shots))
+        amplitudes = simulator.simulate(circuit, qubit_order=line).final_state_vector
+        return amplitudes, dict(sorted(run.histogram(key="all").items())), run.qsim_ex
 
 
-def ising_quench(num_qubits: int, steps: int = 4) -> cirq.Circuit:
-    """A chain of spins, all up, after a transverse field was switched on; first-order Trotter steps.
-
-    Each step applies exp(−i·0.4·Z_w Z_{w+1}) to all neighbours and then exp(−i·0.3·X_w) to all spins: RZZ(0.8) and
-    RX(0.6).
-    """
-    qubits = cirq.LineQubit.range(num_qubits)
-    zz = cirq.ZZPowGate(exponent=0.8 / np.pi, global_shift=-0.5)
+def circuit_of(
+    gates: Sequence[tuple[str, Sequence[int], Sequence[float]]], line: Sequence[cirq.LineQubit]
+) -> cirq.Circuit:
+    """Return Cirq's circuit; wire w is the qubit w from the end, as the last qubit is the least significant."""
     circuit = cirq.Circuit()
-    for _ in range(steps):
-        circuit += [zz(a, b) for a, b in pairwise(qubits)]
-        circuit += cirq.rx(0.6).on_each(*qubits)
+    for name, wires, parameters in gates:
+        make = GATES.get(name)
+        if make is None:
+            raise UnknownInstruction(f"Cirq has no gate {name!r} here.{nearest(name, GATES)}")
+        circuit += make(*parameters).on(*(line[-1 - wire] for wire in wires))
     return circuit
-
-
-def read(path: Path) -> cirq.AbstractCircuit:
-    """Read a circuit from a file of Cirq's JSON."""
-    try:
-        found = cirq.read_json(path)
-    except OSError as error:
-        raise CircuitError(f"{path}: the file cannot be read: {error.strerror}.") from error
-    except (ValueError, TypeError, KeyError) as error:
-        raise CircuitError(f"{path}: this is not Cirq's JSON: {error}") from error
-    if not isinstance(found, cirq.AbstractCircuit):
-        raise CircuitError(f"{path}: a circuit is wanted, the file holds a {type(found).__name__}.")
-    return found
 
 
 frontend = CirqFrontend()

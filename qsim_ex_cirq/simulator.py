@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
@@ -78,7 +79,7 @@ class QsimExSimulator(
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
             raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
         self._dtype = _dtype(dtype)
-        self._prng = cirq.value.parse_random_state(seed)
+        self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(
             Options(
@@ -176,7 +177,9 @@ class QsimExSimulator(
     ) -> Iterator[Sequence[complex]]:
         """Return the amplitudes of basis values (first qubit most significant) for each set of parameters."""
         if np.ndim(bitstrings) != 1:
-            raise CircuitError(f"bitstrings: a list of whole numbers is wanted, got the shape {np.shape(bitstrings)}.")
+            raise CircuitError(
+                f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
+            )
         values = [check.count(value, "a bitstring") for value in bitstrings]
         for resolver in cirq.to_resolvers(params):
             with self._final(program, resolver, qubit_order) as final:
@@ -233,8 +236,24 @@ class QsimExSimulator(
             raise
 
     def _seed(self) -> int:
-        """Draw the seed of one run; a simulator with a seed gives the same runs in the same order."""
-        return int(self._prng.randint(1 << 62, dtype=np.int64))
+        """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
+
+        A number that was given as the seed is the seed of the first run, so the engine, or another framework's
+        simulator, draws the same shots from it.
+        """
+        with suppress(IndexError):  # and not a check first, which two threads could pass
+            return self._given.popleft()
+        return int(self._draw(1 << 62, dtype=np.int64))
+
+
+def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:
+    """Return the seed of the first run, if it was given, and what draws those of the others."""
+    try:
+        generator: Any = cirq.value.parse_random_state(seed)
+        draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OptionError(f"seed={seed!r}: a number, a random state of NumPy, or None is wanted ({error}).") from error
+    return deque([int(seed)] if isinstance(seed, int | np.integer) else []), draw
 
 
 def _dtype(given: Any) -> np.dtype[Any]:

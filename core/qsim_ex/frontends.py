@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 from qsim_ex import packages
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.errors import MissingPackage, OptionError
+from qsim_ex.errors import CircuitError, MissingPackage, OptionError
 from qsim_ex.options import Options
 
 GROUP = "qsim_ex.frontends"
 VARIABLE = "QSIM_EX_FRONTENDS"
+OPENQASM = (".qasm", ".qasm2", ".qasm3")
 
 NeutralGate: TypeAlias = tuple[str, Sequence[int], Sequence[float]]
 """A gate that belongs to no framework: its name in the engine's gate table, wires, angles in radians."""
@@ -51,7 +52,10 @@ class FileInfo(Protocol):
 
 @runtime_checkable
 class Reader(Protocol):
-    """A frontend that reads circuits from files."""
+    """A frontend that reads circuits from files.
+
+    It may also have `suffixes`, the endings of its files in small letters with their dot; `OPENQASM` if not.
+    """
 
     @property
     def name(self) -> str:
@@ -74,9 +78,9 @@ class Runner(Protocol):
     ) -> tuple[NDArray[np.complexfloating[Any, Any]], dict[int, int], Mapping[str, Any]]:
         """Run gates from |0…0> and measure all wires at the end.
 
-        seed: of the engine, so that every frontend gives the same shots. Returns the amplitudes before the
-        measurement (bit w of the index = wire w), the counts (bit w of a key = wire w) and the engine's metadata
-        of the run, as `Result.metadata` gives it.
+        Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =
+        wire w) and the metadata of the run, as `Result.metadata` gives it. Its seed is the engine's: a framework
+        may make that from the one given here by its own rules.
         """
 
 
@@ -115,15 +119,28 @@ def load(point: metadata.EntryPoint) -> Any | Missing:
         return Missing(point.name, f"the package {(error.name or '?').partition('.')[0]} is not installed", command)
 
 
-def reader() -> Reader:
-    """The first frontend that reads files; raises `MissingPackage` with the command if there is none."""
-    missing = []
+def reader(path: Path) -> Reader:
+    """The frontend that reads files with this ending, such as .qasm.
+
+    Raises `CircuitError` if no framework reads them, `MissingPackage` with the command if one that is not installed
+    might.
+    """
+    known: list[str] = []
+    missing: list[str] = []
     for found in load_all():
         if isinstance(found, Missing):
             missing.append(f"{found.name}: {found.why}. Run: {found.command}")
         elif isinstance(found, Reader):
-            return found
-    raise MissingPackage("no frontend that reads files is installed. " + ("; ".join(missing) or none_registered()))
+            suffixes = getattr(found, "suffixes", OPENQASM)
+            if path.suffix.lower() in suffixes:
+                return found
+            known.append(f"{', '.join(suffixes)} ({found.name})")
+    what = f"{path}: no framework that is installed reads files that end in {path.suffix!r}"
+    if missing:
+        raise MissingPackage(f"{what}. {'; '.join(missing)}")
+    if not known:
+        raise MissingPackage(f"{what}. {none_registered()}")
+    raise CircuitError(f"{what}. Known endings: {'; '.join(known)}.")
 
 
 def none_registered() -> str:

@@ -62,7 +62,7 @@ def test_unbound_parameters_are_named(simulator):
     s, t, u = sympy.symbols("s t u")
     circuit = cirq.Circuit(cirq.X(A) ** (s + t), cirq.FSimGate(u, 0.1)(A, B), cirq.measure(A))
     for act in (simulator.run, simulator.simulate):
-        with pytest.raises(errors.ParameterError, match="no value: s, u"):
+        with pytest.raises(errors.ParameterError, match="symbols were not specified: s, u"):
             act(circuit, {"t": 0.3})
 
 
@@ -161,6 +161,8 @@ def test_memory_limit(make):
         ({"precision": "double"}, "no option 'precision'"),
         ({"device": "tpu"}, "'auto', 'cpu', 'gpu'"),
         ({"threads": 0}, "threads=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": "one"}, "seed='one'"),
         ({"dtype": np.float32}, "complex64 or numpy.complex128"),
         ({"dtype": "complex256"}, "complex64 or numpy.complex128"),
     ],

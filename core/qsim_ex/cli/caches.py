@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from qsim_ex.kernels.cpu import cache
-
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -21,6 +19,8 @@ class Folder:
 
 def folders() -> tuple[Folder, ...]:
     """The engine's own folder, and CuPy's."""
+    from qsim_ex.kernels.cpu import cache  # imports Numba
+
     cupy = os.environ.get("CUPY_CACHE_DIR") or Path("~/.cupy/kernel_cache").expanduser()
     return (_measure("kernels", cache.folder().parent), _measure("CuPy", Path(cupy)))
 

@@ -87,23 +87,20 @@ def _code(error: QsimExError) -> int:
     return report.NOT_POSSIBLE if missing else report.NOT_MEANT
 
 
-def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: Console) -> int:
+def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: Console, advice: str = "") -> int:
     """One line on stderr, and with --json one document on stdout as always."""
-    if args.traceback:
+    if args.traceback or code == report.BUG:
         sys.stderr.write("".join(traceback.format_exception(error)))
     if args.json:
         told = {"type": type(error).__name__, "message": str(error)}
         _write(document(args.command, error=told, exit_code=code))
-    _complain(complaints, str(error))
+    _complain(complaints, str(error) + advice)
     return code
 
 
 def _bug(error: Exception, args: argparse.Namespace, complaints: Console) -> int:
-    """As `_failed`, but always with the traceback: it is what a report of the bug needs."""
-    args.traceback = True
-    code = _failed(error, report.BUG, args, complaints)
-    _complain(complaints, f"{type(error).__name__}: this is a bug of qsim-ex. Please report it with the lines above.")
-    return code
+    advice = f" ({type(error).__name__}). This is a bug of qsim-ex; please report it with the lines above."
+    return _failed(error, report.BUG, args, complaints, advice)
 
 
 def _interrupted(complaints: Console, end: Interrupted) -> int:

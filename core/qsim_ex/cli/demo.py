@@ -5,27 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from qsim_ex import frontends, reference
+from qsim_ex import frontends
 from qsim_ex.cli import eraser, options, report
+from qsim_ex.cli.experiment import Answer, Experiment
 from qsim_ex.cli.histogram import binned, skyline
 from qsim_ex.cli.layout import NONE, heading, mark, plural, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import seconds
-from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.cli.where import document, show_where
 from qsim_ex.frontends import Missing, Runner
-from qsim_ex.options import Options
 from qsim_ex.result import Result
-from qsim_ex.simulator import Simulator
 
 SHOTS = 20_000
 SEED = 7
@@ -42,14 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def work(args: argparse.Namespace, task: Task) -> DemoReport:
     """Run the experiment in the engine, then in every framework, and compare."""
-    chosen = options.chosen(args, task)
+    experiment = Experiment(args.shots, args.seed, options.chosen(args, task), task)
     task.stage("the engine")
-    circuit = eraser.circuit()
-    result = Simulator(chosen).run(circuit, shots=args.shots, seed=args.seed, cancel=task.cancel)
-    exact = reference.simulate(circuit)
-    limit = bound(chosen.dtype, circuit.num_gates)
-    engine = _answer("engine", result.saved["statevector"], result.counts(), result.timings["total"], exact, result)
-    answers = [engine]
+    answers = [experiment.by_engine()]
     absent: list[Missing] = []
     idle: list[str] = []
     for found in frontends.load_all():
@@ -57,30 +47,10 @@ def work(args: argparse.Namespace, task: Task) -> DemoReport:
             absent.append(found)
         elif isinstance(found, Runner):
             task.stage(found.name)
-            answers.append(_through(found, args.shots, args.seed, chosen, exact, result))
+            answers.append(experiment.by(found))
         else:
             idle.append(found.name)
-    return DemoReport(result, tuple(answers), tuple(absent), tuple(idle), limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What one way of running the experiment gave.
-
-    error: ‖ψ − exact‖ / ‖exact‖. same: shots whose outcome counts agree with the engine's.
-    """
-
-    name: str
-    error: float
-    same: int
-    shots: int
-    seconds: float
-    device: str
-    precision: str
-
-    def good(self, limit: float) -> bool:
-        """Whether the amplitudes are right, and in double precision the shots are the engine's, every one."""
-        return self.error <= limit and (self.same == self.shots or self.precision == "single")
+    return DemoReport(experiment.result, tuple(answers), tuple(absent), tuple(idle), experiment.limit)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,6 +85,7 @@ class DemoReport:
                     "agreed": answer.good(self.limit),
                     "relative_error": answer.error,
                     "shots_as_engine": answer.same,
+                    "engine_seed": answer.seed,
                     "seconds": answer.seconds,
                     "device": answer.device,
                     "precision": answer.precision,
@@ -187,26 +158,3 @@ def pictures(counts: Mapping[int, int]) -> Iterator[tuple[str, list[Text]]]:
     yield "all particles", skyline(both, max(*both, 1), 5, "default")
     yield f"marker found in |0⟩ + |1⟩: {sum(plus):,}", skyline(plus, most, 5, "cyan")
     yield f"marker found in |0⟩ − |1⟩: {sum(minus):,}", skyline(minus, most, 5, "magenta")
-
-
-def _through(
-    frontend: Runner, shots: int, seed: int, chosen: Options, exact: NDArray[np.complex128], engine: Result
-) -> Answer:
-    began = perf_counter()
-    psi, counts, metadata = frontend.run_neutral(eraser.gates(), eraser.NUM_QUBITS, shots, seed, chosen)
-    return _answer(frontend.name, psi, counts, perf_counter() - began, exact, engine, metadata)
-
-
-def _answer(
-    name: str,
-    psi: NDArray[np.complexfloating[Any, Any]],
-    counts: Mapping[int, int],
-    span: float,
-    exact: NDArray[np.complex128],
-    engine: Result,
-    metadata: Mapping[str, Any] | None = None,
-) -> Answer:
-    wanted = engine.counts()
-    same = sum(min(count, wanted.get(value, 0)) for value, count in counts.items())
-    told = engine.metadata() if metadata is None else metadata
-    return Answer(name, distance(psi, exact), same, engine.shots or 0, span, told["device"], told["precision"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.cli import options, report
 from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
@@ -26,9 +28,12 @@ from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import divide
-from qsim_ex.steps import Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
+
+_MERGED = re.compile(r"(\d+) phases")
+"""The label of a table that merges so many phases."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +120,9 @@ class ExplainReport:
         facts(
             page,
             [
-                ("planned for", f"{self.where} ({self.reason}), {self.options.precision} precision"),
+                ("planned for", self.where),
+                ("because", self.reason),
+                ("precision", self.options.precision),
                 ("plan", plan_line(total)),
                 ("memory", f"{human(size)} for amplitudes"),
                 ("moved", f"{human(total.bytes_moved)}{_saved(total.gates, passes)}"),
@@ -159,15 +166,23 @@ def _what(step: Step) -> tuple[str, str, str]:
             return "shuffle", ranges(bits), ""
         case Spread(bits):
             return "spread", ranges(bits), ""
+        case Clear(fresh):
+            return "clear", ranges(wires_of(fresh)), ""
         case _:
             assert_never(step)
 
 
 def _gates(step: Step) -> str:
     """The kinds of gates in a step, the most frequent first."""
+    if isinstance(step, Clear):
+        return "zeros"
     if not isinstance(step, Sweep):
         return step.label
-    kinds = Counter(item.label or type(item).__name__.lower() for phase in step.phases for item in phase.items)
+    kinds: Counter[str] = Counter()
+    for phase in step.phases:
+        for item in phase.items:
+            merged = _MERGED.fullmatch(item.label)
+            kinds["phase" if merged else item.label or type(item).__name__.lower()] += int(merged[1]) if merged else 1
     shown = [f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.most_common(MOST_KINDS)]
     return ", ".join(shown) + (f", {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else "")
 

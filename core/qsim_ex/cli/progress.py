@@ -23,7 +23,7 @@ class Watch:
         self._bar = Progress(
             SpinnerColumn(style="cyan"),
             TextColumn("{task.description}", style="default"),
-            BarColumn(bar_width=32, complete_style="cyan", finished_style="cyan"),
+            BarColumn(bar_width=32, complete_style="cyan", finished_style="cyan", pulse_style="cyan"),
             TaskProgressColumn(style="default"),
             TimeElapsedColumn(),
             console=console,

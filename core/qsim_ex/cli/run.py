@@ -48,9 +48,9 @@ def work(args: argparse.Namespace, task: Task) -> RunReport:
 
 
 def read(path: Path, task: Task) -> tuple[Circuit, FileInfo]:
-    """Read a file through the first frontend that reads files."""
+    """Read a file through the framework that reads files of its kind."""
     task.stage(f"reading {path.name}")
-    return reader().load(path)
+    return reader(path).load(path)
 
 
 def describe(path: Path, circuit: Circuit, info: FileInfo) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda import items
 from qsim_ex.kernels.cuda.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.body import Body, register_slots
-from qsim_ex.kernels.cuda.places import Places, outside, places, runs
+from qsim_ex.kernels.cuda.places import Places, outside, places, runs, skipped_bits
 from qsim_ex.kernels.cuda.words import spread
 from qsim_ex.steps import Sweep
 
@@ -35,13 +35,14 @@ _OTHER_ARGUMENTS = 24
 class Kernel:
     """A sweep's source and what it must be launched with.
 
-    threads: of one block, which handles ``2^tile_bits`` amplitudes.
+    threads: of one block, which handles one tile.
+    skipped_bits: how many of a state's bits do not number its blocks.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
     """
 
     source: str
     threads: int
-    tile_bits: int
+    skipped_bits: int
     values: NDArray[np.int64]
     table: NDArray[np.int64]
 
@@ -74,7 +75,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM) -> Kernel:
     before = [] if by_value else body.values + [0] * (len(body.values) % 2)
     text = _text(sweep, itemsize, body, arranged, len(values), len(before))
     threads = 1 << len(arranged[0].threads)
-    return Kernel(text, threads, len(sweep.tile), values, np.array(before + body.table, dtype=np.int64))
+    return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
 
 
 def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], values: int, before: int) -> str:
@@ -99,9 +100,9 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         "    const __grid_constant__ Numbers n)",
         "{",
         *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
-        "    const unsigned t = threadIdx.x;",
+        "    unsigned t = threadIdx.x;",
         "    const u64 b = blockIdx.x;",
-        f"    const u64 outside = {spread('b', outside(sweep.tile), wide=True)};",
+        f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
         f"    const real* const v = {'n.v' if not before else 'table'};",
         *([f"    table += {before};"] if before else []),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
@@ -111,7 +112,9 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         near = " ".join(map(str, place.phase.near)) or "nothing"
         kernel += ["", f"    {{   // phase {number}: near {near}"]
         needs_slots = last > 0 or phase.shared
-        kernel += [f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize)]
+        kernel += [
+            f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize, number > 0)
+        ]
         moves = _Moves(sweep, place, itemsize)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
@@ -129,10 +132,12 @@ def _bounds(threads: int, itemsize: int) -> str:
     return f"{threads}, {3 if itemsize == 8 else 4}"
 
 
-def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int) -> list[str]:
+def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int, later: bool) -> list[str]:
     """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
     index = spread("t", runs([sweep.tile[position] for position in place.threads]), wide=True)
-    lines = [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
+    # To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill.
+    lines = ['asm volatile("" : "+r"(t));'] if later else []
+    lines += [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
     if reads:
         lines.append("const u64 i = high | here;")
     if slots:
@@ -154,7 +159,17 @@ class _Moves:
         return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
 
     def load(self) -> list[str]:
-        return [f"a{r} = state[here + {offset:#x}];" for r, offset in enumerate(self._offsets())]
+        """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        lines, source = [], "state[here + {:#x}]"
+        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
+        if self.sweep.fresh:
+            lines.append("const amp zero = {0, 0};")
+        if threads:
+            lines.append(f"const bool old = !(t & {threads:#x});")
+            source = "old ? state[here + {:#x}] : zero"
+        for r, offset in enumerate(self._offsets()):
+            lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
+        return lines
 
     def store(self, names: list[int]) -> list[str]:
         return [f"state[here + {offset:#x}] = a{names[r]};" for r, offset in enumerate(self._offsets())]

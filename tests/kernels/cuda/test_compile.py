@@ -1,0 +1,86 @@
+"""The cache of compiled kernels: what its key holds, and that damage and missing folders are survived."""
+
+from __future__ import annotations
+
+import pytest
+
+from qsim_ex.kernels.cuda import compile as compilation
+
+
+class Nvrtc:
+    """A compiler that counts its calls."""
+
+    def __init__(self, version=(12, 9)):
+        self.version = version
+        self.calls = 0
+
+    def getVersion(self):
+        """Its version."""
+        return self.version
+
+
+@pytest.fixture
+def nvrtc(monkeypatch, tmp_path):
+    """A compiler that makes bytes out of the text, and an empty cache."""
+    fake = Nvrtc()
+
+    def translate(code, arch):
+        fake.calls += 1
+        return f"{arch}:{code}".encode(), ""
+
+    monkeypatch.setattr(compilation, "compiler", lambda: fake)
+    monkeypatch.setattr(compilation, "translate", translate)
+    monkeypatch.setenv("QSIM_EX_CACHE", str(tmp_path / "cache"))
+    compilation._prune.cache_clear()
+    return fake
+
+
+def test_a_text_is_compiled_once(nvrtc):
+    """The second request is answered from disk; another architecture or text is another kernel."""
+    assert compilation.machine_code("a", "90") == compilation.machine_code("a", "90") == b"90:a"
+    assert nvrtc.calls == 1
+    assert compilation.machine_codes(["a", "b", "a"], "80") == [b"80:a", b"80:b", b"80:a"]
+    assert compilation.is_stored(compilation.key("b", "80"))
+    assert not compilation.is_stored(compilation.key("b", "90"))
+
+
+def test_another_compiler_compiles_again(nvrtc):
+    """After an upgrade nothing of the old compiler is used."""
+    compilation.machine_code("a", "90")
+    nvrtc.version = (13, 0)
+    compilation.machine_code("a", "90")
+    assert nvrtc.calls == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"x" * 200])
+def test_a_damaged_file_is_compiled_anew(nvrtc, damage):
+    """Half-written or altered machine code never reaches a GPU."""
+    compilation.machine_code("a", "90")
+    path = compilation.folder() / f"{compilation.key('a', '90')}.cubin"
+    path.write_bytes(damage)
+    assert compilation.machine_code("a", "90") == b"90:a"
+    assert nvrtc.calls == 2
+    assert compilation.stored(path.stem) == b"90:a"
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(nvrtc, monkeypatch, tmp_path):
+    """Without a cache kernels are compiled each time."""
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("QSIM_EX_CACHE", str(tmp_path / "file" / "cache"))
+    assert compilation.machine_code("a", "90") == compilation.machine_code("a", "90") == b"90:a"
+    assert nvrtc.calls == 2
+
+
+def test_an_overgrown_cache_loses_its_older_half(nvrtc, monkeypatch):
+    """The folder does not grow for ever."""
+    monkeypatch.setattr(compilation, "MOST_FILES", 4)
+    compilation.machine_codes([str(k) for k in range(8)], "90")
+    compilation._prune.cache_clear()
+    compilation.machine_code("one more", "90")
+    assert len(list(compilation.folder().glob("*.cubin"))) == 7
+
+
+def test_the_log_is_read():
+    """Registers and spills come from the assembler's words."""
+    log = "ptxas . 40 bytes stack frame, 36 bytes spill stores, 44 bytes spill loads\nptxas info : Used 80 registers, used 1"
+    assert compilation.report(log) == (80, 44)

@@ -1,0 +1,127 @@
+"""A fixed corpus of kernels compiles for every architecture, and none spills more than 128 bytes a thread.
+
+No GPU is needed. The corpus: sweeps of the benchmark families at 28 wires, extremes made by hand, the interpreter,
+and the fixed kernels. Each kernel is compiled for some architectures, so that each architecture meets each kind.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from cuda_emulator import EmulatedRuntime
+
+from benchmarks.families import FAMILIES
+from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.ops import ALWAYS, When, pattern
+from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.kernels.cuda import fixed, interpreter
+from qsim_ex.kernels.cuda.compile import OPTIONS, report
+from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit
+from qsim_ex.kernels.cuda.runtime import Text
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
+
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+DTYPES = (np.complex64, np.complex128)
+MOST_SPILLED = 128
+MOST_KERNELS = 150
+WIRES = 28
+
+
+def family_sweeps(name, dtype):
+    """Sweeps of a benchmark family: all of a short plan, every third of a long one."""
+    builder = CircuitBuilder(WIRES)
+    for gate in FAMILIES[name].build(WIRES, 1):
+        if gate.matrix is not None:
+            builder.unitary(gate.matrix, gate.wires)
+        else:
+            builder.gate(gate.name, gate.wires, *gate.params)
+    shape = GpuDevice.on(EmulatedRuntime()).shape(dtype)
+    sweeps = make_plan(builder.build().instructions, WIRES, Layout.identity(WIRES), shape).sweeps
+    return sweeps[:: 1 if len(sweeps) < 6 else 3]
+
+
+def extremes(dtype):
+    """Sweeps that no benchmark has: full matrices, wide tables, multiplexers, conditions everywhere."""
+    size = 12 if dtype == np.complex64 else 11
+    tile = (*range(6), *range(20, 20 + size - 6))
+    near, middle = tuple(tile[-4:]), tuple(tile[2:6])
+    far = 1 << 17 | 1 << 3
+
+    def sweep(*items, bits=near):
+        numbers = sum(item.slot.count for item in items if isinstance(item, Mix | Diagonal) and not item.reads)
+        tables = sum(item.slot.count for item in items if isinstance(item, Mix | Diagonal) and item.reads)
+        return Sweep(tile, (Phase(near, ()), Phase(bits, items), Phase(near, ())), numbers, tables)
+
+    dense = [Mix(near, (), ALWAYS, pattern("c" * 256), Slot(256 * k, 256)) for k in range(2)]
+    cubes = [Mix(near[:3], (), When(far, far), pattern("c" * 64), Slot(64 * k, 64)) for k in range(4)]
+    reads = tuple(1 << bit for bit in (*near, 0, 1, 17, 18, 30, 31))
+    table = Diagonal(reads, ALWAYS, pattern("c" * 1024), Slot(0, 1024))
+    strange = Diagonal((far | 1 << near[0], far | 1 << near[1], 1 << 40), When(1, 1), pattern("rr0-ri1c"), Slot(0, 8))
+    multiplexer = Mix(near[:2], (1 << near[2], far), When(1 << near[3], 0), pattern("c" * 64), Slot(0, 64))
+    cube_multiplexer = Mix(near[1:], (1 << 0, far), ALWAYS, pattern("c" * 256), Slot(0, 256))
+    renames = [Rename(near, When(1 << k, 0), tuple((x + 5 * k + 1) % 16 for x in range(16))) for k in range(3)]
+    turns = [Mix((bit,), (), When(1 << 19, 1 << 19), pattern("riir"), Slot(4 * k, 4)) for k, bit in enumerate(middle)]
+    made = [sweep(*dense), sweep(*cubes), sweep(table, strange), sweep(multiplexer), sweep(cube_multiplexer)]
+    return [*made, sweep(*renames), sweep(*turns, bits=middle), sweep(table, *cubes, *renames)]
+
+
+@functools.cache
+def corpus():
+    """All texts, in a fixed order, generated ones without their comments."""
+    texts = []
+    for dtype in DTYPES:
+        itemsize = np.dtype(dtype).itemsize
+        for name in FAMILIES:
+            texts += [(f"{name}", emit(sweep, itemsize, ROOM)) for sweep in family_sweeps(name, dtype)]
+        texts += [("extreme", emit(sweep, itemsize, ROOM)) for sweep in extremes(dtype)]
+        texts += [("old driver", emit(sweep, itemsize, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
+    found = [(name, Text(kernel.code, NAME)) for name, kernel in texts]
+    for itemsize in (8, 16):
+        found.append(("interpreter", Text(interpreter.source(itemsize), interpreter.NAME)))
+        files = {file: name for file, name in fixed.KERNELS}
+        found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
+    return found
+
+
+def compiled(text, architecture):
+    """Compile for an architecture and return the assembler's log; fails with the compiler's log."""
+    error, program = nvrtc.nvrtcCreateProgram(text.code.encode(), b"kernel.cu", 0, [], [])
+    options = [f"-arch=sm_{architecture}".encode(), *(option.encode() for option in OPTIONS)]
+    (failed,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * size
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(program)
+    assert int(error) == int(failed) == 0, log.decode()
+    return log.decode()
+
+
+def test_the_corpus_is_small():
+    """More than 150 kernels would drown the checks."""
+    assert 60 < len(corpus()) <= MOST_KERNELS
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernels_compile_without_spilling(architecture):
+    """Every seventh kernel for each architecture; registers stay within what the launch bounds leave."""
+    supported = nvrtc.nvrtcGetSupportedArchs()[-1]
+    if architecture not in supported:
+        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+    start = ARCHITECTURES.index(architecture)
+    for name, text in corpus()[start :: len(ARCHITECTURES)]:
+        found = report(compiled(text, architecture))
+        assert found.spilled <= MOST_SPILLED, f"{name}: {found}\n{text.code}"
+
+
+@pytest.mark.parametrize("itemsize", [8, 16])
+def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(itemsize):
+    """The texts that every user runs compile on both ends of the range."""
+    for file in {file for file, _ in fixed.KERNELS}:
+        name = next(name for other, name in fixed.KERNELS if other == file)
+        for architecture in (75, 120):
+            assert report(compiled(fixed.text(file, name, itemsize), architecture)).spilled == 0

@@ -1,0 +1,60 @@
+"""Generated kernels are written to be read, and one is read here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qsim_ex.circuit.ops import ALWAYS, When, pattern
+from qsim_ex.kernels.cuda.emit import emit, source
+from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Sweep
+
+GOLDEN = Path(__file__).parent / "golden_sweep.cu"
+
+SWEEP = Sweep(
+    tile=(0, 1, 2, 5),
+    phases=(
+        Phase(
+            (1, 2, 5),
+            (
+                Mix((5,), (), ALWAYS, pattern("rrrr"), Slot(0, 4), "ry 5"),
+                Rename((2,), When(1 << 1 | 1 << 7, 1 << 1 | 1 << 7), (1, 0), "ccx 1 7 2"),
+                Rename((2,), When(1 << 1, 1 << 1), (1, 0), "cx 1 2"),
+                Diagonal((1 << 0 | 1 << 5, 1 << 6), ALWAYS, pattern("cccc"), Slot(4, 4), "rzz 0 5, rz 6"),
+                Diagonal((), When(1 << 0, 1 << 0), pattern("-"), Slot(0, 0), "z 0"),
+            ),
+        ),
+    ),
+    numbers=4,
+    tables=4,
+)
+
+
+def test_a_kernel_reads_like_this():
+    """The text for a small sweep, kept beside this file: change it knowingly."""
+    assert source(SWEEP) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_numbers_and_labels_are_not_in_the_code():
+    """Sweeps that differ in labels or in numbers share a kernel; another structure has another."""
+    other = Sweep(
+        SWEEP.tile,
+        tuple(
+            Phase(p.near, tuple(type(i)(**{f: getattr(i, f) for f in i.__slots__} | {"label": "x"}) for i in p.items))
+            for p in SWEEP.phases
+        ),
+        SWEEP.numbers,
+        SWEEP.tables,
+    )
+    assert other == SWEEP
+    assert emit.__wrapped__(other, 8).code == emit(SWEEP, 8).code
+    assert emit(SWEEP, 16).code != emit(SWEEP, 8).code
+    shorter = Sweep(SWEEP.tile, (Phase((1, 2, 5), SWEEP.phases[0].items[:2]),), 4, 0)
+    assert emit(shorter, 8).code != emit(SWEEP, 8).code
+
+
+def test_a_renaming_of_registers_costs_no_statement():
+    """A controlled X within the registers only changes which name is stored where."""
+    phase = Phase((1, 2, 5), (Rename((2,), When(1 << 1, 1 << 1), (1, 0), "cx"),))
+    text = source(Sweep((0, 1, 2, 5), (phase,), 0, 0))
+    assert "swap" not in text
+    assert text.count("if (") == 0
