@@ -233,7 +233,7 @@ def test_explain(qsim_ex):
     assert told["summary"]["bytes_moved"] == sum(cost["bytes"] for cost in plan["costs"])
     assert told["state_bytes"] == 16 << 4
     page = qsim_ex("explain", DATA / "features3.qasm", "--device", "cpu").out
-    assert len(re.findall(r"^ +\d+  (sweep|matrix|shuffle|spread)", page, re.MULTILINE)) == len(steps)
+    assert len(re.findall(r"^ +\d+  (sweep|matrix|shuffle|spread|clear)", page, re.MULTILINE)) == len(steps)
     assert all(len(line) <= 80 for line in page.splitlines())
 
 

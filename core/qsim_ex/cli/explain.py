@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.cli import options, report
 from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
@@ -25,9 +26,9 @@ from qsim_ex.frontends import FileInfo
 from qsim_ex.options import Options
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import divide
-from qsim_ex.steps import Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.simulator import _plans  # the very plans that a run would follow, not a second way to make them
+from qsim_ex.steps import Clear, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
 
@@ -50,19 +51,9 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     task.stage("planning")
     chosen = options.chosen(args)
     device, reason = choose(circuit.num_qubits, chosen)
-    plans = plans_of(circuit, device.shape(chosen.dtype))
+    plans = _plans(divide(circuit), circuit.num_qubits, device, chosen.dtype)
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, reason, plans, args.full)
-
-
-def plans_of(circuit: Circuit, shape: Any) -> list[Plan]:
-    """A plan for each segment of a circuit, each beginning where the one before it ended."""
-    plans = []
-    identity = start = Layout.identity(circuit.num_qubits)
-    for segment in divide(circuit).segments:
-        plans.append(make_plan(segment.work, circuit.num_qubits, start, shape))
-        start = plans[-1].end if segment.label is None else identity  # saving puts the wires in order
-    return plans
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,12 +156,16 @@ def _what(step: Step) -> tuple[str, str, str]:
             return "shuffle", ranges(bits), ""
         case Spread(bits):
             return "spread", ranges(bits), ""
+        case Clear(fresh):
+            return "clear", ranges(wires_of(fresh)), ""
         case _:
             assert_never(step)
 
 
 def _gates(step: Step) -> str:
     """The kinds of gates in a step, the most frequent first."""
+    if isinstance(step, Clear):
+        return "(writes zeros)"
     if not isinstance(step, Sweep):
         return step.label
     kinds: Counter[str] = Counter()
