@@ -51,6 +51,7 @@ class PlainDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    grows = True
     name = "plain"
     description = "NumPy by definition"
 
@@ -74,6 +75,10 @@ class PlainDevice:
         """All amplitudes 0 but one."""
         buffer[:] = 0
         buffer[index] = 1
+
+    def begin(self, buffer: Array) -> None:
+        """Amplitude 0 becomes 1; the others keep what they held."""
+        buffer[0] = 1
 
     def write(self, buffer: Array, start: int, values: Array) -> None:
         """Copy amplitudes in."""

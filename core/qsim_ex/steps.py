@@ -173,8 +173,8 @@ class Sweep:
     """One read and one write of the sub state vector; everything in between happens in tiles.
 
     A bit that nothing has mixed yet is 0 in every amplitude that is not zero: the state is smaller than its buffer.
-    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero and hold anything in memory: the sweep neither reads
-    them nor, outside its tile, visits them. It writes its whole tile, so the state grows by the fresh bits in the tile.
+    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero and hold anything in memory: the sweep neither
+    reads them nor, outside its tile, visits them. It writes its whole tile, so the state grows by the fresh bits in it.
 
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: how many numbers and table entries there are; see `Slot`.
@@ -274,10 +274,12 @@ class Fold:
 class Numbers:
     """A short program over a growing buffer of numbers that begins with the circuit's operands.
 
+    num_operands: how many of the circuit's operands the buffer begins with.
     program: runs in order, each appending to the buffer.
     packed: for each step, in the order of the plan, which entries of the buffer it is given.
     """
 
+    num_operands: int
     program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 

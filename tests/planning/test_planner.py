@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain import PlainDevice
-from strategies import circuits, layouts, shapes
+from strategies import circuits, layouts, random_unitary, shapes
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
@@ -95,6 +95,16 @@ def test_product_machines(shape: Shape) -> None:
     circuit = builder.build()
     psi = reference.zero_state(8)
     assert np.linalg.norm(execute(circuit, shape, Layout.identity(8), psi) - reference.simulate(circuit)) <= 1e-12
+
+
+def test_a_phase_does_not_overtake_a_matrix() -> None:
+    """A matrix that a neighbour was multiplied into still stands between what came before and after it."""
+    builder = CircuitBuilder(8).gate("yypow", [7, 0], 0.3, 0.1)
+    builder.unitary(random_unitary(4, 3), [0, 3]).gate("rz", [7], 0.7).gate("t", [0])
+    circuit = builder.build()
+    psi = random_unitary(256, 1)[0]
+    found = execute(circuit, GPU, Layout.identity(8), psi)
+    assert np.linalg.norm(found - reference.simulate(circuit, psi)) <= 1e-12
 
 
 def test_new_angles_share_the_plan() -> None:

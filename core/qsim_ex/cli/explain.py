@@ -165,7 +165,7 @@ def _what(step: Step) -> tuple[str, str, str]:
 def _gates(step: Step) -> str:
     """The kinds of gates in a step, the most frequent first."""
     if isinstance(step, Clear):
-        return "(writes zeros)"
+        return "zeros"
     if not isinstance(step, Sweep):
         return step.label
     kinds: Counter[str] = Counter()

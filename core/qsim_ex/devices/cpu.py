@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.kernels.cpu import host, pool
-from qsim_ex.steps import Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 Buffer = NDArray[np.complexfloating]
 
@@ -34,6 +34,7 @@ class CpuDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    grows = False
     name = "cpu"
 
     def __init__(self, threads: int | None = None) -> None:
@@ -72,6 +73,10 @@ class CpuDevice:
 
         self._in_chunks(buffer.size, clear)
         buffer[index] = 1
+
+    def begin(self, buffer: Buffer) -> None:
+        """Amplitude 0 becomes 1; the others are left."""
+        buffer[0] = 1
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
@@ -123,6 +128,8 @@ class CpuDevice:
                 self._shuffle(buffer, num_bits, step)
             case Spread():
                 self._spread(buffer, num_bits, step, numbers)
+            case Clear(fresh):
+                self.scale(buffer, num_bits, When(fresh, 0), 1.0, 0.0)
             case _:
                 assert_never(step)
 

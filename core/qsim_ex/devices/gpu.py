@@ -36,6 +36,7 @@ class GpuDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
+    grows = True
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
         self._use(CupyRuntime(device_id, stream, allocator))
@@ -71,6 +72,10 @@ class GpuDevice:
     def set_basis(self, buffer: Array, index: int) -> None:
         """All amplitudes 0 but the one at `index`, which is 1."""
         fixed.set_basis(self._runtime, buffer, index)
+
+    def begin(self, buffer: Array) -> None:
+        """Amplitude 0 becomes 1; the others are left."""
+        fixed.begin(self._runtime, buffer)
 
     def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
         """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
