@@ -104,7 +104,7 @@ class RunReport:
         title(page, self.path, self.circuit, self.info)
         page.print()
         counts = sorted(self.result.counts().items(), key=lambda item: (-item[1], item[0]))
-        shown = counts[: self.top] if self.top else counts
+        shown = counts[: self.top] if self.top > 0 else counts
         page.print(self._table(page, shown))
         if rest := counts[len(shown) :]:
             shots = plural(sum(count for _, count in rest), "shot")
