@@ -81,7 +81,7 @@ def choose(num_wires: int, options: Options) -> tuple[Device, str]:
 def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
     host = cpu(options.threads)
     if missing := gpu_missing():
-        return host, f"auto: {missing}"
+        return host, f"auto: {str(missing).split('. ')[0].removesuffix('.')}"  # what is wrong, not what to do
     if num_wires < GPU_FROM:
         return host, f"auto: {num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
     device = gpu(options.device_id)
