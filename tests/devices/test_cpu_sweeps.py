@@ -49,9 +49,7 @@ def plain_item(psi, num_bits, item, numbers, high):
         out[index] = entries.ravel()[block] * psi[index]
         return out
     row = extract(index, item.bits)
-    out[index] = sum(
-        entries[block, row, c] * psi[replace(index, item.bits, c)] for c in range(1 << len(item.bits))
-    )
+    out[index] = sum(entries[block, row, c] * psi[replace(index, item.bits, c)] for c in range(1 << len(item.bits)))
     return out
 
 
@@ -82,8 +80,7 @@ def masks(draw, bits, count):
     if not bits:
         return ()
     return tuple(
-        mask_of(tuple(draw(st.lists(st.sampled_from(bits), min_size=1, max_size=4, unique=True))))
-        for _ in range(count)
+        mask_of(tuple(draw(st.lists(st.sampled_from(bits), min_size=1, max_size=4, unique=True)))) for _ in range(count)
     )
 
 
@@ -217,7 +214,17 @@ def test_other_steps(dtype, data):
     matrices = rng.normal(size=(2, (1 << len(reads)) * size * size)).T @ [1, 1j] / size
     check(num_bits, dtype, None, Wide(bits, reads, condition(data.draw, others)), matrices, high)
     check(num_bits, dtype, None, Shuffle(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high)
-    check(num_bits, dtype, None, Spread(bits, int(rng.integers(size)), ), matrices[:size], high)
+    check(
+        num_bits,
+        dtype,
+        None,
+        Spread(
+            bits,
+            int(rng.integers(size)),
+        ),
+        matrices[:size],
+        high,
+    )
 
 
 def test_patterns_split():
