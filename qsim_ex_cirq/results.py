@@ -9,6 +9,7 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import Result
 from qsim_ex_cirq.translate import Measurement
 
 Bits = NDArray[np.uint8]
@@ -44,14 +45,20 @@ def _confuse(bits: Bits, positions: tuple[int, ...], matrix: Any, random: np.ran
 
 
 class ResultDict(cirq.ResultDict):
-    """Cirq's result of a run, and `qsim_ex`: seed, device, precision, plan and times.
+    """Cirq's result of a run, and what is known of the run.
 
-    It carries its parent's name, so that what Cirq writes to JSON it can read again (there without `qsim_ex`).
+    engine_result: the engine's own result, None if this was read from a file or added up from others. It carries
+    its parent's name, so that what Cirq writes to JSON it can read again.
     """
 
-    def __init__(self, *, qsim_ex: Metadata | None = None, **given: Any) -> None:
+    def __init__(self, *, engine_result: Result | None = None, **given: Any) -> None:
         super().__init__(**given)
-        self.qsim_ex: Metadata = qsim_ex or {}
+        self.engine_result = engine_result
+
+    @property
+    def qsim_ex(self) -> Metadata:
+        """Where and how it ran: seed, device, precision, plan, times; empty without an engine's result."""
+        return {} if self.engine_result is None else self.engine_result.metadata()
 
     @classmethod
     def _json_namespace_(cls) -> str:

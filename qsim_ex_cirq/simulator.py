@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
@@ -16,7 +17,7 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.options import Compile, DeviceChoice, Options, Precision, ProgressCallback
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import pauli_sum, value_of
-from qsim_ex_cirq.results import Bits, Metadata, QsimExTrialResult, ResultDict, Vector, records_of
+from qsim_ex_cirq.results import Bits, QsimExTrialResult, ResultDict, Vector, records_of
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translate import order_of, translate
 
@@ -76,9 +77,9 @@ class QsimExSimulator(
         for name in unknown:
             raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
-            raise NotSupported(f"noise models; noise={noise!r} was given, and only None works in this version.")
+            raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
         self._dtype = _dtype(dtype)
-        self._prng = cirq.value.parse_random_state(seed)
+        self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(
             Options(
@@ -101,7 +102,7 @@ class QsimExSimulator(
 
     def run_sweep_iter(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, repetitions: int = 1
-    ) -> Iterator[cirq.Result]:
+    ) -> Iterator[ResultDict]:
         """Sample the measurements of a circuit for each set of parameters.
 
         Raises `ShotsError` unless `repetitions` is a whole number from 1 up (Cirq allows 0 here), and
@@ -111,8 +112,8 @@ class QsimExSimulator(
         if not program.has_measurements():
             raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
         for resolver in cirq.to_resolvers(params):
-            records, metadata = self._sample(program, resolver, shots)
-            yield ResultDict(params=resolver, records=records, qsim_ex=metadata)
+            records, result = self._sample(program, resolver, shots)
+            yield ResultDict(params=resolver, records=records, engine_result=result)
 
     def _run(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
@@ -122,11 +123,11 @@ class QsimExSimulator(
 
     def _sample(
         self, program: cirq.AbstractCircuit, resolver: cirq.ParamResolver, shots: int
-    ) -> tuple[dict[str, Bits], Metadata]:
+    ) -> tuple[dict[str, Bits], qsim_ex.Result]:
         translation = translate(program, resolver)
         seed = self._seed()
         result = self._engine.run(translation.circuit, shots=shots, seed=seed)
-        return records_of(translation.measurements, result.bits(), seed), result.metadata()
+        return records_of(translation.measurements, result.bits(), seed), result
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -161,7 +162,9 @@ class QsimExSimulator(
 
     def simulate_moment_steps(self, *_: Any, **__: Any) -> Iterator[Any]:
         """Not supported yet: the engine reorders gates, so the state between two moments never exists."""
-        raise NotSupported("simulate_moment_steps. Simulate circuit[:k] to see the state after k moments.")
+        raise NotSupported(
+            "simulate_moment_steps is not supported yet: simulate circuit[:k] for the state after k moments."
+        )
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
@@ -174,7 +177,9 @@ class QsimExSimulator(
     ) -> Iterator[Sequence[complex]]:
         """Return the amplitudes of basis values (first qubit most significant) for each set of parameters."""
         if np.ndim(bitstrings) != 1:
-            raise CircuitError(f"bitstrings: a list of whole numbers is wanted, got the shape {np.shape(bitstrings)}.")
+            raise CircuitError(
+                f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
+            )
         values = [check.count(value, "a bitstring") for value in bitstrings]
         for resolver in cirq.to_resolvers(params):
             with self._final(program, resolver, qubit_order) as final:
@@ -231,8 +236,24 @@ class QsimExSimulator(
             raise
 
     def _seed(self) -> int:
-        """Draw the seed of one run; a simulator with a seed gives the same runs in the same order."""
-        return int(self._prng.randint(1 << 62, dtype=np.int64))
+        """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
+
+        A number that was given as the seed is the seed of the first run, so the engine, or another framework's
+        simulator, draws the same shots from it.
+        """
+        with suppress(IndexError):  # and not a check first, which two threads could pass
+            return self._given.popleft()
+        return int(self._draw(1 << 62, dtype=np.int64))
+
+
+def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:
+    """Return the seed of the first run, if it was given, and what draws those of the others."""
+    try:
+        generator: Any = cirq.value.parse_random_state(seed)
+        draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OptionError(f"seed={seed!r}: a number, a random state of NumPy, or None is wanted ({error}).") from error
+    return deque([int(seed)] if isinstance(seed, int | np.integer) else []), draw
 
 
 def _dtype(given: Any) -> np.dtype[Any]:

@@ -75,7 +75,9 @@ def translate(
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
     if unbound:
-        raise ParameterError(f"these parameters have no value: {', '.join(unbound)}. Give a resolver that has them.")
+        raise ParameterError(
+            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
+        )
     walk = _Walk(order_of(circuit, qubit_order), from_zero)
     for number, (before, after) in enumerate(zip(circuit, resolved, strict=True)):
         for written, op in zip(before, after, strict=True):
@@ -125,63 +127,72 @@ class _Walk:
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""
         wire_of = self.wire_of
-        wires = tuple([wire_of[qubit] for qubit in op.qubits])
-        gate = op.gate
+        place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), literal=literal)
+        # A controlled operation makes a gate each time that it is asked for one, which takes long.
+        gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
-        if rule is not None and self.read.isdisjoint(wires):
-            self.acted.update(wires)
-            rule(gate, Place(self.builder, wires, literal=literal))
+        if rule is not None and self.read.isdisjoint(place.wires):
+            self.acted.update(place.wires)
+            rule(gate, place)
         else:
-            self.general(op, Place(self.builder, wires, literal=literal))
+            self.general(op, place)
 
     def general(self, op: cirq.Operation, place: Place) -> None:
         """Append an operation that has no rule, or that acts on a wire that was measured."""
         if isinstance(op, cirq.TaggedOperation):
             self.general(op.untagged, place)
-        elif isinstance(op, cirq.CircuitOperation):
+            return
+        if isinstance(op, cirq.CircuitOperation):
             self.unroll(op, place)
-        elif isinstance(op.gate, cirq.IdentityGate | cirq.WaitGate):
-            pass
-        elif isinstance(op.gate, cirq.MeasurementGate):
-            self.measurement(op.gate, place.wires)
-        elif not self.read.isdisjoint(place.wires):
-            raise NotSupported(
-                "measurement in the middle of a circuit: an operation follows on a qubit that was measured. "
-                "This version measures at the end only."
-            )
-        elif isinstance(op.gate, cirq.PauliMeasurementGate):
-            self.pauli_measurement(op, place)
-        elif isinstance(op.gate, cirq.ResetChannel):
-            self.reset(place.wires)
-        elif isinstance(op.gate, cirq.StatePreparationChannel):
-            self.prepare(op.gate, place.wires)
-        else:
-            self.acted.update(place.wires)
-            self.unitary(op, place)
+            return
+        match None if isinstance(op, cirq.ControlledOperation) else op.gate:
+            case cirq.IdentityGate() | cirq.WaitGate():
+                pass
+            case cirq.MeasurementGate() as gate:
+                self.measurement(gate, place.wires)
+            case _ if not self.read.isdisjoint(place.wires):
+                raise _later("measurement in the middle of a circuit", "an operation follows on a measured qubit")
+            case cirq.PauliMeasurementGate():
+                self.pauli_measurement(op, place)
+            case cirq.ResetChannel():
+                self.reset(place.wires)
+            case cirq.StatePreparationChannel() as gate:
+                self.prepare(gate, place.wires)
+            case _:
+                self.acted.update(place.wires)
+                self.unitary(op, place)
 
     def unitary(self, op: cirq.Operation, place: Place) -> None:
         """Append a unitary operation by its rule, its parts, or its matrix."""
-        rule = rule_of(op.gate)
-        if rule is not None:
-            rule(op.gate, place)
-            return
         match op:
             case cirq.TaggedOperation():
                 self.unitary(op.untagged, place)
             case cirq.ControlledOperation():
                 self.controlled(op, place)
-            case cirq.ClassicallyControlledOperation():
-                raise NotSupported("classical control (an operation that depends on a measured key).")
             case cirq.CircuitOperation():
                 self.unroll(op, place)
+            case cirq.ClassicallyControlledOperation():
+                raise _later("classical control", "an operation depends on a measured key")
             case _:
-                self.unknown(op, place)
+                gate = op.gate
+                rule = rule_of(gate)
+                if rule is not None:
+                    rule(gate, place)
+                else:
+                    self.unknown(op, place)
 
     def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
         """Append the operations of a subcircuit, as often as it is repeated."""
         if op.repeat_until is not None:
-            raise NotSupported("repeat_until (a loop that ends on a measured key).")
-        self.parts(list(op.mapped_circuit().all_operations()), place)
+            raise _later("repeat_until", "a loop ends on a measured key")
+        parts = list(op.mapped_circuit().all_operations())
+        if place.literal:
+            self.parts(parts, place)
+            return
+        # Numbers came from symbols, but not into every operation: those that have none of their own keep their rows.
+        symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
+        for part, written in zip(parts, symbolic, strict=True):
+            self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""
@@ -219,7 +230,7 @@ class _Walk:
     def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
         """Note a measurement; a qubit may be read again and again, in its own basis."""
         if not self.closed.isdisjoint(wires):
-            raise NotSupported("measurement in the middle of a circuit: a qubit is measured again in another basis.")
+            raise _later("measurement in the middle of a circuit", "a qubit is measured again in another basis")
         key = str(gate.mkey)
         width = self.widths.setdefault(key, len(wires))
         if width != len(wires):
@@ -246,12 +257,12 @@ class _Walk:
     def reset(self, wires: tuple[int, ...]) -> None:
         """Reset qubits that are |0>, which does nothing."""
         if not self.acted.isdisjoint(wires):
-            raise NotSupported("reset of a qubit that something has acted on.")
+            raise _later("reset in the middle of a circuit", "something has acted on the qubit")
 
     def prepare(self, gate: cirq.StatePreparationChannel, wires: tuple[int, ...]) -> None:
         """Put qubits that are |0> into a state."""
         if not self.acted.isdisjoint(wires):
-            raise NotSupported("state preparation on qubits that something has acted on (it would reset them).")
+            raise _later("state preparation in the middle of a circuit", "it would reset qubits that were acted on")
         self.acted.update(wires)
         self.builder.initialize(gate.state, wires[::-1])
 
@@ -270,11 +281,15 @@ def _conjunctions(
         yield tuple(wires[k] for k in kept), tuple(term[k] for k in kept)
 
 
+def _later(feature: str, because: str) -> NotSupported:
+    return NotSupported(f"{feature} is not supported yet: {because}.")
+
+
 def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
     if decomposes:
-        return NotSupported(f"{op!r}: a decomposition that needs more qubits than the circuit has.")
+        return _later("a decomposition with qubits of its own", f"{op!r} has one, and no matrix")
     if cirq.has_unitary(op):
-        return NotSupported(f"{op!r}: a matrix on more than {MATRIX_LAST} qubits without a decomposition.")
+        return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
     if cirq.has_kraus(op):
-        return NotSupported(f"channels (noise): {op!r} is not unitary.")
+        return _later("a channel (noise)", f"{op!r} is not unitary")
     return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")

@@ -141,7 +141,7 @@ def _circuits(run_input: Any) -> list[QuantumCircuit]:
 
 def _measures(circuit: Circuit, name: str) -> bool:
     """Whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
-    if any(isinstance(instruction, Measure) for instruction in circuit.instructions):
+    if any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions)):
         return True
     if any(isinstance(instruction, Save) for instruction in circuit.instructions):
         return False

@@ -1,23 +1,15 @@
 """Qiskit for the engine's command line, which finds `frontend` under the entry-point group ``qsim_ex.frontends``.
 
-A frontend is any object with
-
-- ``name``: of the framework, for people;
-- ``load(path)``: the circuit in a file and what is known of it, as ``(Circuit, info)``, where ``info.name`` and
-  ``info.format`` are for people and ``info.format_bits(value)`` writes an outcome (bit c = classical bit c) the way
-  the framework's users read it;
-- ``demo(num_qubits, shots, seed, options)``: a `Demonstration` of the circuit that `ising_quench` describes. Every
-  framework runs that circuit, so their amplitudes can be compared: bit w of an amplitude's index is qubit w.
-
-Errors are those of `qsim_ex.errors`.
+What the command line asks of it is written down in `qsim_ex.frontends`: it reads circuits from files, and it runs
+plain lists of gates the way a user of Qiskit would. Errors are those of `qsim_ex.errors`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +18,13 @@ from numpy.typing import NDArray
 from qiskit import qasm2, qasm3
 from qiskit.circuit import QuantumCircuit
 
-from qsim_ex import Circuit, Options, Result
-from qsim_ex.errors import CircuitError, MissingPackage
+from qsim_ex import Circuit, Options
+from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.save import save_statevector
 from qsim_ex_provider.translate import translate
+from qsim_ex_provider.walk import class_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +44,6 @@ class LoadedInfo:
         return format_bits(value, [size for _, size in self.registers] or [self.num_clbits])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Demonstration:
-    """A circuit that ran: the engine's result, its counts by bit string, its amplitudes, and a picture of it.
-
-    amplitudes: complex [2^n]; bit w of the index is qubit w. drawing: lines of text.
-    """
-
-    result: Result
-    counts: dict[str, int]
-    amplitudes: NDArray[np.complexfloating[Any, Any]]
-    drawing: str
-
-
 def format_bits(value: int, sizes: Sequence[int]) -> str:
     """Write a number in binary with the last register first, separated by spaces."""
     parts = []
@@ -74,7 +54,7 @@ def format_bits(value: int, sizes: Sequence[int]) -> str:
 
 
 class QiskitFrontend:
-    """Files in OpenQASM 2 and 3, and a demonstration."""
+    """Files in OpenQASM 2 and 3, and gates run through Qiskit's own interface."""
 
     name = "qiskit"
 
@@ -84,33 +64,35 @@ class QiskitFrontend:
         registers = tuple((name, size) for name, size in register_sizes(circuit))
         return translate(circuit), LoadedInfo(circuit.name, format_name, circuit.num_clbits, registers)
 
-    def demo(self, num_qubits: int, shots: int, seed: int, options: Options) -> Demonstration:
-        """Run the quench through Qiskit's own interface: backend, job, result."""
-        circuit = ising_quench(num_qubits)
-        drawing = str(circuit.draw("text", fold=100))
-        save_statevector(circuit)
+    def run_neutral(
+        self,
+        gates: Sequence[tuple[str, Sequence[int], Sequence[float]]],
+        num_qubits: int,
+        shots: int,
+        seed: int,
+        options: Options,
+    ) -> tuple[NDArray[np.complex128], dict[int, int], Mapping[str, Any]]:
+        """Run gates (name in the engine's table, wires, angles) through backend, job and result, and measure all wires.
+
+        Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =
+        wire w), and the metadata of the run.
+        """
+        circuit = save_statevector(neutral_circuit(gates, num_qubits))
         circuit.measure_all()
-        fields = {**asdict(options), "seed_simulator": seed}
-        del fields["seed"]
-        done = QsimExBackend(**fields).run(circuit, shots=shots).result()
-        data = done.results[0].data
-        return Demonstration(
-            data.engine_result, dict(done.get_counts()), data.engine_result.saved["statevector"], drawing
-        )
+        engine = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "seed"}
+        result = QsimExBackend(**engine).run(circuit, shots=shots, seed_simulator=seed).result()
+        counts = {int(bits, 2): count for bits, count in result.get_counts().items()}
+        return result.get_statevector().data, counts, result.results[0].metadata
 
 
-def ising_quench(num_qubits: int, steps: int = 4) -> QuantumCircuit:
-    """A chain of spins, all up, after a transverse field was switched on; first-order Trotter steps.
-
-    Each step applies exp(−i·0.4·Z_w Z_{w+1}) to all neighbours and then exp(−i·0.3·X_w) to all spins: RZZ(0.8) and
-    RX(0.6).
-    """
-    circuit = QuantumCircuit(num_qubits, name="ising quench")
-    for _ in range(steps):
-        for wire in range(num_qubits - 1):
-            circuit.rzz(0.8, wire, wire + 1)
-        for wire in range(num_qubits):
-            circuit.rx(0.6, wire)
+def neutral_circuit(gates: Sequence[tuple[str, Sequence[int], Sequence[float]]], num_qubits: int) -> QuantumCircuit:
+    """Build a circuit from rows of the engine's gate table; raises `NotSupported` for one that Qiskit does not have."""
+    classes = {name: gate_class for gate_class, (name, _) in class_rows().items()}
+    circuit = QuantumCircuit(num_qubits)
+    for name, wires, angles in gates:
+        if name not in classes:
+            raise NotSupported(f"the gate {name!r} of the engine's table is none of Qiskit's.")
+        circuit.append(classes[name](*angles), list(wires))
     return circuit
 
 

@@ -56,11 +56,13 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check.shots(self.shots)
+        self.engine()
         if not isinstance(self.memory, bool | np.bool_):
             raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
             raise OptionError(f"executor={self.executor!r}: a concurrent.futures.Executor is wanted.")
-        self.engine()
+        if self.seed_simulator is not None and not 0 <= self.seed_simulator < 1 << 64:
+            raise OptionError(f"seed_simulator={self.seed_simulator}: a whole number from 0 to 2^64 - 1 is wanted.")
 
     def engine(self) -> Options:
         """The engine's own options; raises `OptionError` where a value cannot be taken."""

@@ -25,7 +25,7 @@ def header(circuit: QuantumCircuit) -> dict[str, Any]:
         "creg_sizes": register_sizes(circuit),
         "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
         "global_phase": float(circuit.global_phase),
-        "metadata": circuit.metadata or {},
+        "metadata": dict(circuit.metadata or {}),
     }
 
 

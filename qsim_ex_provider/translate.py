@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from qiskit.circuit import QuantumCircuit
 
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
 from qsim_ex_provider.library import emit
 from qsim_ex_provider.walk import NO_CONTROLS, Walk

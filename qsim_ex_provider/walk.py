@@ -13,7 +13,7 @@ from typing import Any
 from qiskit.circuit import ControlledGate, QuantumCircuit
 from qiskit.circuit.library import get_standard_gate_name_mapping
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.errors import InvalidInput, NotSupported
 

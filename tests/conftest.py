@@ -6,7 +6,9 @@ Shared test code lies beside this file (`plain`, `strategies`) and is imported b
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,10 @@ from plain import PlainDevice
 
 from qsim_ex.devices import probe
 from qsim_ex.options import Options
+
+ROOT = Path(__file__).parents[1]
+# Processes that tests start import this checkout too, whatever else is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 

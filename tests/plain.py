@@ -13,10 +13,11 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, When
+from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps import (
     NUMBERED,
+    Clear,
     Diagonal,
     Item,
     Mix,
@@ -50,6 +51,7 @@ class PlainDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    grows = True
     name = "plain"
     description = "NumPy by definition"
 
@@ -73,6 +75,10 @@ class PlainDevice:
         """All amplitudes 0 but one."""
         buffer[:] = 0
         buffer[index] = 1
+
+    def begin(self, buffer: Array) -> None:
+        """Amplitude 0 becomes 1; the others keep what they held."""
+        buffer[0] = 1
 
     def write(self, buffer: Array, start: int, values: Array) -> None:
         """Copy amplitudes in."""
@@ -178,9 +184,13 @@ def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex
     match step:
         case Sweep():
             assert len(numbers) == step.numbers + step.tables
+            psi = np.where(index & step.fresh == 0, psi, 0)
             for item in items(step):
                 psi = apply_item(psi, index, item, numbers)
-            return psi
+            unvisited = index & step.fresh & ~mask_of(step.tile) != 0
+            return np.where(unvisited, np.nan, psi)
+        case Clear(fresh):
+            return np.where(index & fresh == 0, psi, 0)
         case Wide(bits, reads, when):
             return mix(psi, index, bits, reads, when, numbers)
         case Shuffle(bits, to):

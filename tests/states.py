@@ -35,3 +35,8 @@ def values_of(wires: list[int], num_wires: int) -> np.ndarray:
         for k, wire in enumerate(wires):
             out[value] |= (value >> wire & 1) << k
     return out
+
+
+def far(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The relative distance of two states."""
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))

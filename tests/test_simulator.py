@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -182,6 +184,33 @@ def test_a_run_is_cancelled_between_steps(options: Options) -> None:
     with pytest.raises(Cancelled, match="after 1 of 2"):
         Simulator(options, progress=progress).run(circuit, cancel=cancel)
     assert told == [0]
+
+
+def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
+    """Ctrl-C is noticed only at the end of a run of a minute."""
+    if device.name == "plain":
+        pytest.skip("the executor that works by definition runs no kernels")
+    builder = CircuitBuilder(22)
+    for layer in range(400):
+        for wire in range(22):
+            builder.gate("ry", [wire], 0.1 + layer).gate("cx", [wire, (wire + 1 + layer % 20) % 22])
+    pressed: list[float] = []
+
+    def press(done: int, _total: int) -> None:
+        if done == 1:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+
+    def interrupt(*_: Any) -> None:
+        pressed.append(perf_counter())
+        signal.default_int_handler(signal.SIGINT, None)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Simulator(options, progress=press).run(builder.build())
+        assert perf_counter() - pressed[0] < 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_state_from_any_start(options: Options) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,24 @@ def draw(placement: Single, numbers: Floats) -> Values:
 
     numbers: the shots' numbers in [0, 1).
     """
-    n, shots = placement.num_wires, len(numbers)
-    if shots == 0:
+    if not len(numbers):
         return np.zeros(0, dtype=np.int64)
+    order = _ascending(numbers)  # so that shots of one prefix stand together, and memory is walked through once
+    values = np.empty(len(numbers), dtype=np.int64)
+    values[order] = _draw(placement, numbers[order])
+    return values
+
+
+def _ascending(numbers: Floats) -> Values:
+    """The order in which numbers in [0, 1) ascend, by their first 32 bits: two passes of a radix sort."""
+    keys = (numbers * 2.0**32).astype(np.uint32)
+    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
+
+
+def _draw(placement: Single, numbers: Floats) -> Values:
+    """`draw` for numbers that about ascend."""
+    n, shots = placement.num_wires, len(numbers)
     # As many wires by marginals as make both sums alike: 2^high entries, and 2^(n − high) amplitudes a shot.
     high = min(n, (n + shots.bit_length() + 1) // 2)
     first = high if high <= MARGINAL_WIRES else high - MARGINAL_WIRES
@@ -74,34 +90,39 @@ def _choose(weights: Floats, targets: Floats) -> tuple[Values, Floats]:
     return found.astype(np.int64), below - begins[found]
 
 
+def _runs(prefixes: Values) -> Values:
+    """Where each run of equal prefixes begins, and at last where the last one ends."""
+    changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
+    return np.concatenate(([0], changes, [len(prefixes)]))
+
+
 def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int, wires: int) -> tuple[Values, Floats]:
     """Draw the next `wires` wires under `below`, given the wires from `below` up; one marginal for each prefix."""
-    n = placement.num_wires
-    mask = (1 << n) - (1 << below)
-    values = np.empty_like(prefixes)
-    order = np.argsort(prefixes, kind="stable")
-    distinct, starts = np.unique(prefixes[order], return_index=True)
-    for prefix, shots in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+    mask = (1 << placement.num_wires) - (1 << below)
+    values, left = np.empty_like(prefixes), np.empty_like(rest)
+    runs = _runs(prefixes).tolist()
+    for begin, end in pairwise(runs):
+        prefix = int(prefixes[begin])
         weights = placement.marginal(range(below - wires, below), When(mask, prefix << below))
-        found, rest[shots] = _choose(weights, rest[shots])
-        values[shots] = prefix << wires | found
-    return values, rest
+        found, left[begin:end] = _choose(weights, rest[begin:end])
+        values[begin:end] = prefix << wires | found
+    return values, left
 
 
 def _by_amplitudes(placement: Single, prefixes: Values, rest: Floats, wires: int) -> Values:
     """Draw the lowest `wires` wires from the amplitudes of each prefix that a shot has fallen on."""
-    distinct, which = np.unique(prefixes, return_inverse=True)
     values = np.empty_like(prefixes)
-    order = np.argsort(which, kind="stable")
-    rows = max(1, CHUNK >> wires)
     low = np.arange(1 << wires, dtype=np.int64)
-    for first in range(0, len(distinct), rows):
-        begin, end = np.searchsorted(which[order], (first, first + rows))
-        shots = order[begin:end]
-        wanted = distinct[first : first + rows, None] << wires | low
+    runs = _runs(prefixes)
+    rows = max(1, CHUNK >> wires)
+    for first in range(0, len(runs) - 1, rows):
+        part = runs[first : first + rows + 1]
+        shots = slice(part[0], part[-1])
+        wanted = prefixes[part[:-1], None] << wires | low
         amplitudes = placement.gather(wanted.ravel(), range(placement.num_wires))
         ends = np.cumsum(squares(amplitudes).reshape(wanted.shape), axis=1)
-        values[shots] = prefixes[shots] << wires | _search(ends, which[shots] - first, rest[shots])
+        row = np.repeat(np.arange(len(part) - 1), np.diff(part))
+        values[shots] = prefixes[shots] << wires | _search(ends, row, rest[shots])
     return values
 
 

@@ -76,10 +76,7 @@ class Simulator:
         require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
         plans = _plans(program, circuit.num_qubits, where.device, dtype)
         clock.lap("plan")
-        ready = [
-            make_ready(plan, segment.work, circuit.operands, where.device, dtype, self.options.compile)
-            for plan, segment in zip(plans, program.segments, strict=True)
-        ]
+        ready = [make_ready(plan, circuit.operands, where.device, dtype, self.options.compile) for plan in plans]
         clock.lap("prepare")
         ticker = Ticker(sum(len(plan.steps) for plan in plans), cancel, self.options.progress)
         with StateVector(circuit.num_qubits, options=self.options, where=where) as state:
@@ -150,10 +147,11 @@ class Simulator:
 def _plans(program: Program, num_wires: int, device: Device, dtype: np.dtype[Any]) -> list[Plan]:
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
     plans = []
-    start = Layout.identity(num_wires)
+    start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
     for segment in program.segments:
-        plan = make_plan(segment.work, num_wires, start, device.shape(dtype))
+        plan = make_plan(segment.work, num_wires, start, device.shape(dtype), fresh)
         plans.append(plan)
+        fresh = 0
         start = plan.end if segment.label is None else Layout.identity(num_wires)
     return plans
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -64,9 +65,13 @@ class StateVector(Questions):
             where = fresh(num_wires, options, stream, allocator)
         start = checked(0 if initial is None else initial, num_wires)
         buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
-        if array is None or initial is not None:
+        layout, unwritten = Layout.identity(num_wires), 0
+        if array is None and isinstance(start, int) and where.device.grows:
+            where.device.begin(buffer)
+            layout, unwritten = replace(layout, flip=start), (1 << num_wires) - 1
+        elif array is None or initial is not None:
             put(where.device, buffer, start)
-        super().__init__(Single(where.device, buffer, Layout.identity(num_wires)), where, options)
+        super().__init__(Single(where.device, buffer, layout, unwritten), where, options)
         self._touched = 0 if isinstance(start, int) and start == 0 and array is None else (1 << num_wires) - 1
 
     def __repr__(self) -> str:
@@ -86,8 +91,9 @@ class StateVector(Questions):
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
             program = divide(circuit, self._touched)
             work = tuple(instruction for segment in program.segments for instruction in segment.work)
-            plan = make_plan(work, self.num_wires, self.layout, self.device.shape(self.dtype))
-            ready = make_ready(plan, work, circuit.operands, self.device, self.dtype, self.options.compile)
+            shape = self.device.shape(self.dtype)
+            plan = make_plan(work, self.num_wires, self.layout, shape, self._placement.fresh)
+            ready = make_ready(plan, circuit.operands, self.device, self.dtype, self.options.compile)
             ticker = Ticker(len(plan.steps), cancel, self.options.progress)
             self.run(ready, ticker)
             ticker.finish()
@@ -97,7 +103,7 @@ class StateVector(Questions):
     def run(self, ready: Ready, ticker: Ticker) -> None:
         """Run work that was made ready for this state's device and layout; closes the state if it is interrupted."""
         with self._guard:
-            if ready.plan.start != self.layout:
+            if (ready.plan.start, ready.plan.fresh) != (self.layout, self._placement.fresh):
                 raise StateError("the plan begins in another layout than this state is in.")
             try:
                 self._placement.run(ready.plan, ready.numbers, ready.prepared, ticker)
@@ -188,7 +194,7 @@ class StateVector(Questions):
             if not np.isfinite(array).all():
                 raise StateError("set: the values hold NaN or infinity.")
             if stop - start == 1 << self.num_wires:
-                self._placement.layout = Layout.identity(self.num_wires)  # nothing is left that would have to move
+                self._placement.forget()
             self.canonical()
             self._placement.write(start, array)
             self._touched = (1 << self.num_wires) - 1
@@ -219,24 +225,31 @@ class StateVector(Questions):
         """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
         if self.device.kind == "gpu":
             raise TypeError("the state is on a GPU; copy it with to_numpy(), or use CuPy.")
-        return np.array(self.canonical().array, dtype=dtype, copy=copy)
+        return np.array(self._shared(), dtype=dtype, copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
         if self.device.kind != "gpu":
             raise AttributeError("the state is on the CPU; it has no CUDA array interface.")
-        found: dict[str, Any] = self.canonical().array.__cuda_array_interface__
+        found: dict[str, Any] = self._shared().__cuda_array_interface__
         return found
 
     def __dlpack__(self, **keywords: Any) -> Any:
         """The amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
-        return self.canonical().array.__dlpack__(**keywords)
+        return self._shared().__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where the amplitudes lie, as DLPack says it."""
         device: tuple[int, int] = self.array.__dlpack_device__()
         return device
+
+    def _shared(self) -> Any:
+        """The array that another library may read: in order, and with no work under way on a stream unknown to it."""
+        with self._guard:
+            self.canonical()
+            self.device.synchronize()
+            return self.array
 
     # --- its life --------------------------------------------------------------------------------------------------
 
@@ -248,7 +261,7 @@ class StateVector(Questions):
     def close(self) -> None:
         """Give the memory back; every later use raises `StateVectorClosed`. May be called again."""
         if self._guard.close():
-            del self._placement.buffer
+            self._placement.release()
 
     def __enter__(self) -> Self:
         with self._guard:

@@ -69,6 +69,7 @@ class Shape:
     phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
+    start: a sweep over 2^start amplitudes takes about as long as starting one; growing a state below is not worth it.
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
         tile; 0 where amplitudes stay in registers.
     """
@@ -81,6 +82,7 @@ class Shape:
     dense: int
     table: int = 10
     item_work: float = 0.0
+    start: int = 14
 
     def fit(self, num_bits: int) -> Shape:
         """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
@@ -170,14 +172,20 @@ class Phase:
 class Sweep:
     """One read and one write of the sub state vector; everything in between happens in tiles.
 
+    A bit that nothing has mixed yet is 0 in every amplitude that is not zero: the state is smaller than its buffer.
+    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero and hold anything in memory: the sweep neither
+    reads them nor, outside its tile, visits them. It writes its whole tile, so the state grows by the fresh bits in it.
+
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: how many numbers and table entries there are; see `Slot`.
+    fresh: mask of the index bits that are fresh before the sweep; those in its tile are not fresh after it.
     """
 
     tile: tuple[int, ...]
     phases: tuple[Phase, ...]
     numbers: int
     tables: int
+    fresh: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +219,14 @@ class Spread:
     label: str = field(default="", compare=False)
 
 
-Step = Sweep | Wide | Shuffle | Spread
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Write the zeros that a growing state has not written yet: where any of the `fresh` bits is 1."""
+
+    fresh: int
+
+
+Step = Sweep | Wide | Shuffle | Spread | Clear
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +274,12 @@ class Fold:
 class Numbers:
     """A short program over a growing buffer of numbers that begins with the circuit's operands.
 
+    num_operands: how many of the circuit's operands the buffer begins with.
     program: runs in order, each appending to the buffer.
     packed: for each step, in the order of the plan, which entries of the buffer it is given.
     """
 
+    num_operands: int
     program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 
@@ -272,6 +289,7 @@ class Plan:
     """Straight-line unitary work, ready for any operands of the right structure.
 
     start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
+    fresh: index bits that are fresh at the start (see `Sweep`); at the end none is.
     key: a digest of all that the plan was made from.
     """
 
@@ -283,6 +301,7 @@ class Plan:
     shape: Shape
     num_gates: int
     key: str
+    fresh: int = 0
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -310,5 +329,5 @@ class Plan:
                 return [plain(v) for v in value]
             return value
 
-        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key")
+        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key", "fresh")
         return {name: plain(getattr(self, name)) for name in names}

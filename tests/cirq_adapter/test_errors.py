@@ -62,7 +62,7 @@ def test_unbound_parameters_are_named(simulator):
     s, t, u = sympy.symbols("s t u")
     circuit = cirq.Circuit(cirq.X(A) ** (s + t), cirq.FSimGate(u, 0.1)(A, B), cirq.measure(A))
     for act in (simulator.run, simulator.simulate):
-        with pytest.raises(errors.ParameterError, match="no value: s, u"):
+        with pytest.raises(errors.ParameterError, match="symbols were not specified: s, u"):
             act(circuit, {"t": 0.3})
 
 
@@ -161,6 +161,8 @@ def test_memory_limit(make):
         ({"precision": "double"}, "no option 'precision'"),
         ({"device": "tpu"}, "'auto', 'cpu', 'gpu'"),
         ({"threads": 0}, "threads=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": "one"}, "seed='one'"),
         ({"dtype": np.float32}, "complex64 or numpy.complex128"),
         ({"dtype": "complex256"}, "complex64 or numpy.complex128"),
     ],
@@ -245,9 +247,9 @@ LATER = {
             repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m")),
         )
     ],
-    r"channels \(noise\)": [cirq.X(A), cirq.amplitude_damp(0.1).on(A)],
-    r"channels \(noise\).*": [cirq.X(A).with_probability(0.5)],
-    "reset of a qubit": [cirq.X(A), cirq.reset(A)],
+    r"a channel \(noise\)": [cirq.X(A), cirq.amplitude_damp(0.1).on(A)],
+    r"a channel \(noise\) is": [cirq.X(A).with_probability(0.5)],
+    "reset in the middle": [cirq.X(A), cirq.reset(A)],
     "state preparation": [cirq.X(A), cirq.StatePreparationChannel(np.array([0.6, 0.8])).on(A)],
 }
 

@@ -93,8 +93,9 @@ def test_same_seed_same_shots(make, dtype):
 def test_seeds_of_every_kind(make):
     """A seed may be a number, a random state, or nothing, as in Cirq."""
     circuit = cirq.Circuit(cirq.H.on_each(A, B, C), cirq.measure(A, B, C, key="m"))
-    one, two = (make(seed=np.random.RandomState(5)).run(circuit, repetitions=50) for _ in range(2))
-    assert one == two
+    for random in (np.random.RandomState, np.random.default_rng):
+        one, two = (make(seed=random(5)).run(circuit, repetitions=50) for _ in range(2))
+        assert one == two
     fresh = [make(seed=None).run(circuit, repetitions=50) for _ in range(2)]
     assert fresh[0] != fresh[1]
 

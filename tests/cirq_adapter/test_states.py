@@ -104,11 +104,11 @@ def test_no_qubits(simulator, close, circuit):
 
 
 def test_wide_gates(simulator, close):
-    """Matrices of eight qubits, many controls, and gates that are only decomposed act as in Cirq."""
+    """Matrices of seven qubits, many controls, and gates that are only decomposed act as in Cirq."""
     qubits = cirq.LineQubit.range(9)
     circuit = cirq.Circuit(
         cirq.H.on_each(*qubits),
-        cirq.MatrixGate(cirq.testing.random_unitary(256, random_state=3)).on(*qubits[::-1][:8]),
+        cirq.MatrixGate(cirq.testing.random_unitary(128, random_state=3)).on(*qubits[::-1][:7]),
         (cirq.Y**0.3).on(qubits[4]).controlled_by(*qubits[:4], *qubits[5:], control_values=[0, 1] * 4),
         cirq.QuantumFourierTransformGate(9).on(*qubits),
         cirq.QubitPermutationGate([3, 1, 2, 0, 8, 7, 6, 5, 4]).on(*qubits),

@@ -317,6 +317,16 @@ def test_new_numbers_keep_the_structure():
         assert_same(circuit, resolver=point)
 
 
+def test_plain_gates_in_a_subcircuit_with_symbols_keep_their_rows():
+    """In a subcircuit that gets numbers for its symbols, the gates without symbols stay what they are."""
+    inner = cirq.FrozenCircuit(cirq.X(A) ** sympy.Symbol("t"), cirq.CNOT(A, B), cirq.S(B))
+    outer = cirq.CircuitOperation(cirq.FrozenCircuit(cirq.CircuitOperation(inner, repetitions=2), cirq.X(A)))
+    translated = [translate(cirq.Circuit(outer), {"t": t}).circuit for t in (0.3, 1)]
+    names = [op.name for op in translated[0].instructions]
+    assert [name for name in names if name != "xpow"] == ["cx", "s"] * 2 + ["x"]
+    assert translated[0].structure == translated[1].structure
+
+
 def test_plain_gates_take_their_own_rows():
     """Gates that were written without a symbol and have rows are these rows, not general powers."""
     circuit = cirq.Circuit(

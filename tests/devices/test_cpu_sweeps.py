@@ -180,7 +180,7 @@ WIDTHS += [(np.complex128, 3), (np.complex128, 2), (np.complex128, 1)]
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_small_sweeps(dtype, lanes, data):
     """Any sweep over up to 9 bits does what its items say, for every width of vectors."""
@@ -190,13 +190,33 @@ def test_small_sweeps(dtype, lanes, data):
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_large_sweeps(dtype, lanes, data):
     """Any sweep over more bits than a tile has does what its items say."""
     num_bits = data.draw(st.integers(10, 17))
     sweep, numbers = data.draw(sweeps(num_bits, data.draw(st.integers(8, 15)), 11))
     check(num_bits, dtype, lanes, sweep, numbers, data.draw(st.integers(0, 3)))
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_chains_of_cx(dtype, lanes, data):
+    """Chains of CX, which become permutations of rows, move what each of them would move."""
+    num_bits = data.draw(st.integers(2, 12))
+    tile = tuple(range(min(num_bits, data.draw(st.integers(5, 12)))))
+    packed, items = [], []
+    for _ in range(data.draw(st.integers(1, 12))):
+        target = data.draw(st.sampled_from(tile))
+        if data.draw(st.integers(0, 5)) == 0:
+            items.append(Mix((target,), (), ALWAYS, pattern("rrrr"), Slot(len(packed), 4)))
+            packed += [0.6, 0.8, 0.8, -0.6]
+            continue
+        control = data.draw(st.sampled_from([bit for bit in range(num_bits + 2) if bit != target]))
+        items.append(Rename((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
+    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0)
+    check(num_bits, dtype, lanes, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

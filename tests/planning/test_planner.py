@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain import PlainDevice
-from strategies import circuits, layouts, shapes
+from strategies import circuits, layouts, random_unitary, shapes
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.ops import Initialize
+from qsim_ex.planning.cost import plan_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Shape
@@ -30,12 +34,13 @@ def unstored(buffer: np.ndarray, layout: Layout) -> np.ndarray:
     return buffer[[layout.index(value) for value in range(buffer.size)]]
 
 
-def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray) -> np.ndarray:
+def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray, fresh: int = 0) -> np.ndarray:
     """Run a circuit's plan on a state in wire order and return the result in wire order."""
     device = PlainDevice(shape)
-    plan = make_plan(circuit.instructions, circuit.num_qubits, start, shape)
+    plan = make_plan(circuit.instructions, circuit.num_qubits, start, shape, fresh)
     verify(plan)
     buffer = stored(psi, start)
+    buffer[np.arange(buffer.size) & fresh != 0] = np.nan  # memory there may hold anything
     for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
         device.run(buffer, circuit.num_qubits, step, numbers)
     return unstored(buffer, plan.end)
@@ -52,6 +57,33 @@ def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObj
     assert np.linalg.norm(found - expected) <= 1e-12
 
 
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(), shape=shapes(), data=st.data())
+def test_growing_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
+    """A state that grows, out of memory that held garbage, ends as the definitions say."""
+    n = circuit.num_qubits
+    start, fresh = data.draw(layouts(n)), data.draw(st.integers(0, (1 << n) - 1))
+    psi = np.array([start.index(value) & fresh == 0 for value in range(1 << n)], dtype=np.complex128)
+    psi *= np.arange(1, psi.size + 1)
+    wires = {w for i in circuit.instructions if isinstance(i, Initialize) for w in i.wires}
+    for value in range(psi.size):  # what is initialised must be |0>
+        if any(value >> w & 1 for w in wires):
+            psi[value] = 0
+    psi /= np.linalg.norm(psi) or 1
+    expected = reference.simulate(circuit, psi)
+    assert np.linalg.norm(execute(circuit, shape, start, psi, fresh) - expected) <= 1e-12
+
+
+def test_shallow_circuits_grow_late() -> None:
+    """GHZ on 28 wires writes the large state once: less than two passes over it where three sweeps had made six."""
+    builder = CircuitBuilder(28).gate("h", [0])
+    for wire in range(27):
+        builder.gate("cx", [wire, wire + 1])
+    circuit, shape = builder.build(), replace(GPU, start=20)
+    plan = make_plan(circuit.instructions, 28, Layout.identity(28), shape, (1 << 28) - 1)
+    assert plan_cost(plan, 8).bytes < 2 * 8 * 2**28
+
+
 @pytest.mark.parametrize("shape", [GPU, Shape(15, 11, 5, 4, 3, 5), Shape(2, 1, 1, 1, None, 1)])
 def test_product_machines(shape: Shape) -> None:
     """The shapes of the real devices, and the smallest one, run a circuit wider than their tiles."""
@@ -63,6 +95,16 @@ def test_product_machines(shape: Shape) -> None:
     circuit = builder.build()
     psi = reference.zero_state(8)
     assert np.linalg.norm(execute(circuit, shape, Layout.identity(8), psi) - reference.simulate(circuit)) <= 1e-12
+
+
+def test_a_phase_does_not_overtake_a_matrix() -> None:
+    """A matrix that a neighbour was multiplied into still stands between what came before and after it."""
+    builder = CircuitBuilder(8).gate("yypow", [7, 0], 0.3, 0.1)
+    builder.unitary(random_unitary(4, 3), [0, 3]).gate("rz", [7], 0.7).gate("t", [0])
+    circuit = builder.build()
+    psi = random_unitary(256, 1)[0]
+    found = execute(circuit, GPU, Layout.identity(8), psi)
+    assert np.linalg.norm(found - reference.simulate(circuit, psi)) <= 1e-12
 
 
 def test_new_angles_share_the_plan() -> None:

@@ -10,6 +10,7 @@ import pytest
 from qiskit import QuantumCircuit, transpile
 from qiskit.circuit import ClassicalRegister, Clbit, QuantumRegister
 from qiskit.circuit import library as lib
+from qiskit.circuit.random import random_circuit
 from qiskit.providers import QiskitBackendNotFoundError
 from qiskit.quantum_info import Statevector, random_statevector, random_unitary
 
@@ -51,6 +52,16 @@ def test_amplitudes(each_backend: Any) -> None:
     state = each_backend.run(circuit).result().get_statevector()
     limit = 1e-12 if each_backend.options.precision == "double" else 1e-6 + 3e-8 * circuit.size()
     assert np.linalg.norm(state.data - wanted) <= limit * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_circuits(each_backend: Any, seed: int) -> None:
+    """Random circuits of standard gates on up to four qubits at a time have Qiskit's own state."""
+    circuit = random_circuit(3 + seed % 6, 10, max_operands=4, seed=seed)
+    wanted = Statevector(circuit).data
+    found = each_backend.run(save_statevector(circuit)).result().get_statevector().data
+    limit = 1e-12 if each_backend.options.precision == "double" else 1e-6 + 3e-8 * circuit.size()
+    assert np.linalg.norm(found - wanted) <= limit
 
 
 def test_counts_follow_the_probabilities(each_backend: Any) -> None:

@@ -132,6 +132,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "device": ({"device": "tpu"}, errors.OptionError, "'auto', 'cpu', 'gpu'"),
     "precision": ({"precision": "half"}, errors.OptionError, "'single', 'double'"),
     "seed": ({"seed_simulator": -1}, errors.OptionError, "seed"),
+    "seed beyond 64 bits": ({"seed_simulator": 1 << 64}, errors.OptionError, "seed_simulator"),
     "memory": ({"memory": "yes"}, errors.OptionError, "memory"),
     "threads": ({"threads": 0}, errors.OptionError, "threads"),
     "executor": ({"executor": 4}, errors.OptionError, "Executor"),

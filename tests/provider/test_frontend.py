@@ -1,4 +1,4 @@
-"""What the command line gets from Qiskit: files in OpenQASM 2 and 3, and a demonstration."""
+"""What the command line gets from Qiskit: files in OpenQASM 2 and 3, and gates run its way."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from qiskit import QuantumCircuit, qasm2, qasm3
 from qiskit.circuit.library import get_standard_gate_name_mapping
 from qiskit.quantum_info import Statevector
 
-from qsim_ex import Options, Simulator, errors, reference
+from qsim_ex import CircuitBuilder, Options, Simulator, errors, reference
+from qsim_ex.circuit.gates import GATES as TABLE
 from qsim_ex_provider import QsimExBackend
-from qsim_ex_provider.frontend import format_bits, frontend, ising_quench, read
+from qsim_ex_provider.frontend import format_bits, frontend, neutral_circuit, read
+from qsim_ex_provider.translate import translate
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -137,14 +139,37 @@ def test_missing_importer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         frontend.load(path)
 
 
-def test_demonstration() -> None:
-    """The demonstration's amplitudes are those of its circuit, and its counts add up."""
-    shown = frontend.demo(6, 300, 4, Options(device="cpu"))
-    wanted = Statevector(ising_quench(6)).data
-    np.testing.assert_allclose(shown.amplitudes, wanted, atol=1e-12)
-    assert sum(shown.counts.values()) == 300
-    assert shown.result.seed == 4
-    assert "Rx(0.6)" in shown.drawing
+GATES = [
+    ("h", (0,), ()),
+    ("u", (1,), (0.1, 0.2, 0.3)),
+    ("cp", (2, 0), (0.4,)),
+    ("ccx", (1, 0, 2), ()),
+    ("ry", (2,), (1,)),
+]
+
+
+def test_neutral_gates_run_as_in_the_engine() -> None:
+    """A list of gates gives the engine's own amplitudes and shots when it goes through Qiskit."""
+    builder = CircuitBuilder(3, 3)
+    for name, wires, angles in GATES:
+        builder.gate(name, wires, *angles)
+    wanted = Simulator(device="cpu").run(builder.measure(range(3), range(3)).build(), shots=300, seed=4)
+    amplitudes, counts, metadata = frontend.run_neutral(GATES, 3, 300, 4, Options(device="cpu"))
+    np.testing.assert_allclose(amplitudes, reference.simulate(builder.build()), atol=1e-12)
+    assert counts == wanted.counts()
+    assert (metadata["seed"], metadata["device"]) == (4, wanted.device)
+
+
+def test_every_gate_of_the_table_that_names_one_of_qiskit() -> None:
+    """The rows of the gate table that can be written in Qiskit come back as the same rows."""
+    rows = {name: row for name, row in TABLE.items() if row.qiskit in get_standard_gate_name_mapping()}
+    assert len(rows) > 40
+    for name, row in rows.items():
+        circuit = neutral_circuit([(name, range(row.qubits), [0.3] * len(row.parameters))], row.qubits)
+        builder = CircuitBuilder(row.qubits).gate(name, range(row.qubits), *[0.3] * len(row.parameters))
+        assert translate(circuit).instructions == builder.build().instructions
+    with pytest.raises(errors.NotSupported, match="'fsim'"):
+        neutral_circuit([("fsim", (0, 1), (0.1, 0.2))], 2)
 
 
 def test_entry_point_finds_the_frontend() -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import concurrent.futures
 import multiprocessing
+import os
 import pickle
+import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -106,6 +110,42 @@ def test_cancel_in_the_middle_of_a_circuit() -> None:
             job.result(timeout=30)
         assert time.monotonic() - asked < 1
         assert job.status() is JobStatus.CANCELLED
+
+
+INTERRUPTED = """
+import sys
+from qiskit import QuantumCircuit
+from qsim_ex_provider import QsimExBackend
+
+circuit = QuantumCircuit(22)
+for layer in range(40):
+    for wire in range(22):
+        circuit.rx(0.1 * layer + wire, wire)
+    for wire in range(21):
+        circuit.rxx(0.3, wire, wire + 1)
+circuit.measure_all()
+job = QsimExBackend(device="cpu").run([circuit] * 100)
+print("waiting", flush=True)
+try:
+    job.result()
+except KeyboardInterrupt:
+    print(job.status().name)
+"""
+
+
+def test_interrupt_cancels_the_job() -> None:
+    """Ctrl-C while waiting for a result stops the work, and the program ends soon after."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(2)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert time.monotonic() - asked < 5
+        assert process.stdout.read().strip() in ("RUNNING", "CANCELLED")
 
 
 def test_failed_job_says_so() -> None:

@@ -27,8 +27,8 @@ EVERY_DAY = (3, 4, 5, 8, 11)
 
 
 @cache
-def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any] | None:
-    """A circuit without its measurements and its state by Qiskit; None where there is no such width."""
+def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any, int] | None:
+    """A circuit without its measurements, its state by Qiskit, and its size in plain gates; None if there is none."""
     if num_qubits > LIMITS.get(name, 16):
         return None
     try:
@@ -38,18 +38,15 @@ def algorithm(name: str, num_qubits: int) -> tuple[QuantumCircuit, Any] | None:
     circuit.remove_final_measurements()
     circuit = circuit.assign_parameters(np.linspace(0.1, 3, circuit.num_parameters))
     flat = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0)
-    return circuit, Statevector(flat).data
+    return circuit, Statevector(flat).data, flat.size()
 
 
 def compare(name: str, widths: Any, backend: QsimExBackend) -> None:
     """Run an algorithm at several widths and compare amplitudes."""
-    for num_qubits in widths:
-        given = algorithm(name, num_qubits)
-        if given is None:
-            continue
-        circuit, wanted = given
+    cases = [(num_qubits, case) for num_qubits in widths if (case := algorithm(name, num_qubits))]
+    assert cases, f"{name} has none of the widths {list(widths)}"
+    for num_qubits, (circuit, wanted, gates) in cases:
         found = backend.run(save_statevector(circuit.copy())).result().get_statevector().data
-        gates = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0).size()
         limit = 1e-12 if backend.options.precision == "double" else 1e-6 + 3e-8 * gates
         assert np.linalg.norm(found - wanted) <= limit * np.linalg.norm(wanted), f"{name}, {num_qubits} qubits"
 

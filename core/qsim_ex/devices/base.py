@@ -27,6 +27,7 @@ class Device(Protocol):
     """A processor with memory of its own."""
 
     kind: Literal["cpu", "gpu"]
+    grows: bool  # whether its sweeps know of fresh bits (see `steps.Sweep`)
     name: str  # "cpu", "gpu:0"
     description: str  # "AMD EPYC …, 16 threads", "NVIDIA H200"
 
@@ -41,6 +42,9 @@ class Device(Protocol):
 
     def set_basis(self, buffer: Buffer, index: int) -> None:
         """All amplitudes 0 but the one at `index`, which is 1."""
+
+    def begin(self, buffer: Buffer) -> None:
+        """Amplitude 0 becomes 1; all others may hold anything, their bits being fresh."""
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy host amplitudes to ``buffer[start : start + len(values)]``."""

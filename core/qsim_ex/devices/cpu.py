@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.kernels.cpu import host, pool
-from qsim_ex.steps import Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 Buffer = NDArray[np.complexfloating]
 
@@ -34,6 +34,7 @@ class CpuDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
+    grows = False
     name = "cpu"
 
     def __init__(self, threads: int | None = None) -> None:
@@ -41,10 +42,9 @@ class CpuDevice:
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """A tile fills half of a small L2 cache; its lanes are one vector."""
-        lanes = host.lane_bits(np.dtype(dtype))
+        """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes."""
         tile = 15 if np.dtype(dtype) == np.complex64 else 14
-        return Shape(tile=tile, near=tile - lanes, low=5, edge=lanes, phases=3, dense=5)
+        return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes, for this process."""
@@ -72,6 +72,10 @@ class CpuDevice:
 
         self._in_chunks(buffer.size, clear)
         buffer[index] = 1
+
+    def begin(self, buffer: Buffer) -> None:
+        """Amplitude 0 becomes 1; the others are left."""
+        buffer[0] = 1
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
@@ -123,6 +127,8 @@ class CpuDevice:
                 self._shuffle(buffer, num_bits, step)
             case Spread():
                 self._spread(buffer, num_bits, step, numbers)
+            case Clear(fresh):
+                self.scale(buffer, num_bits, When(fresh, 0), 1.0, 0.0)
             case _:
                 assert_never(step)
 
@@ -378,14 +384,10 @@ class CpuDevice:
         self._over(columns, len(offsets), lambda part: blocks.gather(buffer, offsets, columns[part], out[:, part]))
         return out
 
-    def _scatter(
-        self, buffer: Buffer, offsets: NDArray[np.int64], columns: NDArray[np.int64], values: Buffer
-    ) -> None:
+    def _scatter(self, buffer: Buffer, offsets: NDArray[np.int64], columns: NDArray[np.int64], values: Buffer) -> None:
         from qsim_ex.kernels.cpu import blocks
 
-        self._over(
-            columns, len(offsets), lambda part: blocks.scatter(buffer, offsets, columns[part], values[:, part])
-        )
+        self._over(columns, len(offsets), lambda part: blocks.scatter(buffer, offsets, columns[part], values[:, part]))
 
 
 _TILES = 32

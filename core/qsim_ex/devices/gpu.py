@@ -17,9 +17,12 @@ from qsim_ex.kernels.cuda import fixed, wide
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
-from qsim_ex.steps import Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 _TILE = {8: 12, 16: 11}
+
+_START = 20
+"""A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
 class GpuDevice:
@@ -33,6 +36,7 @@ class GpuDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
+    grows = True
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
         self._use(CupyRuntime(device_id, stream, allocator))
@@ -53,7 +57,9 @@ class GpuDevice:
     def shape(self, dtype: DTypeLike) -> Shape:
         """What fits into the shared memory of a thread block and the registers of a thread."""
         tile = _TILE[np.dtype(dtype).itemsize]
-        return Shape(tile=tile, near=REGISTERS, low=LANES, edge=LANES, phases=None, dense=REGISTERS, table=10)
+        return Shape(
+            tile=tile, near=REGISTERS, low=LANES, edge=LANES, phases=None, dense=REGISTERS, table=10, start=_START
+        )
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
@@ -66,6 +72,10 @@ class GpuDevice:
     def set_basis(self, buffer: Array, index: int) -> None:
         """All amplitudes 0 but the one at `index`, which is 1."""
         fixed.set_basis(self._runtime, buffer, index)
+
+    def begin(self, buffer: Array) -> None:
+        """Amplitude 0 becomes 1; the others are left."""
+        fixed.begin(self._runtime, buffer)
 
     def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
         """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
@@ -102,6 +112,8 @@ class GpuDevice:
                 wide.run_shuffle(self._runtime, buffer, num_bits, step)
             case Spread():
                 wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
+            case Clear(fresh):
+                fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
             case _:
                 assert_never(step)
 

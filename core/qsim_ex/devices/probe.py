@@ -11,7 +11,9 @@ import ctypes
 import importlib.util
 from dataclasses import dataclass
 from functools import lru_cache
+from time import monotonic
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +27,9 @@ GPU_FROM = 16
 
 INSTALL = "pip install 'qsim-ex[cuda12]'"
 """What brings CuPy and the compiler of its kernels."""
+
+_read: WeakKeyDictionary[Device, tuple[float, int]] = WeakKeyDictionary()
+"""When each device was last asked for its free bytes, and what it said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,15 @@ def place(num_wires: int, options: Options) -> Where:
     the sum if the state does not fit.
     """
     device, reason = choose(num_wires, options)
-    host = cpu(options.threads)
-    host_free = host.memory()[0]
-    free = device.memory()[0]
+    needed = state_bytes(num_wires, options.dtype)
+    host_free = free_bytes(cpu(options.threads), needed)
+    free = free_bytes(device, needed)
     places = [("the host", host_free)]
     if device.kind == "gpu":
         places.insert(0, (f"GPU {options.device_id}", free))
     require(num_wires, options.dtype, places, limit=options.max_memory)
     allowed = free if options.max_memory is None else options.max_memory
-    return Where(device, reason, state_bytes(num_wires, options.dtype), allowed, host_free)
+    return Where(device, reason, needed, allowed, host_free)
 
 
 def choose(num_wires: int, options: Options) -> tuple[Device, str]:
@@ -80,9 +85,9 @@ def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
     if num_wires < GPU_FROM:
         return host, f"auto: {num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
     device = gpu(options.device_id)
-    free = device.memory()[0] if options.max_memory is None else options.max_memory
     needed = state_bytes(num_wires, options.dtype)
-    if needed > free and needed <= host.memory()[0]:
+    free = free_bytes(device, needed) if options.max_memory is None else options.max_memory
+    if needed > free and needed <= free_bytes(host, needed):
         return host, f"auto: the state needs {human(needed)}, {device.name} has {human(free)} free"
     return device, "auto: a GPU is present"
 
@@ -90,6 +95,19 @@ def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
 def host_free() -> int:
     """Bytes that the host has free."""
     return cpu().memory()[0]
+
+
+def free_bytes(device: Device, needed: int) -> int:
+    """Bytes that a device has free; for a small state what was read within the last second is good enough.
+
+    To ask an operating system takes a millisecond, longer than a small circuit.
+    """
+    now = monotonic()
+    read_at, free = _read.get(device, (-np.inf, 0))
+    if now - read_at > 1 or needed * 64 > free:
+        free = device.memory()[0]
+        _read[device] = (now, free)
+    return free
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.placement import layout as at
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps import Clear, Layout, Plan
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]
@@ -34,29 +34,47 @@ class Single:
     """A state vector of `num_wires` wires in one buffer of 2^num_wires amplitudes.
 
     layout: where each wire is now; `run` and `arrange` change it, questions never do.
+    fresh: mask of the index bits that are 0 all over and whose zeros memory does not hold yet (see `steps.Sweep`).
     """
 
     kind = "single"
 
-    def __init__(self, device: Device, buffer: Buffer, layout: Layout) -> None:
+    def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0) -> None:
         self.device = device
-        self.buffer = buffer
+        self._buffer = buffer
         self.layout = layout
+        self.fresh = fresh
         self.num_wires = len(layout)
+
+    @property
+    def buffer(self) -> Buffer:
+        """All amplitudes; zeros that a growing state had not written yet are written now."""
+        if self.fresh:
+            self.device.run(self._buffer, self.num_wires, Clear(self.fresh), np.zeros(0, dtype=np.complex128))
+            self.fresh = 0
+        return self._buffer
+
+    def release(self) -> None:
+        """Let go of the memory."""
+        del self._buffer
+
+    def forget(self) -> None:
+        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        self.layout, self.fresh = Layout.identity(self.num_wires), 0
 
     # --- work ----------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, numbers: Sequence[NDArray[np.complex128]], prepared: Any, tick: Tick) -> None:
-        """Run a plan that starts in this layout; `tick` is called before each step."""
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step."""
         queued = 0
         for step, packed in zip(plan.steps, numbers, strict=True):
             tick()
-            self.device.run(self.buffer, self.num_wires, step, packed, prepared)
-            queued += 2 * self.buffer.nbytes
+            self.device.run(self._buffer, self.num_wires, step, packed, prepared)
+            queued += 2 * self._buffer.nbytes
             if queued > QUEUED_BYTES:
                 self.device.synchronize()
                 queued = 0
-        self.layout = plan.end
+        self.layout, self.fresh = plan.end, 0
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes so that they lie in another layout."""

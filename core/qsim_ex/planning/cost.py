@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, assert_never
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import patterns
-from qsim_ex.steps import Diagonal, Item, Mix, Plan, Rename, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Diagonal, Item, Mix, Plan, Rename, Shuffle, Spread, Step, Sweep, Wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,13 @@ def step_cost(step: Step, num_bits: int, itemsize: int) -> Cost:
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
-        case Sweep(_, phases):
+        case Sweep(tile, phases, _, _, fresh):
             work = sum(item_work(item) for phase in phases for item in phase.items)
-            return Cost(passes, work * amplitudes)
+            before = amplitudes / (1 << fresh.bit_count())
+            after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
+            return Cost((before + after) * itemsize, work * after)
+        case Clear(fresh):
+            return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
         case Wide(bits, _, when):
             share = 0.5 ** when.mask.bit_count()
             return Cost(passes * share, 4.0 * (1 << len(bits)) * amplitudes * share)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import assert_never
 
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.planning.cost import PlanSummary, step_cost, summary
-from qsim_ex.steps import Item, Layout, Phase, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Clear, Item, Layout, Phase, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 __all__ = ["PlanSummary", "explain", "human_bytes", "summary"]
 
@@ -59,8 +60,12 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int) -> list[str]:
     cost = step_cost(step, num_bits, itemsize)
     size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
-        case Sweep(tile, phases, numbers, tables):
-            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {numbers} numbers, {tables} table entries"
+        case Clear(fresh):
+            return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
+        case Sweep(tile, phases, numbers, tables, fresh):
+            grown = [bit for bit in tile if fresh >> bit & 1]
+            growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
+            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {numbers} numbers, {tables} table entries{growth}"
             return [head, *(_phase(phase) for phase in phases)]
         case Wide(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]

@@ -8,6 +8,7 @@ near before it could run. Choosing bits is then a coverage problem over those se
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,36 +59,45 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[in
     return out
 
 
-def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
-    """Choose at most `capacity` bits so that the weight of the reasons they meet is large; returns their mask.
+class Choice(NamedTuple):
+    """Bits to bring near, and the weight of the work that waits for nothing else."""
+
+    bits: int
+    weight: float
+
+
+def choose(wanted: Sequence[tuple[int, float]], capacity: int, scarce: int = 0, most_scarce: int = 64) -> Choice:
+    """Choose at most `capacity` bits, at most `most_scarce` of them in `scarce`, that meet reasons of large weight.
 
     Greedy: again and again the reason whose missing bits bring the most weight for each bit.
     """
     weights: dict[int, float] = {}
     for reason, weight in wanted:
-        if reason.bit_count() <= capacity:
+        if reason.bit_count() <= capacity and (reason & scarce).bit_count() <= most_scarce:
             weights[reason] = weights.get(reason, 0.0) + weight
             if len(weights) >= _CANDIDATES:
                 break
     if not weights:
-        return 0
+        return Choice(0, 0.0)
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
     weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
     # Earlier reasons win ties: what was asked for first tends to hold up the most.
     weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
-    chosen = np.uint64(0)
-    while masks.size:
+    chosen, total = np.uint64(0), 0.0
+    while True:
         missing = np.bitwise_count(masks & ~chosen)
         met = missing == 0
+        total += float(weight_of[met].sum())
         masks, weight_of, missing = masks[~met], weight_of[~met], missing[~met]
-        room = capacity - int(chosen).bit_count()
-        fits = np.flatnonzero(missing <= room)
-        if not fits.size:
-            break
-        grown = masks[fits] | chosen
+        fits = missing <= capacity - int(chosen).bit_count()
+        if scarce:
+            fits &= np.bitwise_count((masks | chosen) & np.uint64(scarce)) <= most_scarce
+        candidates = np.flatnonzero(fits)
+        if not candidates.size:
+            return Choice(int(chosen), total)
+        grown = masks[candidates] | chosen
         gain = ((masks[None, :] & ~grown[:, None]) == 0) @ weight_of
-        chosen = grown[int(np.argmax(gain / missing[fits]))]
-    return int(chosen)
+        chosen = grown[int(np.argmax(gain / missing[candidates]))]
 
 
 def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> int:
@@ -95,13 +105,41 @@ def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> int
 
     Raises nothing; returns `near` itself if no choice lets anything more run.
     """
+    return near | choose(_wanted(pending, near, allowed), capacity).bits
+
+
+def grow_state(pending: Sequence[Work], near: int, capacity: int, fresh: int, num_bits: int, start: int) -> int:
+    """As `grow` over all bits of a state with `fresh` bits, each of which doubles what a sweep has to write.
+
+    Chooses how many of them to bring in by the weight that runs for each amplitude that is read or written, where a
+    sweep costs at least 2^start amplitudes.
+    """
+    wanted = _wanted(pending, near, (1 << num_bits) - 1)
+    free = sum(_weight(piece) for piece, reason in zip(pending, reasons(pending, near), strict=False) if not reason)
+    scarce = fresh & ~near
+    present = num_bits - fresh.bit_count()
+    best, best_rate = 0, -1.0
+    for most in range(min(capacity, scarce.bit_count()) + 1):
+        choice = choose(wanted, capacity, scarce, most)
+        after = num_bits - (scarce & ~choice.bits).bit_count()
+        cost = max(float(1 << after) + float(1 << present), float(1 << start))
+        rate = (free + choice.weight) / cost
+        if rate >= best_rate:  # of two that are alike the one that brings more in
+            best, best_rate = near | choice.bits, rate
+    return best
+
+
+def _wanted(pending: Sequence[Work], near: int, allowed: int) -> list[tuple[int, float]]:
     forbidden = ~(near | allowed)
-    wanted = [
-        (reason, 0.1 if piece.kind == "diagonal" else 1.0)
+    return [
+        (reason, _weight(piece))
         for piece, reason in zip(pending, reasons(pending, near), strict=False)
         if reason and not reason & forbidden
     ]
-    return near | choose(wanted, capacity)
+
+
+def _weight(piece: Work) -> float:
+    return 0.1 if piece.kind == "diagonal" else 1.0
 
 
 def split(pending: Sequence[Work], near: int) -> tuple[list[Work], list[Work]]:

@@ -74,7 +74,7 @@ class NumberProgram:
         for shape in sorted(self._folds):
             incidences, factors, _ = zip(*self._folds[shape], strict=True)
             program.append(Fold(np.stack(incidences), final[np.stack(factors)]))
-        return Numbers(tuple(program), tuple(final[places] for places in packed))
+        return Numbers(self._num_operands, tuple(program), tuple(final[places] for places in packed))
 
     def _take(self, size: int) -> int:
         start = self._size
@@ -83,8 +83,11 @@ class NumberProgram:
 
 
 def bind(plan: Plan, operands: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
-    """Run a plan's number program over operands [1, total]: one packed array [count] for each of `plan.steps`."""
-    parts = [operands[0]]
+    """Run a plan's number program over operands [1, total]: one packed array [count] for each of `plan.steps`.
+
+    The circuit may have more operands than the plan, which may be of a part of it.
+    """
+    parts = [operands[0, : plan.numbers.num_operands]]
     for instruction in plan.numbers.program:
         buffer = parts[0] if len(parts) == 1 else np.concatenate(parts)
         match instruction:

@@ -6,6 +6,7 @@ absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* �
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,11 +17,11 @@ from qsim_ex.errors import PlanError
 from qsim_ex.planning.absorb import Unitary, absorb
 from qsim_ex.planning.assemble import Packer, items_of
 from qsim_ex.planning.fuse import fuse
-from qsim_ex.planning.locality import fill, grow, split
+from qsim_ex.planning.locality import fill, grow, grow_state, split
 from qsim_ex.planning.numbers import NumberProgram, bind
 from qsim_ex.planning.rotate import rotate
-from qsim_ex.planning.work import Work
-from qsim_ex.steps import Item, Layout, Plan, Shape, Shuffle, Spread, Stage, Step, Sweep, Wide
+from qsim_ex.planning.work import NOTHING, Work
+from qsim_ex.steps import Clear, Item, Layout, Plan, Shape, Shuffle, Spread, Stage, Step, Sweep, Wide
 
 __all__ = ["bind", "make_plan"]
 
@@ -28,17 +29,19 @@ Places = NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
-def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape) -> Plan:
+def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, shape: Shape, fresh: int = 0) -> Plan:
     """Plan straight-line unitary work on a state in layout `start`, for devices of this shape.
 
+    fresh: mask of index bits that are 0 in all of the state, whose other amplitudes memory need not hold (see
+    `steps.Sweep`); all of them for a state of which only amplitude 0 is written, and is 1.
     The plan depends on structure alone: circuits that differ in angles share it, and this function's cache.
     """
     fitted = shape.fit(num_wires)
     work, end = absorb(instructions, start, fitted)
     program = NumberProgram(_num_operands(instructions))
     work = rotate(fuse(work, program, fitted.item_work), program, fitted.item_work)
-    steps, packed = _schedule(work, num_wires, fitted, program)
-    digest = hashlib.blake2b(repr((instructions, num_wires, start, shape)).encode(), digest_size=8)
+    steps, packed = _schedule(work, num_wires, fitted, program, fresh)
+    digest = hashlib.blake2b(repr((instructions, num_wires, start, shape, fresh)).encode(), digest_size=8)
     return Plan(
         num_wires=num_wires,
         stages=(Stage(tuple(steps)),) if steps else (),
@@ -48,6 +51,7 @@ def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, 
         shape=fitted,
         num_gates=len(instructions),
         key=digest.hexdigest(),
+        fresh=fresh,
     )
 
 
@@ -63,28 +67,46 @@ def _num_operands(instructions: tuple[Unitary, ...]) -> int:
 
 
 def _schedule(
-    pending: list[Work], num_bits: int, shape: Shape, program: NumberProgram
+    pending: list[Work], num_bits: int, shape: Shape, program: NumberProgram, fresh: int
 ) -> tuple[list[Step], list[Places]]:
     """Cut the work into steps, in order, with the places of each step's numbers."""
-    everything = (1 << num_bits) - 1
-    low = (1 << shape.low) - 1
     steps: list[Step] = []
     packed: list[Places] = []
     while pending:
         alone = _alone(pending[0])
         if alone is not None:
+            if fresh:  # only sweeps know of fresh bits
+                steps.append(Clear(fresh))
+                packed.append(NOTHING)
+                fresh = 0
             steps.append(alone)
             packed.append(pending[0].source)
             pending = pending[1:]
             continue
-        tile = grow(pending, low, everything & ~low, shape.tile - shape.low)
-        tile = fill(tile, everything, shape.tile, lowest=True)
+        tile = _tile(pending, num_bits, shape, fresh)
         ready, left = split(pending, tile)
         sweep, places, undone = _sweep(ready, tile, shape, program)
-        steps.append(sweep)
+        steps.append(replace(sweep, fresh=fresh))
         packed.append(places)
+        fresh &= ~tile
         pending = sorted([*undone, *left], key=lambda piece: piece.order)
+    if fresh:
+        steps.append(Clear(fresh))
+        packed.append(NOTHING)
     return steps, packed
+
+
+def _tile(pending: list[Work], num_bits: int, shape: Shape, fresh: int) -> int:
+    """Choose the bits of the next tile: the low ones, those that let work run, and the lowest of the others."""
+    everything = (1 << num_bits) - 1
+    low = (1 << shape.low) - 1
+    room = shape.tile - shape.low
+    if fresh:
+        tile = grow_state(pending, low, room, fresh, num_bits, shape.start)
+        tile = fill(tile, everything & ~fresh, shape.tile, lowest=True)
+    else:
+        tile = grow(pending, low, everything & ~low, room)
+    return fill(tile, everything, shape.tile, lowest=True)
 
 
 def _alone(piece: Work) -> Step | None:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.steps import NUMBERED, Diagonal, Item, Mix, Phase, Plan, Rename, Shape, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Plan, Rename, Shape, Shuffle, Spread, Sweep, Wide
 
 
 def _check(holds: bool, what: str) -> None:
@@ -21,9 +21,16 @@ def verify(plan: Plan) -> None:
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
     _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
+    fresh = plan.fresh
     for step, places in zip(plan.steps, plan.numbers.packed, strict=True):
+        _check(not fresh or isinstance(step, Sweep | Clear), "only a sweep or a clearing runs on a growing state")
         match step:
+            case Clear():
+                _check(step.fresh == fresh != 0 and places.size == 0, "a clearing clears what is fresh")
+                fresh = 0
             case Sweep():
+                _check(step.fresh == fresh, "a sweep knows what is fresh")
+                fresh &= ~mask_of(step.tile)
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
                 _sweep(step, plan.num_wires, shape)
             case Wide(bits, reads, when):
@@ -35,6 +42,7 @@ def verify(plan: Plan) -> None:
                 _check(places.size == 1 << len(bits), "an initial state has all its amplitudes")
             case _:
                 assert_never(step)
+    _check(not fresh, "nothing is fresh at the end")
 
 
 def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:

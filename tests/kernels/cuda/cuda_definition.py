@@ -45,9 +45,10 @@ def replaced(index, bits, value):
 
 
 def run_sweep(psi, num_bits, sweep, numbers, high=0):
-    """Apply the items of a sweep one after another; returns complex128."""
-    psi = np.array(psi, dtype=np.complex128)
+    """Apply the items of a sweep one after another; returns complex128. What is not visited stays as it was."""
+    before = np.array(psi, dtype=np.complex128)
     everywhere = np.arange(1 << num_bits, dtype=np.int64)
+    psi = np.where(everywhere & sweep.fresh == 0, before, 0)
     for phase in sweep.phases:
         for item in phase.items:
             index = everywhere | high << num_bits
@@ -66,7 +67,8 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
                     row = value_of(local, item.bits)
                     out[local] = sum(matrix[block, row, c] * psi[replaced(local, item.bits, c)] for c in range(size))
             psi = out
-    return psi
+    visited = everywhere & sweep.fresh & ~sum(1 << bit for bit in sweep.tile) == 0
+    return np.where(visited, psi, before)
 
 
 class Numbers:
@@ -163,7 +165,8 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
     for near, length in shape:
         phases.append(Phase(near, tuple(made[at : at + length])))
         at += length
-    return Sweep(tile, tuple(phases), count, tables), packed
+    fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
+    return Sweep(tile, tuple(phases), count, tables, fresh), packed
 
 
 def random_state(seed, num_bits, dtype):

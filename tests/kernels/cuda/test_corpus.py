@@ -10,9 +10,9 @@ import functools
 
 import numpy as np
 import pytest
-from benchmarks.families import FAMILIES
 from cuda_emulator import EmulatedRuntime
 
+from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu import GpuDevice

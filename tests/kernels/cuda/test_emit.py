@@ -37,7 +37,7 @@ def check(cases, dtype, room=ROOM):
             got = psi.copy()
             whole = np.uint64(high << num_bits)
             run = getattr(compiled, f"run{k}")
-            call(run, 1 << num_bits - kernel.tile_bits, kernel.threads, backwards, got, table, whole, values)
+            call(run, 1 << num_bits - kernel.skipped_bits, kernel.threads, backwards, got, table, whole, values)
             error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
             assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernel.source}"
 

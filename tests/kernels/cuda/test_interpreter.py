@@ -30,7 +30,7 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
     for backwards in (False, True):
         got = psi.copy()
         whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
-        blocks = 1 << num_bits - program.tile_bits
+        blocks = 1 << num_bits - program.skipped_bits
         call(interpreter(dtype), blocks, program.threads, backwards, got, entries, program.words, whole, size)
         error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
         assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}"

@@ -1,12 +1,58 @@
-"""Where the bits of a tile are while a sweep runs: in the lanes of a vector or in the number of a row."""
+"""Where the bits of a tile are while a sweep runs, and in which order its items run.
+
+A bit is in the lanes of a vector or in the number of a row, and only row bits can be mixed. So items are scheduled as
+the planner schedules sweeps: run all that can run, let lanes and rows trade places, run what can run then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from qsim_ex.circuit.ops import mask_of, wires_of
+from qsim_ex.steps import Diagonal, Item, Rename
 
 PAD = 1 << 10
 """Bits from here up are padding, for states with fewer bits than a vector has lanes: only their value 0 is real."""
+
+Swaps = list[tuple[int, int]]
+"""Pairs of a lane bit and a row bit that trade places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An item and the masks of index bits that it mixes, and that it mixes or reads."""
+
+    item: Item
+    mix: int
+    all: int
+
+    @classmethod
+    def of(cls, item: Item) -> Touch:
+        """Look at an item."""
+        mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
+        touched = mix | item.when.mask
+        if not isinstance(item, Rename):
+            for mask in item.reads:
+                touched |= mask
+        return cls(item, mix, touched)
+
+
+def runnable(pending: Sequence[Touch], lanes: int) -> tuple[list[Touch], list[Touch]]:
+    """Divide items into those that can run while the bits in `lanes` are lanes, and the others; both in order.
+
+    An item may overtake others if on every bit that they share both only read it.
+    """
+    ready, left = [], []
+    mixed = touched = 0  # by what was left
+    for piece in pending:
+        if piece.mix & (lanes | touched) or piece.all & mixed:
+            left.append(piece)
+            mixed |= piece.mix
+            touched |= piece.all
+        else:
+            ready.append(piece)
+    return ready, left
 
 
 @dataclass
@@ -17,53 +63,79 @@ class TileLayout:
     rows: list[int]
 
     @classmethod
-    def first(cls, tile: Sequence[int], mixed: Sequence[Collection[int]], lane_bits: int) -> tuple[TileLayout, bool]:
+    def first(cls, tile: Sequence[int], work: Sequence[Touch], lane_bits: int) -> tuple[TileLayout, bool]:
         """Return the layout in which tiles are read, and whether rows are whole vectors in memory.
 
-        mixed: for each phase, the bits that it mixes. They can not be lanes, so a small tile may need padding.
+        A tile needs padding if an item mixes so many of its bits that too few are left for the lanes.
         """
-        spare = min((len(tile) - len(bits) for bits in mixed), default=len(tile))
-        padding = [PAD + k for k in range(max(0, lane_bits - spare))]
+        most = max((piece.mix.bit_count() for piece in work), default=0)
+        padding = [PAD + k for k in range(max(0, most + lane_bits - len(tile)))]
         if not padding and list(tile[:lane_bits]) == list(range(lane_bits)):
             return cls(list(range(lane_bits)), list(tile[lane_bits:])), True
-        mixed_first = mixed[0] if mixed else ()
-        lanes = ([bit for bit in tile if bit not in mixed_first] + padding)[:lane_bits]
-        return cls(lanes, [bit for bit in (*tile, *padding) if bit not in lanes]), False
+        bits = [*tile, *padding]
+        lanes = _latest(bits, work, lane_bits)
+        return cls(lanes, [bit for bit in bits if bit not in lanes]), False
 
-    def exchange(self, swaps: Iterable[tuple[int, int]]) -> None:
+    def lane_mask(self) -> int:
+        """Mask of the index bits that are lanes."""
+        return sum(1 << bit for bit in self.lanes if bit < PAD)
+
+    def exchange(self, swaps: Swaps) -> None:
         """Let lane bits and row bits trade places."""
         for lane, row in swaps:
             self.lanes[lane], self.rows[row] = self.rows[row], self.lanes[lane]
 
-    def swaps_for(self, mixed: Collection[int], read: Collection[int]) -> list[tuple[int, int]]:
-        """Return which (lane, row) bits must trade places so that no mixed bit is in a lane.
+    def swaps_for(self, work: Sequence[Touch]) -> Swaps:
+        """Return which bits must trade places so that the first item can run, and as many after it as possible.
 
-        All lanes move at once if more than one must, since that is one pass over the tile.
+        Two exchanges cost as much as one of all lanes, so it is all of them if nothing speaks against it.
         """
-        must = [lane for lane, bit in enumerate(self.lanes) if bit in mixed]
-        if not must:
-            return []
-        free = [row for row, bit in enumerate(self.rows) if bit not in mixed]
-        together = len(must) > 1 and len(free) >= len(self.lanes)
+        size = len(self.lanes)
+        wanted = _latest([*self.lanes, *self.rows], work, size)
+        if sum(bit not in self.lanes for bit in wanted) > 1:
+            others = _latest(self.rows, work, size)
+            use = _first_use(work)
+            if len(others) == size and min(map(use, others)) >= min(map(use, wanted)):
+                wanted = others
+        coming = [bit for bit in wanted if bit not in self.lanes]
+        going = [lane for lane, bit in enumerate(self.lanes) if bit not in wanted]
         swaps = []
-        for lane in range(len(self.lanes)) if together else must:
-            row = min(free, key=lambda row: self._cost(lane, self.rows[row], read))
-            free.remove(row)
-            swaps.append((lane, row))
+        for lane in going:
+            bit = lane if lane in coming else next((b for b in coming if b not in going), coming[0])
+            coming.remove(bit)
+            swaps.append((lane, self.rows.index(bit)))
         return swaps
 
-    def _cost(self, lane: int, bit: int, read: Collection[int]) -> tuple[bool, bool, bool, bool]:
-        """What makes a bit a poor choice for a lane, worst first: padding, another lane's home, being read."""
-        return bit >= PAD, bit != lane and bit < len(self.lanes), bit != lane, bit in read
-
-    def swaps_home(self) -> list[list[tuple[int, int]]]:
+    def swaps_home(self) -> list[Swaps]:
         """Return the swaps, group after group, that bring index bit l back to lane l."""
-        groups = []
         here = TileLayout(list(self.lanes), list(self.rows))
-        for lane in range(len(here.lanes)):
+        away = [lane for lane, bit in enumerate(here.lanes) if bit != lane]
+        if all(lane in here.rows for lane in away):
+            return [[(lane, here.rows.index(lane)) for lane in away]] if away else []
+        groups = []
+        for lane in away:  # one at a time, by way of a row where a bit sits in another's lane
             if lane in here.lanes and here.lanes[lane] != lane:
-                away = [(here.lanes.index(lane), 0)]
-                here.exchange(away)
-                groups.append(away)
-        home = [(lane, here.rows.index(lane)) for lane in range(len(here.lanes)) if here.lanes[lane] != lane]
-        return [*groups, home] if home else groups
+                groups.append([(here.lanes.index(lane), 0)])
+                here.exchange(groups[-1])
+            if here.lanes[lane] != lane:
+                groups.append([(lane, here.rows.index(lane))])
+                here.exchange(groups[-1])
+        return groups
+
+
+def _first_use(work: Sequence[Touch]) -> Callable[[int], int]:
+    """Return a function of a bit: the number of the first item that mixes it.
+
+    Bits that are never mixed come last, padding just before them: it is wasted where it is a lane.
+    """
+    first: dict[int, int] = {}
+    for k, piece in enumerate(work):
+        for bit in wires_of(piece.mix):
+            first.setdefault(bit, k)
+    return lambda bit: first.get(bit, len(work) + (bit < PAD))
+
+
+def _latest(bits: Sequence[int], work: Sequence[Touch], count: int) -> list[int]:
+    """The `count` bits that are mixed last, the lowest ones among equals."""
+    use = _first_use(work)
+    return sorted(bits, key=lambda bit: (-use(bit), bit))[:count]

@@ -9,28 +9,59 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from qsim_ex.kernels.cpu import encode as e
+from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import vectors as v
 from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.cpu.program import (
+    BLOCK,
+    BLOCKS,
+    COLUMNS,
+    COUNT,
+    DENSE,
+    DIRECT,
+    ENTRIES,
+    EXCHANGE,
+    FIXED,
+    FREE,
+    FROM,
+    IDENTITY,
+    KIND,
+    LANE_COLUMNS,
+    LANE_MASK,
+    LANE_VALUE,
+    LANES,
+    LAST,
+    LOAD,
+    LOAD_LANES,
+    LOW_MASK,
+    LOW_ROWS,
+    NOWHERE,
+    NUM_BITS,
+    OFFSETS,
+    OUTSIDE_MASK,
+    OUTSIDE_VALUE,
+    PAIR_COMPLEX,
+    PAIR_REAL,
+    PER_LANE,
+    PERMUTE,
+    QUAD_COMPLEX,
+    QUAD_REAL,
+    READS,
+    ROW_BITS,
+    SCALE_COMPLEX,
+    SCALE_REAL,
+    SIZE,
+    SPLAT,
+    STORE,
+    STORE_LANES,
+    TABLE,
+    TILE_MASK,
+    TO,
+)
 
-LANES, LANE, SCALE_REAL, SCALE_COMPLEX = e.LANES, e.LANE, e.SCALE_REAL, e.SCALE_COMPLEX
-PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX = e.PAIR_REAL, e.PAIR_COMPLEX, e.QUAD_REAL, e.QUAD_COMPLEX
-DENSE, EXCHANGE = e.DENSE, e.EXCHANGE
-KIND, OUTSIDE_MASK, OUTSIDE_VALUE, FREE, FIXED, COUNT = (
-    e.KIND, e.OUTSIDE_MASK, e.OUTSIDE_VALUE, e.FREE, e.FIXED, e.COUNT,
-)  # fmt: skip
-TABLE, BLOCK, READS, COLUMNS, SIZE, PER_LANE, OFFSETS = (
-    e.TABLE, e.BLOCK, e.READS, e.COLUMNS, e.SIZE, e.PER_LANE, e.OFFSETS,
-)  # fmt: skip
-TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = (
-    e.TO, e.BLOCKS, e.ENTRIES, e.FROM, e.LANE_COLUMNS, e.LANE_MASK, e.LANE_VALUE, e.IDENTITY, e.SPLAT,
-)  # fmt: skip
-NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES = (
-    e.NUM_BITS, e.ROW_BITS, e.DIRECT, e.TILE_MASK, e.LOAD, e.STORE, e.LOAD_LANES, e.STORE_LANES,
-)  # fmt: skip
-LOW_ROWS, NOWHERE = e.LOW_ROWS, e.NOWHERE
-LOW_MASK = (1 << LOW_ROWS) - 1
-ZERO, ONE = e.items.ZERO, e.items.ONE
+ZERO, ONE = items.ZERO, items.ONE
+ROWS_AHEAD = 32
+"""How far ahead of the row that is loaded memory is asked for; 16 to 64 were alike."""
 
 part = numba.njit(nogil=True, error_model="numpy")
 
@@ -92,126 +123,26 @@ def parity(value):
 
 
 @part
-def selectors(instruction, integers, row_bits, index, low, high):
-    """Fill the two tables whose XOR is the block that a row selects: for its lowest bits, and for the others."""
+def selectors(instruction, integers, row_bits, index, block_bytes, low, high):
+    """Fill the two tables whose XOR is the block that a row selects: for its lowest bits, and for the others.
+
+    They hold offsets in bytes, which XOR as the numbers of blocks do, since a block is a power of two.
+    """
     columns = instruction[COLUMNS]
     block = 0
     for k in range(instruction[READS]):
         block |= parity(index & integers[columns + row_bits + k]) << k
-    low[0] = block
+    low[0] = block * block_bytes
     high[0] = 0
     for bit in range(row_bits):
-        column = integers[columns + bit]
+        column = integers[columns + bit] * block_bytes
         table, size = (low, 1 << bit) if bit < LOW_ROWS else (high, 1 << bit - LOW_ROWS)
         for x in range(size):
             table[size + x] = table[x] ^ column
 
 
 @part
-def run_scale(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Multiply rows by factors."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    real = instruction[KIND] == SCALE_REAL
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        if real:
-            for _ in range(count):
-                v.scale_real(kind, base + x * row_bytes, table)
-                x = (x | ~free) + 1 & free
-        else:
-            for _ in range(count):
-                v.scale_complex(kind, base + x * row_bytes, table)
-                x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            factor = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            if real:
-                v.scale_real(kind, base + row * row_bytes, factor)
-            else:
-                v.scale_complex(kind, base + row * row_bytes, factor)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_pair_real(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Real 2×2 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    a0, a1, b0, b1 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        for _ in range(count):
-            v.pair_real(kind, base + x * row_bytes, a0, a1, b0, b1, table)
-            x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            v.pair_real(kind, base + row * row_bytes, a0, a1, b0, b1, matrix)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_pair_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Complex 2×2 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    r0, r1 = instruction[OFFSETS], instruction[OFFSETS + 1]
-    x = 0
-    if instruction[READS] == 0:
-        base += fixed * row_bytes
-        for _ in range(count):
-            v.pair_complex(kind, base + x * row_bytes, r0, r1, table)
-            x = (x | ~free) + 1 & free
-    else:
-        for _ in range(count):
-            row = x | fixed
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-            v.pair_complex(kind, base + row * row_bytes, r0, r1, matrix)
-            x = (x | ~free) + 1 & free
-
-
-@part
-def run_quad_real(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Real 4×4 matrices, first on one plane of each row and then on the other."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    plane = row_bytes >> 1
-    for half in range(2):
-        at = OFFSETS + 4 * half
-        p0, p1, p2, p3 = instruction[at], instruction[at + 1], instruction[at + 2], instruction[at + 3]
-        half_table = table + half * 16 * plane
-        x = 0
-        if instruction[READS] == 0:
-            for _ in range(count):
-                v.quad_real(kind, base + (x | fixed) * row_bytes, p0, p1, p2, p3, half_table)
-                x = (x | ~free) + 1 & free
-        else:
-            for _ in range(count):
-                row = x | fixed
-                matrix = half_table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-                v.quad_real(kind, base + row * row_bytes, p0, p1, p2, p3, matrix)
-                x = (x | ~free) + 1 & free
-
-
-@part
-def run_quad_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high):
-    """Complex 4×4 matrices."""
-    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
-    r0, r1, r2, r3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    reads = instruction[READS] != 0
-    matrix = table
-    x = 0
-    for _ in range(count):
-        row = x | fixed
-        if reads:
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
-        v.quad_complex(kind, base + row * row_bytes, r0, r1, r2, r3, matrix)
-        x = (x | ~free) + 1 & free
-
-
-@part
-def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, low, high, real_bytes):
+def run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes):
     """Larger matrices: the rows are copied aside, then four outputs at a time are summed up."""
     free, fixed, count, size = instruction[FREE], instruction[FIXED], instruction[COUNT], instruction[SIZE]
     offsets = instruction[OFFSETS]
@@ -223,7 +154,7 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, 
     for _ in range(count):
         row = x | fixed
         if instruction[READS] != 0:
-            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) * block_bytes
+            matrix = table + (low[row & LOW_MASK] ^ high[row >> LOW_ROWS])
         here = base + row * row_bytes
         for k in range(size):
             v.copy_row(kind, here + integers[offsets + k], aside + k * row_bytes)
@@ -240,74 +171,61 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, 
 
 
 @part
-def run_exchange(kind, instruction, base, row_bytes):
-    """Rows trade places."""
-    free, fixed = instruction[FREE], instruction[FIXED]
-    x = 0
-    for _ in range(instruction[COUNT]):
-        v.exchange_rows(kind, base + (x | fixed) * row_bytes, instruction[OFFSETS], instruction[OFFSETS + 1])
-        x = (x | ~free) + 1 & free
+def run_permute(kind, instruction, base, row_bytes, low, high):
+    """Rows move along the cycles of a permutation; one of each cycle is kept aside."""
+    rows, flips = instruction[COUNT], instruction[FIXED]
+    aside = base + (row_bytes << instruction[OFFSETS])
+    origin = np.empty(rows, dtype=np.int32)
+    for row in range(rows):
+        origin[(low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips] = row
+    for start in range(rows):
+        if origin[start] == start:
+            continue
+        v.copy_row(kind, base + start * row_bytes, aside)
+        row = start
+        while origin[row] != start:
+            source = origin[row]
+            v.copy_row(kind, base + source * row_bytes, base + row * row_bytes)
+            origin[row] = row
+            row = source
+        v.copy_row(kind, aside, base + row * row_bytes)
+        origin[row] = row
 
 
 @part
-def run_lanes(kind, instruction, base, row_bytes):
-    """Lane bits and row bits trade places."""
-    free, lane = instruction[FREE], instruction[SIZE]
-    o0, o1, o2, o3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
-    every = instruction[KIND] == LANES
-    x = 0
-    for _ in range(instruction[COUNT]):
-        at = base + x * row_bytes
-        if every:
-            v.exchange_lanes(kind, at, o0, o1, o2, o3)
-        elif lane == 0:
-            v.exchange_lane_0(kind, at, o0)
-        elif lane == 1:
-            v.exchange_lane_1(kind, at, o0)
-        elif lane == 2:
-            v.exchange_lane_2(kind, at, o0)
-        else:
-            v.exchange_lane_3(kind, at, o0)
-        x = (x | ~free) + 1 & free
-
-
-@part
-def load_tile(kind, state, scratch, base, place, rows, low, high, lanes, direct, amplitude_bytes, row_bytes):
+def load_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes):
     """Amplitudes → rows. `place` is where the tile begins; padding is zero."""
-    if direct:
-        memory = state.ctypes.data + place * amplitude_bytes
-        for row in range(rows):
-            offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
-            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
-        return
     width = 1 << len(kind)
     first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
+    memory = state.ctypes.data + place * amplitude_bytes
     for row in range(rows):
-        offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
+        offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
+        if direct:
+            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
+            soon = min(rows - 1, row + ROWS_AHEAD)
+            offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
+            v.prefetch_row(kind, memory + offset * amplitude_bytes)
+            continue
         at = first + row * 2 * width
         for lane in range(width):
             here = offset + lanes[lane]
-            if here < NOWHERE:
-                scratch[at + lane] = state[2 * (place + here)]
-                scratch[at + width + lane] = state[2 * (place + here) + 1]
-            else:
-                scratch[at + lane] = 0
-                scratch[at + width + lane] = 0
+            padding = here >= NOWHERE
+            scratch[at + lane] = 0 if padding else state[2 * (place + here)]
+            scratch[at + width + lane] = 0 if padding else state[2 * (place + here) + 1]
 
 
 @part
-def store_tile(kind, state, scratch, base, place, rows, low, high, lanes, direct, amplitude_bytes, row_bytes):
-    """Rows → amplitudes."""
-    if direct:
-        memory = state.ctypes.data + place * amplitude_bytes
-        for row in range(rows):
-            offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
-            v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
-        return
+def store_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes, low, high, flips):
+    """Rows → amplitudes, row r to where row (low ^ high)[r] XOR `flips` belongs."""
     width = 1 << len(kind)
     first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
+    memory = state.ctypes.data + place * amplitude_bytes
     for row in range(rows):
-        offset = low[row & LOW_MASK] + high[row >> LOW_ROWS]
+        to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
+        offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
+        if direct:
+            v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
+            continue
         at = first + row * 2 * width
         for lane in range(width):
             here = offset + lanes[lane]
@@ -323,25 +241,71 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
         return
     what = instruction[KIND]
     table = coefficients + instruction[TABLE] * real_bytes
-    block_bytes = instruction[BLOCK] * real_bytes
-    if instruction[READS] != 0:
-        selectors(instruction, integers, row_bits, index, low, high)
-    if what == SCALE_REAL or what == SCALE_COMPLEX:
-        run_scale(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == PAIR_REAL:
-        run_pair_real(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == PAIR_COMPLEX:
-        run_pair_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high)
+    block_bytes = 1 if what == PERMUTE else instruction[BLOCK] * real_bytes
+    free, fixed, count = instruction[FREE], instruction[FIXED], instruction[COUNT]
+    o0, o1, o2, o3 = instruction[OFFSETS], instruction[OFFSETS + 1], instruction[OFFSETS + 2], instruction[OFFSETS + 3]
+    per_lane = instruction[PER_LANE] != 0
+    reads = instruction[READS] != 0
+    lo, hi = low.ctypes.data, high.ctypes.data
+    if reads:
+        selectors(instruction, integers, row_bits, index, block_bytes, low, high)
+    if what == QUAD_COMPLEX:
+        if not reads:
+            low[:] = 0
+            high[:] = 0
+        v.reading_quad_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
     elif what == QUAD_REAL:
-        run_quad_real(kind, instruction, base, row_bytes, table, block_bytes, low, high)
-    elif what == QUAD_COMPLEX:
-        run_quad_complex(kind, instruction, base, row_bytes, table, block_bytes, low, high)
+        for half in range(2):
+            if reads:
+                v.reading_quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+            else:
+                v.quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+            o0, o1 = instruction[OFFSETS + 4], instruction[OFFSETS + 5]
+            o2, o3 = instruction[OFFSETS + 6], instruction[OFFSETS + 7]
+            table += 16 * (row_bytes >> 1)
+    elif what == PAIR_REAL and reads:
+        v.reading_pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == PAIR_REAL:
+        v.pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == PAIR_COMPLEX and reads:
+        v.reading_pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == PAIR_COMPLEX:
+        v.pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_COMPLEX and per_lane and reads:
+        v.reading_scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_COMPLEX and per_lane:
+        v.scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_COMPLEX and reads:
+        v.reading_scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_COMPLEX:
+        v.scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_REAL and per_lane and reads:
+        v.reading_scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_REAL and per_lane:
+        v.scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == SCALE_REAL and reads:
+        v.reading_scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+    elif what == SCALE_REAL:
+        v.scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
     elif what == DENSE:
-        run_dense(kind, instruction, integers, base, row_bytes, table, block_bytes, low, high, real_bytes)
+        if not reads:
+            low[:] = 0
+            high[:] = 0
+        run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes)
+    elif what == PERMUTE:
+        run_permute(kind, instruction, base, row_bytes, low, high)
     elif what == EXCHANGE:
-        run_exchange(kind, instruction, base, row_bytes)
+        v.exchange_rows(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif what == LANES:
+        v.exchange_lanes(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 0:
+        v.exchange_lane_0(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 1:
+        v.exchange_lane_1(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+    elif instruction[SIZE] == 2:
+        v.exchange_lane_2(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
     else:
-        run_lanes(kind, instruction, base, row_bytes)
+        v.exchange_lane_3(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
 
 
 @kernel
@@ -351,19 +315,18 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
     state: real and imaginary parts in turn; scratch: as large as a tile and 32 rows, aligned to 64 bytes;
     high: the value of all index bits outside the state.
     """
-    lane_bits = len(kind)
     real_bytes = scratch.itemsize
-    row_bytes = (2 << lane_bits) * real_bytes
+    row_bytes = (2 << len(kind)) * real_bytes
     row_bits = geometry[ROW_BITS]
     rows = 1 << row_bits
-    split = LOW_MASK + 1
     load, store = integers[geometry[LOAD] :], integers[geometry[STORE] :]
     load_lanes, store_lanes = integers[geometry[LOAD_LANES] :], integers[geometry[STORE_LANES] :]
-    low_block = np.empty(split, dtype=np.int64)
+    low_block = np.empty(LOW_MASK + 1, dtype=np.int64)
     high_block = np.empty(max(1, rows >> LOW_ROWS), dtype=np.int64)
     outside = ((1 << geometry[NUM_BITS]) - 1) & ~geometry[TILE_MASK]
     direct, amplitude_bytes = geometry[DIRECT] != 0, 2 * real_bytes
     base = scratch.ctypes.data
+    count = len(instructions) - geometry[LAST]
     place = 0
     left = first
     for bit in range(geometry[NUM_BITS]):
@@ -371,12 +334,26 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
             place |= (left & 1) << bit
             left >>= 1
     for _ in range(first, last):
-        load_tile(kind, state, scratch, base, place, rows, load, load[split:], load_lanes, direct,
-                  amplitude_bytes, row_bytes)  # fmt: skip
+        load_tile(kind, state, scratch, base, place, rows, load, load_lanes, direct, amplitude_bytes, row_bytes)
         index = place | high << geometry[NUM_BITS]
-        for k in range(len(instructions)):
+        following = (place | ~outside) + 1 & outside
+        for k in range(count):
+            if direct:  # ask for a part of the next tile, so that memory works while this tile is worked on
+                memory = state.ctypes.data + following * amplitude_bytes
+                for row in range(rows * k // count, rows * (k + 1) // count):
+                    offset = load[row & LOW_MASK] + load[LOW_MASK + 1 + (row >> LOW_ROWS)]
+                    v.prefetch_row(kind, memory + offset * amplitude_bytes)
             run_instruction(kind, instructions[k], integers, base, row_bytes, real_bytes, coefficients.ctypes.data,
                             row_bits, index, low_block, high_block)  # fmt: skip
-        store_tile(kind, state, scratch, base, place, rows, store, store[split:], store_lanes, direct,
-                   amplitude_bytes, row_bytes)  # fmt: skip
-        place = (place | ~outside) + 1 & outside
+        flips = 0
+        if geometry[LAST]:
+            selectors(instructions[count], integers, row_bits, index, 1, low_block, high_block)
+            flips = instructions[count][FIXED]
+        else:
+            for row in range(len(low_block)):
+                low_block[row] = row
+            for row in range(len(high_block)):
+                high_block[row] = row << LOW_ROWS
+        store_tile(kind, state, scratch, base, place, rows, store, store_lanes, direct, amplitude_bytes, row_bytes,
+                   low_block, high_block, flips)  # fmt: skip
+        place = following

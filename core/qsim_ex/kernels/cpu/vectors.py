@@ -15,6 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from qsim_ex.kernels.cpu.program import LOW_MASK, LOW_ROWS
+
 _I32 = ir.IntType(32)
 
 
@@ -55,6 +57,7 @@ class Emit:
         """Load scalar coefficient `number` into all lanes."""
         pointer = self.address(base, number * self.element_bytes)
         value = self.builder.load(pointer, typ=self.element, align=self.element_bytes)
+        value.set_metadata("invariant.load", self.builder.module.add_metadata([]))
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(empty, value, ir.Constant(_I32, 0))
         return self.shuffle(first, first, [0] * self.lanes)
@@ -90,14 +93,15 @@ class Emit:
             rows.append(total)
         return rows
 
-    def complex_product(self, base, vectors):
+    def complex_product(self, base, vectors, coefficient=None):
         """Return matrix · vectors; coefficients are (real, imaginary) in row order, vectors are pairs."""
+        coefficient = coefficient or self.coefficient
         size, rows = len(vectors), []
         for r in range(size):
             real = imag = None
             for c, (x, y) in enumerate(vectors):
-                p = self.coefficient(base, 2 * (r * size + c))
-                q = self.coefficient(base, 2 * (r * size + c) + 1)
+                p = coefficient(base, 2 * (r * size + c))
+                q = coefficient(base, 2 * (r * size + c) + 1)
                 real = self.mul(p, x) if real is None else self.fma(p, x, real)
                 imag = self.mul(p, y) if imag is None else self.fma(p, y, imag)
                 real = self.fms(q, y, real)
@@ -116,13 +120,12 @@ class Emit:
 def operation(emit):
     """Make ``emit(e, *operands)`` callable from kernels as ``name(kind, *operands)``; it returns nothing."""
 
-    def define(typingctx, kind, *operands):
+    def define(typingctx, kind, *operands):  # noqa: ARG001  (Numba's)
         signature = types.void(kind, *operands)
 
         def codegen(context, builder, sig, args):
             words = [
-                context.cast(builder, value, of, types.int64)
-                for value, of in zip(args[1:], sig.args[1:], strict=True)
+                context.cast(builder, value, of, types.int64) for value, of in zip(args[1:], sig.args[1:], strict=True)
             ]
             emit(Emit(builder, kind), *words)
             return context.get_dummy_value()
@@ -132,9 +135,56 @@ def operation(emit):
     # Numba counts operands in the signature, where *operands would be one tuple.
     names = ["typingctx", "kind", *list(inspect.signature(emit).parameters)[1:]]
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    define.__signature__ = inspect.Signature(parameters)
+    setattr(define, "__signature__", inspect.Signature(parameters))  # noqa: B010  (mypy knows no such attribute)
     define.__name__, define.__doc__ = emit.__name__, emit.__doc__
     return intrinsic(define)
+
+
+def _loop(e, free, count):
+    """Yield row numbers: all values of the bits in `free`, counted through by carrying over the others."""
+    builder, word = e.builder, ir.IntType(64)
+    number = cgutils.alloca_once_value(builder, ir.Constant(word, 0))
+    with cgutils.for_range(builder, count, intp=word):
+        x = builder.load(number)
+        yield x
+        carried = builder.add(builder.or_(x, builder.not_(free)), ir.Constant(word, 1))
+        builder.store(builder.and_(carried, free), number)
+
+
+def over_rows(emit):
+    """Make the loop that applies ``emit(e, row, o0, o1, o2, o3, table)`` to the rows that an instruction runs over.
+
+    The loop is emitted here and not written in Python, since each function of Numba's costs 0.1 s to compile.
+    """
+
+    def loop(e, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table):
+        builder = e.builder
+        begin = builder.add(base, builder.mul(fixed, row_bytes))
+        for x in _loop(e, free, count):
+            emit(e, builder.add(begin, builder.mul(x, row_bytes)), o0, o1, o2, o3, table)
+
+    loop.__name__, loop.__doc__ = emit.__name__, emit.__doc__
+    return operation(loop)
+
+
+def over_reading_rows(emit):
+    """The same, each row selecting its own coefficients: `low` and `high` are as `sweep.selectors` fills them."""
+
+    def loop(e, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, low, high):
+        builder, word = e.builder, ir.IntType(64)
+
+        def entry(address, number):
+            return builder.load(e.address(address, builder.shl(number, ir.Constant(word, 3))), typ=word, align=8)
+
+        for x in _loop(e, free, count):
+            row = builder.or_(x, fixed)
+            first = entry(low, builder.and_(row, ir.Constant(word, LOW_MASK)))
+            second = entry(high, builder.lshr(row, ir.Constant(word, LOW_ROWS)))
+            block = builder.add(table, builder.xor(first, second))
+            emit(e, builder.add(base, builder.mul(row, row_bytes)), o0, o1, o2, o3, block)
+
+    loop.__name__, loop.__doc__ = f"reading_{emit.__name__}", emit.__doc__
+    return operation(loop)
 
 
 @operation
@@ -148,6 +198,16 @@ def load_row(e, memory, row):
 
 
 @operation
+def prefetch_row(e, memory):
+    """Ask for the amplitudes of a row to be brought near, without waiting for them."""
+    signature = ir.FunctionType(ir.VoidType(), [ir.PointerType(), _I32, _I32, _I32])
+    prefetch = cgutils.get_or_insert_function(e.builder.module, signature, "llvm.prefetch.p0")
+    how = [ir.Constant(_I32, k) for k in (0, 2, 1)]  # to read, into the second level, data
+    for line in range(0, 2 * e.bytes, 64):
+        e.builder.call(prefetch, [e.address(memory, line), *how])
+
+
+@operation
 def store_row(e, row, memory):
     """One row → interleaved amplitudes in memory."""
     n = e.lanes
@@ -157,35 +217,44 @@ def store_row(e, row, memory):
         e.store(e.shuffle(real, imag, lanes), memory, half * e.bytes, align=e.element_bytes)
 
 
-@operation
-def scale_complex(e, row, factor):
-    """Row ← factor · row, the factor being two vectors."""
+# What follows acts on the row at `row`, or on those at up to four offsets from it. All have the same operands, whether
+# they look at them or not, so that one loop serves them all: see `over_rows`.
+
+
+def _complex_factor(e, row, factor, coefficient):
     x, y = e.load(row), e.load(row, e.bytes)
-    ((real, imag),) = e.complex_product(factor, [(x, y)])
+    ((real, imag),) = e.complex_product(factor, [(x, y)], coefficient)
     e.store(real, row)
     e.store(imag, row, e.bytes)
 
 
-@operation
-def scale_real(e, row, factor):
-    """Row ← factor · row, the factor being one vector of real numbers."""
-    p = e.coefficient(factor, 0)
+def _real_factor(e, row, factor, coefficient):
+    p = coefficient(factor, 0)
     e.store(e.mul(p, e.load(row)), row)
     e.store(e.mul(p, e.load(row, e.bytes)), row, e.bytes)
 
 
-@operation
-def pair_complex(e, row, r0, r1, matrix):
-    """A complex 2×2 matrix on the rows at offsets r0, r1."""
-    rows = (r0, r1)
-    old = [(e.load(row, r), e.load(row, r, e.bytes)) for r in rows]
-    for r, (real, imag) in zip(rows, e.complex_product(matrix, old), strict=True):
-        e.store(real, row, r)
-        e.store(imag, row, r, e.bytes)
+def _scale_complex(e, row, o0, o1, o2, o3, factor):
+    """row ← factor · row."""
+    _complex_factor(e, row, factor, e.splat)
 
 
-@operation
-def pair_real(e, row, a0, a1, b0, b1, matrix):
+def _scale_complex_by_lane(e, row, o0, o1, o2, o3, factor):
+    """row ← factor · row, each lane having a factor of its own."""
+    _complex_factor(e, row, factor, e.coefficient)
+
+
+def _scale_real(e, row, o0, o1, o2, o3, factor):
+    """row ← factor · row, the factor being real."""
+    _real_factor(e, row, factor, e.splat)
+
+
+def _scale_real_by_lane(e, row, o0, o1, o2, o3, factor):
+    """row ← factor · row, each lane having a real factor of its own."""
+    _real_factor(e, row, factor, e.coefficient)
+
+
+def _pair_real(e, row, a0, a1, b0, b1, matrix):
     """Real 2×2 matrices on the planes at offsets a0, a1 and on those at b0, b1."""
     for half, planes in enumerate(((a0, a1), (b0, b1))):
         coefficients = [e.coefficient(matrix, 4 * half + k) for k in range(4)]
@@ -194,24 +263,90 @@ def pair_real(e, row, a0, a1, b0, b1, matrix):
             e.store(value, row, p)
 
 
-@operation
-def quad_complex(e, row, r0, r1, r2, r3, matrix):
-    """A complex 4×4 matrix on four rows."""
-    rows = (r0, r1, r2, r3)
-    old = [(e.load(row, r), e.load(row, r, e.bytes)) for r in rows]
-    for r, (real, imag) in zip(rows, e.complex_product(matrix, old), strict=True):
-        e.store(real, row, r)
-        e.store(imag, row, r, e.bytes)
-
-
-@operation
-def quad_real(e, row, p0, p1, p2, p3, matrix):
+def _quad_real(e, row, p0, p1, p2, p3, matrix):
     """A real 4×4 matrix on four planes."""
     planes = (p0, p1, p2, p3)
     coefficients = [e.coefficient(matrix, k) for k in range(16)]
     new = e.real_product(coefficients, [e.load(row, p) for p in planes])
     for p, value in zip(planes, new, strict=True):
         e.store(value, row, p)
+
+
+def _complex(e, row, rows, matrix):
+    old = [(e.load(row, r), e.load(row, r, e.bytes)) for r in rows]
+    for r, (real, imag) in zip(rows, e.complex_product(matrix, old), strict=True):
+        e.store(real, row, r)
+        e.store(imag, row, r, e.bytes)
+
+
+def _pair_complex(e, row, r0, r1, r2, r3, matrix):
+    """A complex 2×2 matrix on the rows at offsets r0, r1."""
+    _complex(e, row, (r0, r1), matrix)
+
+
+def _quad_complex(e, row, r0, r1, r2, r3, matrix):
+    """A complex 4×4 matrix on four rows."""
+    _complex(e, row, (r0, r1, r2, r3), matrix)
+
+
+def _exchange_rows(e, row, r0, r1, r2, r3, table):
+    """Two rows trade places."""
+    for plane in (0, e.bytes):
+        first, second = e.load(row, r0, plane), e.load(row, r1, plane)
+        e.store(second, row, r0, plane)
+        e.store(first, row, r1, plane)
+
+
+def _exchange_lane(lane):
+    def emit(e, row, o0, o1, o2, o3, table):
+        if 1 << lane >= e.lanes:
+            return
+        for plane in (0, e.bytes):
+            low, high = e.swapped(e.load(row, plane), e.load(row, o0, plane), lane)
+            e.store(low, row, plane)
+            e.store(high, row, o0, plane)
+
+    emit.__name__ = f"_exchange_lane_{lane}"
+    emit.__doc__ = f"Lane bit {lane} trades places with the row bit of offset o0."
+    return emit
+
+
+def _exchange_lanes(e, row, o0, o1, o2, o3, table):
+    """Every lane bit trades places with a row bit: a transposition of 2^L rows in registers."""
+    offsets = (o0, o1, o2, o3)
+    lane_bits = e.lanes.bit_length() - 1
+    for plane in (0, e.bytes):
+        places = [(plane, *(offsets[k] for k in range(lane_bits) if r >> k & 1)) for r in range(e.lanes)]
+        rows = [e.load(row, *place) for place in places]
+        for lane in range(lane_bits):
+            for r in range(e.lanes):
+                if not r >> lane & 1:
+                    rows[r], rows[r | 1 << lane] = e.swapped(rows[r], rows[r | 1 << lane], lane)
+        for place, value in zip(places, rows, strict=True):
+            e.store(value, row, *place)
+
+
+scale_complex = over_rows(_scale_complex)
+reading_scale_complex = over_reading_rows(_scale_complex)
+scale_complex_by_lane = over_rows(_scale_complex_by_lane)
+reading_scale_complex_by_lane = over_reading_rows(_scale_complex_by_lane)
+scale_real = over_rows(_scale_real)
+reading_scale_real = over_reading_rows(_scale_real)
+scale_real_by_lane = over_rows(_scale_real_by_lane)
+reading_scale_real_by_lane = over_reading_rows(_scale_real_by_lane)
+pair_real = over_rows(_pair_real)
+reading_pair_real = over_reading_rows(_pair_real)
+pair_complex = over_rows(_pair_complex)
+reading_pair_complex = over_reading_rows(_pair_complex)
+quad_real = over_rows(_quad_real)
+reading_quad_real = over_reading_rows(_quad_real)
+reading_quad_complex = over_reading_rows(_quad_complex)
+exchange_rows = over_rows(_exchange_rows)
+exchange_lanes = over_rows(_exchange_lanes)
+exchange_lane_0, exchange_lane_1, exchange_lane_2, exchange_lane_3 = (over_rows(_exchange_lane(k)) for k in range(4))
+
+
+# What a larger matrix needs.
 
 
 def _four_outputs(e, inputs, size, matrix, out0, out1, out2, out3, coefficient, stride):
@@ -250,45 +385,3 @@ def copy_row(e, source, target):
     """Target ← source."""
     for plane in (0, e.bytes):
         e.store(e.load(source, plane), target, plane)
-
-
-@operation
-def exchange_rows(e, row, r0, r1):
-    """Two rows trade places."""
-    for plane in (0, e.bytes):
-        first, second = e.load(row, r0, plane), e.load(row, r1, plane)
-        e.store(second, row, r0, plane)
-        e.store(first, row, r1, plane)
-
-
-def _exchange_lane(lane):
-    def emit(e, row, offset):
-        if 1 << lane >= e.lanes:
-            return
-        for plane in (0, e.bytes):
-            low, high = e.swapped(e.load(row, plane), e.load(row, offset, plane), lane)
-            e.store(low, row, plane)
-            e.store(high, row, offset, plane)
-
-    emit.__name__ = f"exchange_lane_{lane}"
-    emit.__doc__ = f"Lane bit {lane} trades places with the row bit of `offset`."
-    return operation(emit)
-
-
-exchange_lane_0, exchange_lane_1, exchange_lane_2, exchange_lane_3 = map(_exchange_lane, range(4))
-
-
-@operation
-def exchange_lanes(e, row, o0, o1, o2, o3):
-    """Every lane bit trades places with a row bit: a transposition of 2^L rows in registers."""
-    offsets = (o0, o1, o2, o3)
-    lane_bits = e.lanes.bit_length() - 1
-    for plane in (0, e.bytes):
-        places = [(plane, *(offsets[k] for k in range(lane_bits) if r >> k & 1)) for r in range(e.lanes)]
-        rows = [e.load(row, *place) for place in places]
-        for lane in range(lane_bits):
-            for r in range(e.lanes):
-                if not r >> lane & 1:
-                    rows[r], rows[r | 1 << lane] = e.swapped(rows[r], rows[r | 1 << lane], lane)
-        for place, value in zip(places, rows, strict=True):
-            e.store(value, row, *place)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda import items
 from qsim_ex.kernels.cuda.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.body import Body, register_slots
-from qsim_ex.kernels.cuda.places import Places, outside, places, runs
+from qsim_ex.kernels.cuda.places import Places, outside, places, runs, skipped_bits
 from qsim_ex.kernels.cuda.words import spread
 from qsim_ex.steps import Sweep
 
@@ -35,13 +35,14 @@ _OTHER_ARGUMENTS = 24
 class Kernel:
     """A sweep's source and what it must be launched with.
 
-    threads: of one block, which handles ``2^tile_bits`` amplitudes.
+    threads: of one block, which handles one tile.
+    skipped_bits: how many of a state's bits do not number its blocks.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
     """
 
     source: str
     threads: int
-    tile_bits: int
+    skipped_bits: int
     values: NDArray[np.int64]
     table: NDArray[np.int64]
 
@@ -74,7 +75,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM) -> Kernel:
     before = [] if by_value else body.values + [0] * (len(body.values) % 2)
     text = _text(sweep, itemsize, body, arranged, len(values), len(before))
     threads = 1 << len(arranged[0].threads)
-    return Kernel(text, threads, len(sweep.tile), values, np.array(before + body.table, dtype=np.int64))
+    return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
 
 
 def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], values: int, before: int) -> str:
@@ -101,8 +102,12 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
         "    unsigned t = threadIdx.x;",
         "    const u64 b = blockIdx.x;",
+<<<<<<< HEAD
         f"    const u64 outside = {spread('b', outside(sweep.tile), wide=True)};",
         *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if body.parted else []),
+=======
+        f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
+>>>>>>> main
         f"    const real* const v = {'n.v' if not before else 'table'};",
         *([f"    table += {before};"] if before else []),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
@@ -159,7 +164,17 @@ class _Moves:
         return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
 
     def load(self) -> list[str]:
-        return [f"a{r} = state[here + {offset:#x}];" for r, offset in enumerate(self._offsets())]
+        """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        lines, source = [], "state[here + {:#x}]"
+        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
+        if self.sweep.fresh:
+            lines.append("const amp zero = {0, 0};")
+        if threads:
+            lines.append(f"const bool old = !(t & {threads:#x});")
+            source = "old ? state[here + {:#x}] : zero"
+        for r, offset in enumerate(self._offsets()):
+            lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
+        return lines
 
     def store(self, names: list[int]) -> list[str]:
         return [f"state[here + {offset:#x}] = a{names[r]};" for r, offset in enumerate(self._offsets())]

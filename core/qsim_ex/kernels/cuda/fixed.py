@@ -84,6 +84,11 @@ def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
     launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, index)
 
 
+def begin(runtime: Runtime, buffer: Array) -> None:
+    """Amplitude 0 becomes 1; the others are left."""
+    launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, 0)
+
+
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
     """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each result and at most 8 MiB besides."""
     if when.value & ~when.mask:

@@ -207,14 +207,14 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
 {
     __shared__ amp tile[1 << TILE];
     amp a[16];
-    const unsigned bits = (unsigned)program[0];
+    const u64 fresh = program[3];
     u64 outside = blockIdx.x;
-    for (unsigned k = 0; k < bits; ++k) {
-        const unsigned bit = byte_of(program[1 + k / 8], k & 7);
-        if (bit < PADDING) outside = (outside >> bit) << (bit + 1) | (outside & ((1ull << bit) - 1));
+    for (u64 skipped = program[4]; skipped; skipped &= skipped - 1) {
+        const u64 below = (skipped & (~skipped + 1)) - 1;
+        outside = (outside & ~below) << 1 | (outside & below);
     }
     Places places;
-    const u64* at = program + 3;
+    const u64* at = program + 5;
     while (true) {
         Operation op;
         op.kind = (unsigned)at[0] & 0xff;
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
             for (int r = 0; r < 16; ++r) {
                 const u64 index = index_of(places, r);
                 a[r].x = a[r].y = 0;
-                if (index < size) a[r] = state[index];
+                if (index < size && !(index & fresh)) a[r] = state[index];
             }
             at += 3;
             continue;

@@ -16,9 +16,10 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda import packing
 from qsim_ex.kernels.cuda.body import PhaseText
-from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places
+from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places, skipped_bits
 from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
@@ -42,12 +43,15 @@ class Code(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry."""
+    """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry.
+
+    skipped_bits: how many of a state's bits do not number its blocks.
+    """
 
     words: NDArray[np.uint64]
     numbers: NDArray[np.int64]
     threads: int
-    tile_bits: int
+    skipped_bits: int
 
 
 @functools.cache
@@ -68,7 +72,7 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     size = len(sweep.tile)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
-    words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:])]
+    words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
     numbers: list[int] = []
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
@@ -79,7 +83,7 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
             words += _operation(phase, item, numbers, sweep.numbers + sweep.tables)
     words.append(Code.END)
     threads = 1 << len(arranged[0].threads)
-    return Program(np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64), threads, size)
+    return Program(np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64), threads, skipped_bits(sweep))
 
 
 def _near(sweep: Sweep, place: Places) -> PhaseText:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.steps import Phase, Sweep
 
 REGISTERS = 4
@@ -111,8 +112,14 @@ def runs(targets: Iterable[int]) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def outside(tile: tuple[int, ...]) -> tuple[Run, ...]:
-    """How the number of a tile lies on the index bits outside it; the last run has no end."""
-    top = tile[-1] + 1 if tile else 0
-    below = runs([bit for bit in range(top) if bit not in tile])
-    return (*below, Run(top - len(tile), top, 64))
+def outside(sweep: Sweep) -> tuple[Run, ...]:
+    """How a block's number lies on the index bits outside its tile that are not fresh; the last run has no end."""
+    skipped = mask_of(sweep.tile) | sweep.fresh
+    top = skipped.bit_length()
+    below = runs([bit for bit in range(top) if not skipped >> bit & 1])
+    return (*below, Run(top - skipped.bit_count(), top, 64))
+
+
+def skipped_bits(sweep: Sweep) -> int:
+    """How many index bits do not number blocks: those of the tile, and the fresh ones, which are 0 all over."""
+    return (mask_of(sweep.tile) | sweep.fresh).bit_count()

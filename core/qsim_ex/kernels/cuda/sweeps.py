@@ -45,7 +45,7 @@ class Compiled:
         kernel = self.kernel
         values = pack(numbers, kernel.values, self.real) if kernel.values.size else np.zeros(1, self.real)
         table = runtime.upload(pack(numbers, kernel.table, self.real)) if kernel.table.size else None
-        blocks = 1 << num_bits - kernel.tile_bits
+        blocks = 1 << num_bits - kernel.skipped_bits
         whole = np.uint64(high << num_bits)
         runtime.launch(self.function, blocks, kernel.threads, buffer, table, whole, ByValue(values))
 
@@ -65,7 +65,7 @@ class Interpreted:
         """Apply the sweep in place."""
         program = self.program
         entries = runtime.upload(pack(numbers, program.numbers, self.real)) if program.numbers.size else None
-        blocks = 1 << num_bits - program.tile_bits
+        blocks = 1 << num_bits - program.skipped_bits
         whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
         runtime.launch(self.function, blocks, program.threads, buffer, entries, self.words, whole, size)
 

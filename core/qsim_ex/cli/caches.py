@@ -1,0 +1,36 @@
+"""Folders where compiled kernels are kept between runs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A cache and its size in bytes; it may be deleted at any time, and is filled again."""
+
+    what: str
+    path: Path
+    files: int
+    size: int
+
+
+def folders() -> tuple[Folder, ...]:
+    """The engine's own folder, and CuPy's."""
+    from qsim_ex.kernels.cpu import cache  # imports Numba
+
+    cupy = os.environ.get("CUPY_CACHE_DIR") or Path("~/.cupy/kernel_cache").expanduser()
+    return (_measure("kernels", cache.folder().parent), _measure("CuPy", Path(cupy)))
+
+
+def _measure(what: str, path: Path) -> Folder:
+    sizes = []
+    for file in path.rglob("*") if path.is_dir() else ():
+        try:  # another process may just be tidying up
+            sizes.append(file.stat().st_size if file.is_file() else None)
+        except FileNotFoundError:
+            continue
+    present = [size for size in sizes if size is not None]
+    return Folder(what, path, len(present), sum(present))

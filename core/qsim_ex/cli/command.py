@@ -1,0 +1,152 @@
+"""``main``: read the command line, do the work, show its report, and give every ending its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from qsim_ex import packages
+from qsim_ex.cli import report
+from qsim_ex.cli.layout import console
+from qsim_ex.cli.progress import Watch
+from qsim_ex.cli.report import Report, Task
+from qsim_ex.cli.supervise import Interrupted, Supervised
+from qsim_ex.cli.where import document
+from qsim_ex.errors import Cancelled, DeviceError, MissingPackage, OutOfMemory, PlanError, QsimExError
+
+COMMANDS = {
+    "demo": "run a first circuit in every framework and check the answers",
+    "run": "run a circuit from a file and print its counts",
+    "explain": "print the plan of a circuit without running it",
+    "doctor": "look at this machine, and say what is missing",
+}
+"""Each is a module of this package with `arguments(parser)` and `work(args, task)`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        args = _parse(sys.argv[1:] if argv is None else argv)
+    except SystemExit as end:  # argparse has printed what is wrong, or the help
+        return end.code if isinstance(end.code, int) else report.NOT_MEANT
+    complaints = console(sys.stderr)
+    try:
+        return _print(_work(args, complaints), args.json)
+    except Interrupted as end:
+        return _interrupted(complaints, end)
+    except Cancelled as error:
+        return _failed(error, report.INTERRUPTED, args, complaints)
+    except PlanError as error:
+        return _bug(error, args, complaints)
+    except QsimExError as error:
+        return _failed(error, _code(error), args, complaints)
+    except BrokenPipeError:
+        return _pipe_closed()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user must hear that it is not their fault
+        return _bug(error, args, complaints)
+
+
+def _work(args: argparse.Namespace, complaints: Console) -> Report:
+    work: Callable[[argparse.Namespace, Task], Report] = import_module(f"qsim_ex.cli.{args.command}").work
+    with Watch(complaints, enabled=not args.no_progress) as watch:
+        return Supervised(lambda cancel: work(args, Task(cancel, watch.step, watch.stage))).result()
+
+
+def _print(outcome: Report, as_json: bool) -> int:
+    if as_json:
+        _write(outcome.to_json())
+        return outcome.exit_code
+    page = console()
+    with page.capture() as captured:
+        outcome.show(page)
+        page.print()
+    lines = captured.get().splitlines()
+    # rich fills lines up with blanks, which is a nuisance in files and in copied text
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    sys.stdout.flush()
+    return outcome.exit_code
+
+
+def _write(told: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def _code(error: QsimExError) -> int:
+    missing = isinstance(error, OutOfMemory | DeviceError | MissingPackage)
+    return report.NOT_POSSIBLE if missing else report.NOT_MEANT
+
+
+def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: Console, advice: str = "") -> int:
+    """One line on stderr, and with --json one document on stdout as always."""
+    if args.traceback or code == report.BUG:
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    if args.json:
+        told = {"type": type(error).__name__, "message": str(error)}
+        _write(document(args.command, error=told, exit_code=code))
+    _complain(complaints, str(error) + advice)
+    return code
+
+
+def _bug(error: Exception, args: argparse.Namespace, complaints: Console) -> int:
+    advice = f" ({type(error).__name__}). This is a bug of qsim-ex; please report it with the lines above."
+    return _failed(error, report.BUG, args, complaints, advice)
+
+
+def _interrupted(complaints: Console, end: Interrupted) -> int:
+    _complain(complaints, "interrupted; nothing was kept.", style="default")
+    if not end.ended:
+        _leave(report.INTERRUPTED)
+    return report.INTERRUPTED
+
+
+def _leave(code: int) -> None:
+    """End the process at once: the work does not listen, and Python would wait for its threads."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _complain(complaints: Console, what: str, style: str = "bold red") -> None:
+    line = " ".join(what.split())  # whatever a library has put into its message
+    complaints.print(Text.assemble(("qsim-ex: ", style), line), soft_wrap=True)
+
+
+def _pipe_closed() -> int:
+    """Whoever read stdout wants no more of it, such as `head`; nothing is wrong."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
+    return report.PIPE_CLOSED
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with one line for a mistake instead of the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(report.NOT_MEANT, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="qsim-ex",
+        description="An engine for quantum state vectors, on GPUs and CPUs.",
+        epilog=report.EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    version = packages.version() or f"(no version: {packages.NOT_INSTALLED})"
+    parser.add_argument("--version", action="version", version=f"qsim-ex {version}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    for name, text in COMMANDS.items():
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        import_module(f"qsim_ex.cli.{name}").arguments(sub)
+    return parser.parse_args(argv)

@@ -1,0 +1,74 @@
+"""Which parts of CUDA are installed, and the one command that brings the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from qsim_ex import packages
+
+OLDEST = 12
+"""The first CUDA that qsim-ex works with."""
+
+_CUBLAS = {12: "nvidia-cublas-cu12==12.9.*", 13: "nvidia-cublas==13.*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of CUDA; `version` is None if it is missing, and then `why` is what happened."""
+
+    name: str
+    use: str
+    version: str | None
+    why: str = ""
+
+
+def parts() -> tuple[Part, ...]:
+    """Look for CuPy, the CUDA runtime, the compiler NVRTC, and cuBLAS. Needs no GPU."""
+    return (
+        _part("CuPy", "arrays on the GPU", lambda: str(import_module("cupy").__version__)),
+        _part("runtime", "launches kernels", lambda: _number(_cupy().cuda.runtime.runtimeGetVersion())),
+        _part("NVRTC", "compiles kernels", lambda: "{}.{}".format(*_cupy().cuda.nvrtc.getVersion())),
+        _part("cuBLAS", "matrices on many wires", _cublas),
+    )
+
+
+def generation(driver: tuple[int, int]) -> int:
+    """The CUDA whose packages fit: that of the CuPy which is installed, else the newest that the driver runs."""
+    try:
+        return int(_cupy().cuda.runtime.runtimeGetVersion()) // 1000
+    except Exception:  # noqa: BLE001 - CuPy fails to load in many ways, and all mean: choose by the driver
+        return min(driver[0], max(_CUBLAS))
+
+
+def command(found: Sequence[Part], cuda: int) -> str | None:
+    """The one command that brings the missing parts; None if nothing is missing."""
+    missing = {part.name for part in found if part.version is None}
+    if not missing:
+        return None
+    extra = packages.install_command(f"cuda{cuda}")
+    if missing == {"cuBLAS"}:
+        return f"pip install '{_CUBLAS[cuda]}'"
+    return f"{extra} '{_CUBLAS[cuda]}'" if "cuBLAS" in missing else extra
+
+
+def _part(name: str, use: str, version: Callable[[], str]) -> Part:
+    try:
+        return Part(name, use, version())
+    except Exception as error:  # noqa: BLE001 - a library that does not load may raise anything
+        return Part(name, use, None, " ".join(str(error).split()) or type(error).__name__)
+
+
+def _cupy() -> Any:
+    return import_module("cupy")
+
+
+def _cublas() -> str:
+    import_module("cupy_backends.cuda.libs.cublas")  # loading it is the test
+    return packages.version("nvidia-cublas-cu12") or packages.version("nvidia-cublas") or "found"
+
+
+def _number(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"

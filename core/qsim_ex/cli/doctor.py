@@ -1,0 +1,163 @@
+"""``qsim-ex doctor``: what this machine has, what is missing and how to get it, and whether each device is right."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from qsim_ex import frontends, packages
+from qsim_ex.cli import cuda, options, report, selfcheck
+from qsim_ex.cli.caches import Folder, folders
+from qsim_ex.cli.cuda import Part
+from qsim_ex.cli.findings import (
+    BASE,
+    Framework,
+    dotted,
+    framework,
+    show_checks,
+    show_folders,
+    show_machine,
+    show_software,
+)
+from qsim_ex.cli.layout import NONE, heading, mark
+from qsim_ex.cli.machine import Driver, Processor, driver, processor, system
+from qsim_ex.cli.report import Task
+from qsim_ex.cli.selfcheck import Check
+from qsim_ex.cli.where import document
+from qsim_ex.devices.probe import gpu, gpu_missing
+from qsim_ex.errors import QsimExError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    options.add_output(parser)
+    parser.add_argument("--no-check", action="store_true", help="look only; run nothing")
+
+
+def work(args: argparse.Namespace, task: Task) -> DoctorReport:
+    """Look at everything, then check every device that can be used."""
+    task.stage("looking around")
+    nvidia = driver()
+    usable = len(nvidia.gpus) if nvidia and gpu_missing() is None else 0
+    found = DoctorReport(
+        processor=processor(),
+        driver=nvidia,
+        cuda=cuda.parts(),
+        frameworks=tuple(framework(point) for point in frontends.registered()),
+        folders=folders(),
+        free=tuple(_free(number) for number in range(usable)),
+    )
+    if not args.no_check:
+        found.checks.extend(selfcheck.check(usable, task))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps a device or a framework from working. serious: it is broken, not just not installed."""
+
+    what: str
+    command: str | None
+    serious: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DoctorReport:
+    """Everything that was found. free: bytes that each usable GPU has free."""
+
+    processor: Processor
+    driver: Driver | None
+    cuda: Sequence[Part]
+    frameworks: Sequence[Framework]
+    folders: Sequence[Folder]
+    free: Sequence[int | None]
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """Not 0 if a device gave a wrong answer or a GPU that is there cannot be used."""
+        return report.CHECK_FAILED if any(problem.serious for problem in self.problems()) else report.DONE
+
+    def problems(self) -> list[Problem]:
+        """What is wrong or missing, with the command that helps."""
+        found = [
+            Problem(f"{check.device} in {check.precision} precision {_wrong(check)}", None, serious=True)
+            for check in self.checks
+            if not check.good
+        ]
+        if self.driver and self.driver.gpus:
+            found += self._gpu_problems(self.driver)
+        found += [Problem(f"{f.name}: {f.why}", f.command, serious=False) for f in self.frameworks if not f.does]
+        if not self.frameworks:
+            found.append(Problem(f"no framework. {frontends.none_registered()}", None, serious=False))
+        return found
+
+    def _gpu_problems(self, driver: Driver) -> list[Problem]:
+        if driver.cuda < (cuda.OLDEST, 0):
+            what = f"the driver runs CUDA {dotted(driver.cuda)} at most; CUDA {cuda.OLDEST} is the oldest that works"
+            return [Problem(f"{what}. Install a newer NVIDIA driver.", None, serious=True)]
+        missing = [part.name for part in self.cuda if part.version is None]
+        if missing:
+            what = f"the GPU cannot be used without {', '.join(missing)}"
+            return [Problem(what, cuda.command(self.cuda, cuda.generation(driver.cuda)), serious=True)]
+        error = gpu_missing()
+        return [Problem(str(error), None, serious=True)] if error else []
+
+    def verdict(self) -> str:
+        """One sentence."""
+        if any(not check.good for check in self.checks):
+            return "A device gives wrong answers; do not use it."
+        devices = "the CPU" + "".join(f", GPU {k}" for k in range(len(self.free)))
+        checked = "right in both precisions" if self.checks else "not checked"
+        return f"{devices[0].upper()}{devices[1:]}: {checked}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, and the verdict."""
+        return document(
+            "doctor",
+            ok=self.exit_code == report.DONE,
+            verdict=self.verdict(),
+            problems=[asdict(problem) for problem in self.problems()],
+            system=system(),
+            packages={name: packages.version(name) for name in BASE},
+            processor=asdict(self.processor),
+            driver=asdict(self.driver) if self.driver else None,
+            gpu_free=list(self.free),
+            cuda=[asdict(part) for part in self.cuda],
+            frameworks=[asdict(framework) for framework in self.frameworks],
+            caches=[{**asdict(folder), "path": str(folder.path)} for folder in self.folders],
+            checks=[{**asdict(check), "good": check.good} for check in self.checks],
+        )
+
+    def show(self, page: Console) -> None:
+        """Part by part, the verdict last."""
+        show_machine(page, self.processor, self.driver, self.free)
+        show_software(page, self.cuda, self.frameworks)
+        show_folders(page, self.folders)
+        show_checks(page, self.checks)
+        heading(page, "Verdict")
+        for problem in self.problems():
+            page.print(Text.assemble("  ", mark(False) if problem.serious else NONE, " ", problem.what), soft_wrap=True)
+            if problem.command:
+                page.print(Text(f"    {problem.command}", "cyan"), soft_wrap=True)
+        page.print(Text.assemble("  ", mark(self.exit_code == report.DONE), " ", self.verdict()))
+
+
+def _free(number: int) -> int | None:
+    try:
+        return gpu(number).memory()[0]
+    except QsimExError:
+        return None  # the self-check says what is wrong with it
+
+
+def _wrong(check: Check) -> str:
+    if check.failure:
+        return f"fails: {check.failure}"
+    if check.error is not None and check.error > check.limit:
+        return f"is off by {check.error:.1e}, where rounding explains {check.limit:.1e}"
+    return "gives other shots for the same seed"

@@ -1,0 +1,188 @@
+"""``qsim-ex explain FILE``: the plan of a circuit, made without running it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, assert_never
+
+from rich.console import Console
+from rich.text import Text
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import wires_of
+from qsim_ex.cli import options, report
+from qsim_ex.cli.layout import facts, heading, table
+from qsim_ex.cli.report import Task
+from qsim_ex.cli.run import describe, read, title
+from qsim_ex.cli.where import document, plan_line
+from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.devices.probe import choose
+from qsim_ex.frontends import FileInfo
+from qsim_ex.options import Options
+from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
+from qsim_ex.planning.explain import explain
+from qsim_ex.program import divide
+from qsim_ex.simulator import _plans  # the very plans that a run would follow, not a second way to make them
+from qsim_ex.steps import Clear, Plan, Shuffle, Spread, Step, Sweep, Wide
+
+MOST_KINDS = 4
+
+_MERGED = re.compile(r"(\d+) phases")
+"""The label of a table that merges so many phases."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    options.add_file(parser)
+    options.add_device(parser)
+    options.add_output(parser)
+    parser.add_argument("--full", action="store_true", help="also print each phase: near bits, kinds of gates")
+
+
+def work(args: argparse.Namespace, task: Task) -> ExplainReport:
+    """Read the file and plan it."""
+    path = Path(args.file)
+    circuit, info = read(path, task)
+    task.stage("planning")
+    chosen = options.chosen(args)
+    device, reason = choose(circuit.num_qubits, chosen)
+    plans = _plans(divide(circuit), circuit.num_qubits, device, chosen.dtype)
+    where = f"{device.name}: {device.description}"
+    return ExplainReport(path, circuit, info, chosen, where, reason, plans, args.full)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ExplainReport:
+    """A plan, and the device that it was made for."""
+
+    path: Path
+    circuit: Circuit
+    info: FileInfo
+    options: Options
+    where: str
+    reason: str
+    plans: Sequence[Plan]
+    full: bool
+    exit_code: int = report.DONE
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an amplitude."""
+        return self.options.dtype.itemsize
+
+    @property
+    def total(self) -> PlanSummary:
+        """All plans together."""
+        return sum((summary(plan, self.itemsize) for plan in self.plans), NO_WORK)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as data: every step, phase and item, and the sums."""
+        return document(
+            "explain",
+            file=describe(self.path, self.circuit, self.info),
+            device=self.where,
+            device_reason=self.reason,
+            precision=self.options.precision,
+            state_bytes=state_bytes(self.circuit.num_qubits, self.options.dtype),
+            summary=self.total.to_json(),
+            plans=[
+                {**plan.to_json(), "costs": [asdict(self._cost(plan, step)) for step in plan.steps]}
+                for plan in self.plans
+            ],
+        )
+
+    def show(self, page: Console) -> None:
+        """A row for each pass over memory, and the sums."""
+        total = self.total
+        title(page, self.path, self.circuit, self.info)
+        page.print()
+        rows = [(plan, step) for plan in self.plans for step in plan.steps]
+        if rows:
+            page.print(self._table(rows))
+            page.print()
+        size = state_bytes(self.circuit.num_qubits, self.options.dtype)
+        passes = total.sweeps + total.wide
+        facts(
+            page,
+            [
+                ("planned for", self.where),
+                ("because", self.reason),
+                ("precision", self.options.precision),
+                ("plan", plan_line(total)),
+                ("memory", f"{human(size)} for amplitudes"),
+                ("moved", f"{human(total.bytes_moved)}{_saved(total.gates, passes)}"),
+                ("arithmetic", f"{total.fma:.2e} multiply-adds"),
+            ],
+        )
+        if self.full:
+            heading(page, "Every phase")
+            for plan in self.plans:
+                page.print(Text(explain(plan, self.itemsize)), soft_wrap=True)
+
+    def _table(self, rows: Sequence[tuple[Plan, Step]]) -> Any:
+        columns = [("", "right"), ("step", "left"), ("bits", "left"), ("phases", "right"), ("moved", "right")]
+        return table(
+            [*columns, ("gates", "left")],
+            [
+                (number, *_what(step), human(int(self._cost(plan, step).bytes)), _gates(step))
+                for number, (plan, step) in enumerate(rows, 1)
+            ],
+        )
+
+    def _cost(self, plan: Plan, step: Step) -> Any:
+        return step_cost(step, plan.num_wires, self.itemsize)
+
+
+def _saved(gates: int, passes: int) -> str:
+    """How much one pass for each gate would have moved."""
+    if passes == 0 or gates <= passes:
+        return ""
+    return f", {gates / passes:.1f} times less than one pass for each gate"
+
+
+def _what(step: Step) -> tuple[str, str, str]:
+    """The kind of a step, the index bits that it works on, and its phases."""
+    match step:
+        case Sweep(tile, phases):
+            return "sweep", ranges(tile), str(len(phases))
+        case Wide(bits):
+            return "matrix", ranges(bits), ""
+        case Shuffle(bits):
+            return "shuffle", ranges(bits), ""
+        case Spread(bits):
+            return "spread", ranges(bits), ""
+        case Clear(fresh):
+            return "clear", ranges(wires_of(fresh)), ""
+        case _:
+            assert_never(step)
+
+
+def _gates(step: Step) -> str:
+    """The kinds of gates in a step, the most frequent first."""
+    if isinstance(step, Clear):
+        return "zeros"
+    if not isinstance(step, Sweep):
+        return step.label
+    kinds: Counter[str] = Counter()
+    for phase in step.phases:
+        for item in phase.items:
+            merged = _MERGED.fullmatch(item.label)
+            kinds["phase" if merged else item.label or type(item).__name__.lower()] += int(merged[1]) if merged else 1
+    shown = [f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.most_common(MOST_KINDS)]
+    return ", ".join(shown) + (f", {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else "")
+
+
+def ranges(bits: Sequence[int]) -> str:
+    """Bits as ranges: "0–4 9 11–13"."""
+    found: list[list[int]] = []
+    for bit in sorted(bits):
+        if found and bit == found[-1][-1] + 1:
+            found[-1][1:] = [bit]
+        else:
+            found.append([bit])
+    return " ".join("–".join(map(str, part)) for part in found)

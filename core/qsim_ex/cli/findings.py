@@ -1,0 +1,114 @@
+"""The parts of the doctor's page: machine, software, caches, self-check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from rich.console import Console
+
+from qsim_ex import frontends, packages
+from qsim_ex.cli import selfcheck
+from qsim_ex.cli.caches import Folder
+from qsim_ex.cli.cuda import Part
+from qsim_ex.cli.layout import GOOD, NONE, facts, heading, mark, plural, table
+from qsim_ex.cli.machine import Driver, Gpu, Processor, system
+from qsim_ex.cli.selfcheck import Check
+from qsim_ex.cli.sizes import seconds
+from qsim_ex.devices.memory import human
+from qsim_ex.frontends import Missing, Reader, Runner
+
+BASE = ("numpy", "numba", "llvmlite", "rich")
+"""The packages that the engine stands on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """A registered frontend. does: what it can do; empty if it does not load, and then `why` and `command` tell."""
+
+    name: str
+    versions: str
+    does: str
+    why: str = ""
+    command: str = ""
+
+
+def framework(point: EntryPoint) -> Framework:
+    """Load a frontend and say what it can do, with the versions of the packages that its extra asks for."""
+    found = frontends.load(point)
+    installed = [(name, packages.version(name)) for name in map(packages.name_of, packages.requirements(point.name))]
+    versions = ", ".join(f"{name} {version}" for name, version in installed if version)
+    if isinstance(found, Missing):
+        return Framework(found.name, versions, "", found.why, found.command)
+    does = [text for kind, text in ((Reader, "reads files"), (Runner, "runs gates")) if isinstance(found, kind)]
+    return Framework(point.name, versions or "installed", " and ".join(does))
+
+
+def show_machine(page: Console, cpu: Processor, driver: Driver | None, free: Sequence[int | None]) -> None:
+    """Print the processor, the memory and the GPUs."""
+    heading(page, "Machine", system())
+    rows = [
+        ("CPU", f"{cpu.name}, {plural(cpu.cores, 'core')}, {cpu.simd} ({cpu.target})"),
+        ("memory", f"{human(cpu.free)} free of {human(cpu.total)}"),
+    ]
+    if driver is None or not driver.gpus:
+        rows.append(("GPU", "none found" + (" by the driver" if driver else ": no NVIDIA driver")))
+    else:
+        rows += [(f"GPU {gpu.number}", _gpu(gpu, free)) for gpu in driver.gpus]
+        rows.append(("driver", f"{driver.version or 'unknown'}, runs CUDA up to {dotted(driver.cuda)}"))
+    facts(page, rows)
+
+
+def show_software(page: Console, cuda: Sequence[Part], frameworks: Sequence[Framework]) -> None:
+    """Print versions, and what each optional part is for."""
+    heading(page, "Software", f"qsim-ex {packages.version() or packages.NOT_INSTALLED.removeprefix('qsim-ex ')}")
+    rows: list[Sequence[Any]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
+    rows += [(mark_of(bool(part.version)), part.name, part.version or "not installed", part.use) for part in cuda]
+    rows += [(mark_of(bool(one.does)), one.name, one.versions or "not installed", one.does) for one in frameworks]
+    page.print(table([("", "left")] * 4, rows))
+
+
+def show_folders(page: Console, folders: Sequence[Folder]) -> None:
+    """Print the caches and their sizes."""
+    heading(page, "Caches", "safe to delete")
+    facts(page, [(f.what, f"{f.path}: {plural(f.files, 'file')}, {human(f.size)}") for f in folders])
+
+
+def show_checks(page: Console, checks: Sequence[Check]) -> None:
+    """Print how far each device was off."""
+    if not checks:
+        return
+    size = f"a random circuit of {selfcheck.NUM_QUBITS} qubits on each device, against the definition"
+    heading(page, "Self-check", size)
+    columns = [("", "left"), ("device", "left"), ("precision", "left"), ("off by", "right"), ("allowed", "right")]
+    rows = [
+        (
+            mark(check.good),
+            check.device,
+            check.precision,
+            "–" if check.error is None else f"{check.error:.1e}",
+            f"{check.limit:.1e}",
+            ("yes" if check.shots else "no") if check.precision == "double" else "",
+            seconds(check.seconds),
+        )
+        for check in checks
+    ]
+    page.print(table([*columns, ("same shots", "left"), ("time", "right")], rows))
+
+
+def mark_of(present: bool) -> Any:
+    """A tick, or a stroke for what is optional and not there."""
+    return GOOD if present else NONE
+
+
+def dotted(version: tuple[int, int]) -> str:
+    """A version of two numbers."""
+    return f"{version[0]}.{version[1]}"
+
+
+def _gpu(gpu: Gpu, free: Sequence[int | None]) -> str:
+    left = free[gpu.number] if gpu.number < len(free) else None
+    memory = human(gpu.total) if left is None else f"{human(left)} free of {human(gpu.total)}"
+    return f"{gpu.name}, compute capability {dotted(gpu.capability)}, {memory}"

@@ -1,0 +1,63 @@
+"""Arguments that several commands share, and how they become the engine's `Options`."""
+
+from __future__ import annotations
+
+import argparse
+
+from qsim_ex.cli.report import Task
+from qsim_ex.cli.sizes import parse_size
+from qsim_ex.options import Options
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """The file to read."""
+    parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3")
+
+
+def add_seed(parser: argparse.ArgumentParser, default: int | None = None) -> None:
+    """The seed of the shots."""
+    told = "a fresh one, which is printed" if default is None else str(default)
+    parser.add_argument(
+        "--seed", type=int, default=default, metavar="N", help=f"the same seed, the same shots ({told})"
+    )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Where to run, and how precisely."""
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="'cpu' and 'gpu' are demands (auto)"
+    )
+    parser.add_argument("--device-id", type=int, default=0, metavar="N", help="which GPU (0)")
+    parser.add_argument(
+        "--precision", choices=("double", "single"), default="double", help="complex128 or complex64 (double)"
+    )
+    parser.add_argument(
+        "--max-memory", type=_size, metavar="SIZE", help="the most that a state may take, such as '8 GiB'"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """How to print."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout instead of the page")
+    parser.add_argument("--no-progress", action="store_true", help="show no progress bar on stderr")
+    parser.add_argument("--traceback", action="store_true", help="show where in the code an error was raised")
+
+
+def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
+    """The engine's options; raises `OptionError`."""
+    return Options(
+        device=args.device,
+        device_id=args.device_id,
+        precision=args.precision,
+        max_memory=args.max_memory,
+        threads=args.threads,
+        progress=None if task is None else task.step,
+    )
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,55 @@
+"""Where a run took place and what moved, as every command shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from qsim_ex.cli.layout import facts, heading, plural
+from qsim_ex.cli.sizes import seconds
+from qsim_ex.devices.memory import human
+from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.result import Result
+
+_PARTS = ("plan", "prepare", "run", "sample")
+
+
+def plan_line(plan: PlanSummary) -> str:
+    """A plan in one line: gates, passes over memory, phases, other steps."""
+    parts = [plural(plan.gates, "gate"), plural(plan.sweeps, "sweep"), plural(plan.phases, "phase")]
+    if plan.wide:
+        parts.append(plural(plan.wide, "other step"))
+    return " · ".join(parts)
+
+
+def times_line(timings: Mapping[str, float]) -> str:
+    """The time in all, and where it went: "3.80 ms: plan 1.20 ms, …"."""
+    parts = [f"{name} {seconds(timings[name])}" for name in _PARTS if name in timings]
+    return f"{seconds(timings['total'])}: {', '.join(parts)}"
+
+
+def show_where(page: Console, result: Result) -> None:
+    """Print device, precision, memory, plan, time and seed of a run."""
+    heading(page, "Where it ran")
+    facts(
+        page,
+        [
+            ("device", f"{result.device}: {result.device_description}"),
+            ("because", result.device_reason),
+            ("precision", result.precision),
+            ("memory", f"{human(result.peak_bytes)} for amplitudes"),
+            ("plan", plan_line(result.plan)),
+            ("moved", human(result.plan.bytes_moved)),
+            ("time", times_line(result.timings)),
+            ("seed", result.seed),
+        ],
+    )
+
+
+def document(command: str, **content: Any) -> dict[str, Any]:
+    """The outermost object of every JSON document."""
+    from qsim_ex.packages import version
+
+    return {"qsim_ex": version(), "command": command, **content}

@@ -1,0 +1,58 @@
+"""The form of an encoded sweep: which integer means what. `encode` writes it, `sweep` reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+# What an instruction does.
+LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD_COMPLEX, DENSE, EXCHANGE, PERMUTE = (
+    range(11)
+)
+
+# Fields of an instruction. Masks and values of rows are in bits of the row number, offsets in bytes.
+KIND = 0
+OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value, or it is left out
+FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
+TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer.reads`
+SIZE = 10  # of DENSE; the lane bit of LANE
+PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
+OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
+INSTRUCTION = 20
+
+# PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
+
+# Fields of a fill, which says how the coefficients of an instruction are looked up.
+TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = range(9)
+FILL = 9
+
+# The geometry of a sweep. LOAD, STORE: where each row is in memory; a LAST permutation of rows happens while storing.
+NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES, LAST = range(9)
+
+LOW_ROWS, LOW_MASK = 6, 63
+"""Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
+NOWHERE = 1 << 60
+"""Added to the place in memory of what is padding."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One encoded sweep.
+
+    instructions: [count, INSTRUCTION], the last of them is the one that happens while storing, if there is one;
+    fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
+    coefficients: how many real coefficients are looked up when it runs.
+    """
+
+    instructions: Integers
+    fills: Integers
+    codes: Integers
+    integers: Integers
+    geometry: Integers
+    coefficients: int
+    outside_bits: int
+    row_bits: int

@@ -1,0 +1,289 @@
+"""Items as instructions: which rows, which coefficients, which of them for which row and lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, assert_never
+
+import numpy as np
+
+from qsim_ex.circuit.ops import When, wires_of
+from qsim_ex.kernels.cpu import items
+from qsim_ex.kernels.cpu import program as p
+from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout
+from qsim_ex.steps import Diagonal, Item, Mix, Rename
+
+_FEW_EXCHANGES = 8
+"""So many exchanges of half the rows cost as much as one permutation of all of them: 40 and 350 ps an amplitude."""
+
+
+class Where(NamedTuple):
+    """Which rows of which tiles: see the fields of an instruction."""
+
+    outside_mask: int
+    outside_value: int
+    free: int
+    fixed: int
+
+
+class Table(NamedTuple):
+    """Which coefficients: see the fields of an instruction."""
+
+    at: int = 0
+    block: int = 0
+    reads: int = 0
+    columns: int = 0
+
+
+class Writer:
+    """Collects the arrays of a program; `layout` says where the tile's bits are now."""
+
+    def __init__(self, layout: TileLayout, lane_bits: int, row_bytes: int) -> None:
+        self.layout = layout
+        self.lane_bits = lane_bits
+        self.row_bytes = row_bytes
+        self.instructions: list[list[int]] = []
+        self.fills: list[list[int]] = []
+        self.codes: list[items.Codes] = []
+        self.integers: list[int] = []
+        self.coefficients = 0
+        self._num_codes = 0
+        self._moves: list[Rename] = []  # each is a CX on rows; they are collected, since many cost as much as one
+        self._look()
+
+    def _look(self) -> None:
+        """Note where each index bit is."""
+        rows, lanes = self.layout.rows, self.layout.lanes
+        self._row_of = {bit: k for k, bit in enumerate(rows) if bit < PAD}
+        self._lane_of = {bit: k for k, bit in enumerate(lanes) if bit < PAD}
+        self._row_mask = sum(1 << bit for bit in self._row_of)
+        self._lane_mask = sum(1 << bit for bit in self._lane_of)
+        self._outside = ~(self._row_mask | self._lane_mask)
+        self._all_rows = sum(1 << k for k in self._row_of.values())
+
+    def add(self, values: Sequence[int]) -> int:
+        """Append integers; return where they begin."""
+        self.integers += values
+        return len(self.integers) - len(values)
+
+    def exchange(self, swaps: Swaps) -> None:
+        """Let lane bits and row bits trade places, all at once if these are all lanes."""
+        self._flush()
+        rows = [row for _, row in swaps]
+        everywhere = (1 << len(self.layout.rows)) - 1
+        if swaps and len(swaps) == self.lane_bits:
+            where = Where(0, 0, everywhere & ~sum(1 << row for row in rows), 0)
+            self._write(p.LANES, where, offsets=[self.row_bytes << row for row in rows])
+        else:
+            for lane, row in swaps:
+                where = Where(0, 0, everywhere & ~(1 << row), 0)
+                self._write(p.LANE, where, size=lane, offsets=[self.row_bytes << row])
+        self.layout.exchange(swaps)
+        self._look()
+
+    def finish(self) -> bool:
+        """Write what is left; return whether the last instruction is a permutation that can happen while storing."""
+        if not self._moves:
+            return False
+        self._permute()
+        return True
+
+    def item(self, item: Item) -> None:
+        """Append the instructions of one item."""
+        if isinstance(item, Rename) and self._is_cx(item):
+            self._moves.append(item)
+            return
+        self._flush()
+        match item:
+            case Diagonal():
+                found = items.diagonal(item.pattern)
+                if found is not None:
+                    self._scale(item.when, item.reads, items.placed(found[0], item.slot.at), found[1])
+            case Mix():
+                for block in items.blocks(item.pattern, len(item.bits), len(item.reads)):
+                    self._block(item, block)
+            case Rename():
+                self._rename(item)
+            case _:
+                assert_never(item)
+
+    def _write(
+        self,
+        kind: int,
+        where: Where,
+        *,
+        table: Table = Table(),  # noqa: B008  (it is a tuple)
+        size: int = 0,
+        per_lane: bool = False,
+        offsets: Sequence[int] = (),
+    ) -> None:
+        head = [kind, *where, 1 << where.free.bit_count(), *table, size, per_lane, *offsets]
+        self.instructions.append(head + [0] * (p.INSTRUCTION - len(head)))
+
+    def _where(self, when: When, bits: Sequence[int] = (), value: int = 0) -> Where:
+        """Where an item acts, when `bits` have `value`."""
+        free, fixed = self._all_rows, 0
+        for k, bit in enumerate(bits):
+            free &= ~(1 << self._row_of[bit])
+            fixed |= (value >> k & 1) << self._row_of[bit]
+        for bit in wires_of(when.mask & self._row_mask):
+            free &= ~(1 << self._row_of[bit])
+            fixed |= (when.value >> bit & 1) << self._row_of[bit]
+        return Where(when.mask & self._outside, when.value & self._outside, free, fixed)
+
+    def _table(
+        self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, *, scalars: bool
+    ) -> tuple[Table, bool]:
+        """Append how coefficients [2^reads, entries] are looked up; return which they are and whether per lane.
+
+        A parity that only lanes decide needs no block of its own: each lane takes its own entry.
+        scalars: one scalar for each coefficient if lanes do not matter.
+        """
+        lane_columns = [0] * self.lane_bits
+        kept: Sequence[int] = ()
+        if reads:
+            kept = [mask for mask in reads if mask & ~self._lane_mask]
+            lanes_only = [mask for mask in reads if not mask & ~self._lane_mask]
+            if lanes_only:
+                codes = codes[_reordered(tuple([*kept, *lanes_only]), reads)]
+            for k, mask in enumerate([*kept, *lanes_only]):
+                for bit in wires_of(mask & self._lane_mask):
+                    lane_columns[self._lane_of[bit]] |= 1 << k
+        on_lanes = wires_of(when.mask & self._lane_mask)
+        lane_mask = sum(1 << self._lane_of[bit] for bit in on_lanes)
+        lane_value = sum((when.value >> bit & 1) << self._lane_of[bit] for bit in on_lanes)
+        per_lane = lane_mask != 0 or any(lane_columns)
+        splat = scalars and not per_lane
+        blocks, entries, here = 1 << len(kept), codes.shape[1], self._num_codes
+        self.codes += [codes.ravel(), identity]
+        self._num_codes += codes.size + identity.size
+        lookup = [self.coefficients, blocks, entries, here, self.add(lane_columns), lane_mask, lane_value]
+        self.fills.append([*lookup, here + codes.size, splat])
+        width = 1 if splat else 1 << self.lane_bits
+        table = Table(self.coefficients, entries * width, len(kept), self._reads(kept) if kept else 0)
+        self.coefficients += -(-blocks * entries * width // 16) * 16  # whole cache lines
+        return table, per_lane
+
+    def _reads(self, masks: Sequence[int]) -> int:
+        """Write how parities select a block: for each row bit what it flips, then the masks outside the tile."""
+        columns = [0] * len(self.layout.rows)
+        for k, mask in enumerate(masks):
+            for bit in wires_of(mask & self._row_mask):
+                columns[self._row_of[bit]] |= 1 << k
+        return self.add(columns + [mask & self._outside for mask in masks])
+
+    def _scale(
+        self,
+        when: When,
+        reads: tuple[int, ...],
+        codes: items.Codes,
+        identity: items.Codes,
+        bits: Sequence[int] = (),
+        value: int = 0,
+    ) -> None:
+        """Multiply the rows at which `bits` have `value` by a table of factors."""
+        kind = p.SCALE_REAL if codes.shape[1] == 1 else p.SCALE_COMPLEX
+        table, per_lane = self._table(reads, when, codes, identity, scalars=True)
+        self._write(kind, self._where(when, bits, value), table=table, per_lane=per_lane)
+
+    def _block(self, item: Mix, block: items.Block) -> None:
+        """One set of values that a matrix mixes among themselves."""
+        codes = items.placed(block.codes, item.slot.at)
+        size = len(block.values)
+        if size == 1:
+            self._scale(item.when, item.reads, codes, block.identity, item.bits, block.values[0])
+            return
+        rows = [self._row_offset(item.bits, value) for value in block.values]
+        table, per_lane = self._table(item.reads, item.when, codes, block.identity, scalars=size > 4)
+        where = self._where(item.when, item.bits)
+        if size > 4:
+            offsets = [self.add(rows), len(self.layout.rows)]
+            self._write(p.DENSE, where, table=table, size=size, per_lane=per_lane, offsets=offsets)
+        elif block.planes:
+            half = self.row_bytes // 2
+            first = [row + half * plane for row, plane in zip(rows, block.planes, strict=True)]
+            second = [row + half * (1 - plane) for row, plane in zip(rows, block.planes, strict=True)]
+            self._write(p.PAIR_REAL if size == 2 else p.QUAD_REAL, where, table=table, offsets=first + second)
+        else:
+            self._write(p.PAIR_COMPLEX if size == 2 else p.QUAD_COMPLEX, where, table=table, offsets=rows)
+
+    def _row_offset(self, bits: Sequence[int], value: int) -> int:
+        """How far the row with `value` on `bits` is from the one with 0."""
+        return sum(self.row_bytes << self._row_of[bit] for k, bit in enumerate(bits) if value >> k & 1)
+
+    def _is_cx(self, item: Rename) -> bool:
+        """Whether a renaming adds one bit to another, on rows: then a chain of them is one permutation of rows."""
+        return item.to == (1, 0) and item.when.mask.bit_count() == 1 and not item.when.mask & self._lane_mask
+
+    def _flush(self) -> None:
+        """Write the collected moves."""
+        if len(self._moves) > _FEW_EXCHANGES:
+            self._permute()
+        else:
+            for item in self._moves:
+                self._rename(item)
+        self._moves.clear()
+
+    def _permute(self) -> None:
+        """Write the collected moves as one permutation: each new row bit is a parity of the old index."""
+        masks = [1 << bit if bit < PAD else 0 for bit in self.layout.rows]
+        flips = 0
+        for item in self._moves:
+            target = self._row_of[item.bits[0]]
+            (control,) = wires_of(item.when.mask)
+            row = self._row_of.get(control)
+            masks[target] ^= item.when.mask if row is None else masks[row]
+            flips ^= ((flips >> row & 1 if row is not None else 0) ^ (not item.when.value)) << target
+        self._moves.clear()
+        columns = self._reads(masks)
+        for k, bit in enumerate(self.layout.rows):
+            if bit >= PAD:  # no index bit, so no parity: it stays what it is
+                self.integers[columns + k] = 1 << k
+        where = Where(0, 0, (1 << len(masks)) - 1, flips)
+        self._write(p.PERMUTE, where, table=Table(0, 0, len(masks), columns), offsets=[len(masks)])
+
+    def _rename(self, item: Rename) -> None:
+        """A permutation of rows, as exchanges of two; in some lanes only, it is a matrix."""
+        half = self.row_bytes // 2
+        for a, b in _transpositions(item.to):
+            rows = [self._row_offset(item.bits, a), self._row_offset(item.bits, b)]
+            where = self._where(item.when, item.bits)
+            if item.when.mask & self._lane_mask:
+                table, _ = self._table((), item.when, *_EXCHANGE, scalars=False)
+                self._write(p.PAIR_REAL, where, table=table, offsets=rows + [row + half for row in rows])
+            else:
+                self._write(p.EXCHANGE, where, offsets=rows)
+
+
+_EXCHANGE = (
+    np.array([[items.ZERO, items.ONE, items.ONE, items.ZERO] * 2]),
+    np.array([items.ONE, items.ZERO, items.ZERO, items.ONE] * 2),
+)
+
+
+@lru_cache(maxsize=1024)
+def _reordered(new: tuple[int, ...], old: tuple[int, ...]) -> items.Codes:
+    """For each block number in the new order of parities, the number it had in the old."""
+    number = np.arange(1 << len(new))
+    places = list(old)
+    out = np.zeros_like(number)
+    for k, mask in enumerate(new):
+        at = places.index(mask)
+        places[at] = -1  # the same parity may be read twice
+        out |= (number >> k & 1) << at
+    return out
+
+
+def _transpositions(to: Sequence[int]) -> list[tuple[int, int]]:
+    """Exchanges of two places that, one after the other, move what is at x to ``to[x]``."""
+    swaps: list[tuple[int, int]] = []
+    seen: set[int] = set()
+    for start in range(len(to)):
+        x = start
+        while x not in seen:
+            seen.add(x)
+            x = to[x]
+            if x != start:
+                swaps.append((start, x))
+    return swaps

@@ -1,0 +1,51 @@
+"""The notebooks run from the first cell to the last, in a fresh kernel, with this checkout."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SECONDS = 60
+
+
+def outputs(notebook: Any, kind: str) -> list[Any]:
+    """All outputs of a kind ("stream", "display_data", …) of a notebook's cells."""
+    return [o for cell in notebook.cells for o in cell.get("outputs", []) if o.output_type == kind]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell runs without error or warning, there is a picture, and the whole takes less than a minute."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(path, as_version=4)
+    begin = time.monotonic()
+    nbclient.NotebookClient(notebook, timeout=SECONDS, kernel_name="python3").execute(cwd=str(path.parent))
+    assert time.monotonic() - begin < SECONDS
+    assert not [stream.text for stream in outputs(notebook, "stream") if stream.name == "stderr"]
+    pictures = [o for o in outputs(notebook, "display_data") if "image/png" in o.data]
+    assert pictures
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_kept_with_its_outputs(path: Path) -> None:
+    """A reader on a forge sees the pictures: the outputs are in the file, of one run from top to bottom."""
+    notebook = nbformat.read(path, as_version=4)
+    numbers = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert any("image/png" in o.data for o in outputs(notebook, "display_data"))
+    assert not outputs(notebook, "error")
+
+
+def test_there_are_notebooks() -> None:
+    """The folder was found."""
+    assert NOTEBOOKS
