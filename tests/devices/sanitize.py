@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+# ruff: noqa: E402  (the paths come first)
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent), str(HERE.parent / "kernels" / "cuda")]
 

@@ -102,12 +102,8 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
         "    unsigned t = threadIdx.x;",
         "    const u64 b = blockIdx.x;",
-<<<<<<< HEAD
-        f"    const u64 outside = {spread('b', outside(sweep.tile), wide=True)};",
-        *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if body.parted else []),
-=======
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
->>>>>>> main
+        *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if body.parted else []),
         f"    const real* const v = {'n.v' if not before else 'table'};",
         *([f"    table += {before};"] if before else []),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
