@@ -215,7 +215,9 @@ def load_tile(kind, state, scratch, base, place, rows, places, lanes, direct, am
 
 
 @part
-def store_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes, low, high, flips):
+def store_tile(
+    kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes, low, high, flips
+):
     """Rows → amplitudes, row r to where row (low ^ high)[r] XOR `flips` belongs."""
     width = 1 << len(kind)
     first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)

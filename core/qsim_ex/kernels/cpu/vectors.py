@@ -235,22 +235,22 @@ def _real_factor(e, row, factor, coefficient):
 
 
 def _scale_complex(e, row, o0, o1, o2, o3, factor):
-    """row ← factor · row."""
+    """Row ← factor · row."""
     _complex_factor(e, row, factor, e.splat)
 
 
 def _scale_complex_by_lane(e, row, o0, o1, o2, o3, factor):
-    """row ← factor · row, each lane having a factor of its own."""
+    """Row ← factor · row, each lane having a factor of its own."""
     _complex_factor(e, row, factor, e.coefficient)
 
 
 def _scale_real(e, row, o0, o1, o2, o3, factor):
-    """row ← factor · row, the factor being real."""
+    """Row ← factor · row, the factor being real."""
     _real_factor(e, row, factor, e.splat)
 
 
 def _scale_real_by_lane(e, row, o0, o1, o2, o3, factor):
-    """row ← factor · row, each lane having a real factor of its own."""
+    """Row ← factor · row, each lane having a real factor of its own."""
     _real_factor(e, row, factor, e.coefficient)
 
 
