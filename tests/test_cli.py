@@ -136,6 +136,16 @@ def test_page_shows_the_most_frequent(qsim_ex):
     assert len(re.findall(r"^  [01] [01]{3} ", page, re.MULTILINE)) == outcomes
 
 
+def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
+    """An outcome of more bits than a line has letters goes on in the next line, and no bit is lost."""
+    path = tmp_path / "long.qasm"
+    path.write_text('OPENQASM 2.0; include "qelib1.inc"; qreg q[1]; creg c[100]; x q[0]; measure q[0] -> c[99];')
+    page = qsim_ex("run", path, "--shots", "3", "--device", "cpu").out
+    bits = "".join(re.findall(r"\b[01]{10,}\b", page))
+    assert bits == "1" + "0" * 99
+    assert all(len(line) <= 80 for line in page.splitlines())
+
+
 @pytest.mark.parametrize(
     ("file", "says"),
     [
@@ -233,7 +243,7 @@ def test_explain(qsim_ex):
     assert told["summary"]["bytes_moved"] == sum(cost["bytes"] for cost in plan["costs"])
     assert told["state_bytes"] == 16 << 4
     page = qsim_ex("explain", DATA / "features3.qasm", "--device", "cpu").out
-    assert len(re.findall(r"^ +\d+  (sweep|matrix|shuffle|spread)", page, re.MULTILINE)) == len(steps)
+    assert len(re.findall(r"^ +\d+  (sweep|matrix|shuffle|spread|clear)", page, re.MULTILINE)) == len(steps)
     assert all(len(line) <= 80 for line in page.splitlines())
 
 

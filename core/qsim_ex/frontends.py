@@ -1,13 +1,17 @@
 """Frameworks as the engine sees them: objects that register themselves and that nobody here imports by name.
 
-A package registers a frontend under the entry-point group ``qsim_ex.frontends``:
+A package registers a frontend under the entry-point group ``qsim_ex.frontends``, and if it reads files also under
+``qsim_ex.readers``, so that reading a file imports no other framework:
 
     [project.entry-points."qsim_ex.frontends"]
     qiskit = "qsim_ex_provider.frontend:frontend"
 
+    [project.entry-points."qsim_ex.readers"]
+    qiskit = "qsim_ex_provider.frontend:frontend"
+
 By convention the entry point's name is also the extra that installs the framework. What is not installed, such as
 code in a checkout, is named in the environment variable ``QSIM_EX_FRONTENDS`` in the same words, separated by
-commas: ``QSIM_EX_FRONTENDS="qiskit=qsim_ex_provider.frontend:frontend"``. It comes before what is installed.
+commas: ``QSIM_EX_FRONTENDS="qiskit=qsim_ex_provider.frontend:frontend"``. It belongs to both groups and comes first.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from qsim_ex.errors import CircuitError, MissingPackage, OptionError
 from qsim_ex.options import Options
 
 GROUP = "qsim_ex.frontends"
+READERS = "qsim_ex.readers"
 VARIABLE = "QSIM_EX_FRONTENDS"
 OPENQASM = (".qasm", ".qasm2", ".qasm3")
 
@@ -93,17 +98,17 @@ class Missing:
     command: str
 
 
-def registered() -> tuple[metadata.EntryPoint, ...]:
-    """All entry points, each name once; raises `OptionError` if the environment variable cannot be read."""
+def registered(group: str = GROUP) -> tuple[metadata.EntryPoint, ...]:
+    """The entry points of a group, each name once; raises `OptionError` if the environment variable cannot be read."""
     found: dict[str, metadata.EntryPoint] = {}
-    for point in (*_from_environment(), *metadata.entry_points(group=GROUP)):
+    for point in (*_from_environment(), *metadata.entry_points(group=group)):
         found.setdefault(point.name, point)
     return tuple(found.values())
 
 
-def load_all() -> Iterator[Any | Missing]:
-    """Import the frontends one after the other; what does not load is a `Missing`."""
-    for point in registered():
+def load_all(group: str = GROUP) -> Iterator[Any | Missing]:
+    """Import the frontends of a group one after the other; what does not load is a `Missing`."""
+    for point in registered(group):
         yield load(point)
 
 
@@ -127,7 +132,7 @@ def reader(path: Path) -> Reader:
     """
     known: list[str] = []
     missing: list[str] = []
-    for found in load_all():
+    for found in load_all(READERS):
         if isinstance(found, Missing):
             missing.append(f"{found.name}: {found.why}. Run: {found.command}")
         elif isinstance(found, Reader):

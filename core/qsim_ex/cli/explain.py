@@ -26,9 +26,9 @@ from qsim_ex.frontends import FileInfo
 from qsim_ex.options import Options
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import divide
-from qsim_ex.steps import Clear, Layout, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.simulator import _plans  # the very plans that a run would follow, not a second way to make them
+from qsim_ex.steps import Clear, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
 
@@ -51,19 +51,9 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     task.stage("planning")
     chosen = options.chosen(args)
     device, reason = choose(circuit.num_qubits, chosen)
-    plans = plans_of(circuit, device.shape(chosen.dtype))
+    plans = _plans(divide(circuit), circuit.num_qubits, device, chosen.dtype)
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, reason, plans, args.full)
-
-
-def plans_of(circuit: Circuit, shape: Any) -> list[Plan]:
-    """A plan for each segment of a circuit, each beginning where the one before it ended."""
-    plans = []
-    identity = start = Layout.identity(circuit.num_qubits)
-    for segment in divide(circuit).segments:
-        plans.append(make_plan(segment.work, circuit.num_qubits, start, shape))
-        start = plans[-1].end if segment.label is None else identity  # saving puts the wires in order
-    return plans
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -25,6 +25,12 @@ from qsim_ex.simulator import Simulator
 SHOTS = 1000
 TOP = 16
 
+BESIDE = 28
+"""Letters of a row beside the outcome and its bar."""
+
+SHORTEST = 4
+"""Letters of the longest bar that is worth drawing."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
@@ -98,7 +104,7 @@ class RunReport:
         title(page, self.path, self.circuit, self.info)
         page.print()
         counts = sorted(self.result.counts().items(), key=lambda item: (-item[1], item[0]))
-        shown = counts[: self.top] if self.top else counts
+        shown = counts[: self.top] if self.top > 0 else counts
         page.print(self._table(page, shown))
         if rest := counts[len(shown) :]:
             shots = plural(sum(count for _, count in rest), "shot")
@@ -110,18 +116,18 @@ class RunReport:
         show_where(page, self.result)
 
     def _table(self, page: Console, counts: Sequence[tuple[int, int]]) -> Any:
-        total = self.result.shots or 0
+        """A row for each outcome; bars where there is room, and long outcomes over several lines."""
         names = [self.info.format_bits(value) or "(no bits)" for value, _ in counts]
-        room = page.width - max(map(len, names), default=0) - 28
+        numbers = [(f"{count:,}", share(count, self.result.shots or 0)) for _, count in counts]
+        columns = [("shots", "right"), ("share", "right")]
+        room = page.width - max(map(len, names), default=0) - BESIDE
+        if room < SHORTEST:
+            long = [(*told, name) for name, told in zip(names, numbers, strict=True)]
+            return table([*columns, ("outcome", "left")], long)
         most = max((count for _, count in counts), default=0)
-        bars = [bar(count, most, room) if room >= 4 else Text() for _, count in counts]
-        return table(
-            [("outcome", "left"), ("shots", "right"), ("share", "right"), ("", "left")],
-            [
-                (name, f"{count:,}", share(count, total), line)
-                for name, (_, count), line in zip(names, counts, bars, strict=True)
-            ],
-        )
+        bars = [bar(count, most, room) for _, count in counts]
+        rows = [(name, *told, line) for name, told, line in zip(names, numbers, bars, strict=True)]
+        return table([("outcome", "left"), *columns, ("", "left")], rows)
 
     def _shots(self) -> list[str]:
         packed = self.result.packed
