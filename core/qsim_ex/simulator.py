@@ -24,9 +24,8 @@ from qsim_ex.placement.bits import pack
 from qsim_ex.placement.single import Amplitudes, Single
 from qsim_ex.planning.cost import NO_WORK
 from qsim_ex.planning.explain import explain, summary
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import Program, divide
-from qsim_ex.ready import Ready, make_ready
+from qsim_ex.ready import Ready, make_ready, plan_of
 from qsim_ex.result import Result
 from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout, Plan
@@ -148,8 +147,9 @@ def _plans(program: Program, num_wires: int, device: Device, dtype: np.dtype[Any
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
     plans = []
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
+    shape = device.shape(dtype)
     for segment in program.segments:
-        plan = make_plan(segment.work, num_wires, start, device.shape(dtype), fresh)
+        plan = plan_of(segment, num_wires, start, shape, fresh)
         plans.append(plan)
         fresh = 0
         start = plan.end if segment.label is None else Layout.identity(num_wires)

@@ -7,14 +7,14 @@ order of the calls; only what returns NumPy arrays or numbers, and `synchronize`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.steps import Shape, Step
+from qsim_ex.steps import Bound, Shape, Step
 
 Buffer = Any
 """A NumPy or CuPy array; which one is the device's business."""
@@ -108,3 +108,11 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
+
+
+@runtime_checkable
+class Loads(Protocol):
+    """A device to which all numbers of a run go at once, since each transfer costs as much as a small sweep."""
+
+    def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
+        """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers."""
