@@ -7,8 +7,9 @@ order of the calls; only what returns NumPy arrays or numbers, and `synchronize`
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -110,9 +111,12 @@ class Device(Protocol):
         """Wait until all queued work is done."""
 
 
-@runtime_checkable
-class Loads(Protocol):
-    """A device to which all numbers of a run go at once, since each transfer costs as much as a small sweep."""
+class Loads(ABC):
+    """A device to which all numbers of a run go at once, since each transfer costs as much as a small sweep.
 
+    Devices whose numbers stay where they are do without it.
+    """
+
+    @abstractmethod
     def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
         """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers."""

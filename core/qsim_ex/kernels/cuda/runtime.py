@@ -198,6 +198,9 @@ class CupyRuntime:
         """Compile, where needed at the same time, and load."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
+            if not missing and len(texts) == 1:  # a fixed kernel, asked for at every call
+                self._loaded.move_to_end(texts[0])
+                return [self._loaded[texts[0]]]
         codes = compilation.machine_codes([text.code for text in missing], self._arch)
         with self._here():
             for text, code in zip(missing, codes, strict=True):
@@ -216,9 +219,13 @@ class CupyRuntime:
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
-        plain = tuple(_argument(argument) for argument in arguments)
-        with self._here() as stream:
+        plain = tuple([_argument(argument) for argument in arguments])
+        stream = self._stream or self._cupy.cuda.get_current_stream(self._device.id)
+        if self._cupy.cuda.runtime.getDevice() == self._device.id:  # the stream is an argument: it need not be current
             kernel((blocks,), (threads,), plain, stream=stream)
+        else:
+            with self._device:
+                kernel((blocks,), (threads,), plain, stream=stream)
 
     def matmul(self, left: Array, right: Array, out: Array) -> None:
         """Out = left · right for two-dimensional arrays, by cuBLAS."""
@@ -254,6 +261,8 @@ def _argument(argument: Any) -> Any:
     """A kernel's argument as CuPy takes it: a struct is an array of one element of as many bytes."""
     if isinstance(argument, ByValue):
         array = np.ascontiguousarray(argument.array)
+        if array.dtype.kind == "V":
+            return array
         return array.view(np.dtype((np.void, array.nbytes)))
     return argument
 
