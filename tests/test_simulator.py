@@ -198,7 +198,7 @@ def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
 
     def press(done: int, _total: int) -> None:
         if done == 1:
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
 
     def interrupt(*_: Any) -> None:
         pressed.append(perf_counter())
@@ -210,6 +210,7 @@ def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
             Simulator(options, progress=press).run(builder.build())
         assert perf_counter() - pressed[0] < 1
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 

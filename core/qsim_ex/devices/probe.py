@@ -81,7 +81,7 @@ def choose(num_wires: int, options: Options) -> tuple[Device, str]:
 def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
     host = cpu(options.threads)
     if missing := gpu_missing():
-        return host, f"auto: {missing}"
+        return host, f"auto: {_without_advice(missing)}"
     if num_wires < GPU_FROM:
         return host, f"auto: {num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
     device = gpu(options.device_id)
@@ -90,6 +90,12 @@ def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
     if needed > free and needed <= free_bytes(host, needed):
         return host, f"auto: the state needs {human(needed)}, {device.name} has {human(free)} free"
     return device, "auto: a GPU is present"
+
+
+def _without_advice(missing: DeviceError | MissingPackage) -> str:
+    """What is wrong; and what to do about it only where that is a package to be installed."""
+    text = str(missing)
+    return text if isinstance(missing, MissingPackage) else text.split(". ")[0].removesuffix(".")
 
 
 def host_free() -> int:

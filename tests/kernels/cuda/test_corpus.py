@@ -83,7 +83,7 @@ def corpus():
     found = [(name, Text(kernel.code, NAME)) for name, kernel in texts]
     for itemsize in (8, 16):
         found.append(("interpreter", Text(interpreter.source(itemsize), interpreter.NAME)))
-        files = {file: name for file, name in fixed.KERNELS}
+        files = dict(fixed.KERNELS)
         found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
     return found
 

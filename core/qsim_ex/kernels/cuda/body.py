@@ -67,6 +67,7 @@ class Body:
         self.called: set[str] = set()
         self.matrices: dict[tuple[Entry, ...], str] = {}
         self.phases: list[PhaseText] = []
+        self.parted = False
 
     def begin(self, place: Places) -> PhaseText:
         """Open the next phase."""
@@ -96,6 +97,15 @@ class Body:
         """A call of one of the `FACTORS`."""
         self.called.add(name)
         return f"{name}({', '.join(arguments)});"
+
+    def apart(self, statement: str) -> str:
+        """A statement, or the brace that begins some, under a condition that always holds.
+
+        The compiler does not see that it does, so that the statement is a block of its own. Without it the numbers of
+        large matrices are loaded for all groups of registers at once, and spill.
+        """
+        self.parted = True
+        return f'asm volatile("" : "+r"(on)); if (on) {statement}'
 
     def matrix(self, classes: tuple[Entry, ...]) -> str:
         """The name of the function for a matrix of these classes."""

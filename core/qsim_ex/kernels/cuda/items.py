@@ -17,6 +17,10 @@ IN_REGISTERS = 3
 """Most bits of a matrix whose inputs and outputs fit into registers together."""
 
 
+KEPT_BYTES = 256
+"""Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
+
+
 def write(body: Body, item: Item) -> None:
     """Append an item to the phase that is being written."""
     phase = body.phases[-1]
@@ -44,7 +48,7 @@ def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
     if mask and lines:
         phase.reads = True
         return [f"if ({condition(mask, value)}) {{", *[f"    {line}" for line in lines], "}"]
-    if lines and lines[0].startswith("const"):
+    if lines and lines[0].startswith(("const", "unsigned")):
         return ["{", *[f"    {line}" for line in lines], "}"]
     return lines
 
@@ -168,20 +172,20 @@ def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
         return _known_matrix(body, phase, item, groups, members, constants)
     classes = tuple(merged(item.pattern[k::size]) for k in range(size))
     if not any(map(width, classes)):
-        return [line for r in groups for line in _multiply(body, phase, classes, r, members, "v")]
+        return _multiply(body, phase, classes, groups, members, "v")
     phase.reads = True
     record = sum(map(width, classes)) + sum(map(width, classes)) % 2
     at = body.in_table(packing.records(item.pattern, classes, item.slot.at))
-    lines = [f"const unsigned s = {selection(elsewhere)};"]
+    lines = [f"unsigned s = {selection(elsewhere)};"]
     for c in sorted({constants[r] for r in groups}):
-        lines += [
-            "{",
-            f"    real m[{record}];",
-            "    " + body.call("load", "m", f"table + {at} + {record} * (s ^ {c:#x})"),
-        ]
-        for r in groups:
-            if constants[r] == c:
-                lines += [f"    {line}" for line in _multiply(body, phase, classes, r, members, "m")]
+        chosen = [r for r in groups if constants[r] == c]
+        numbers = f"table + {at} + {record} * (s ^ {c:#x})"
+        if len(members) > 2:  # too many numbers to keep: each group reads them again
+            for r in chosen:
+                lines += ['asm volatile("" : "+r"(s));', *_multiply(body, phase, classes, [r], members, numbers)]
+            continue
+        lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", numbers)]
+        lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
         lines.append("}")
     return lines
 
@@ -194,29 +198,30 @@ def _known_matrix(
     numbers = packing.numbered(item.pattern, item.slot.at)
     if item.reads:
         numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
-    at: dict[int, int] = {}
     lines = []
-    for r in groups:
-        block = constants[r] * size
-        classes = tuple(Entry(entry) for entry in item.pattern[block : block + size])
-        if block not in at:
-            taken = [
-                p for k, entry in enumerate(classes) if width(entry) for p in packing.parts(numbers[block + k], entry)
-            ]
-            at[block] = body.by_value(taken)
-        lines += _multiply(body, phase, classes, r, members, f"v + {at[block]}" if at[block] else "v")
+    for c in sorted({constants[r] for r in groups}):
+        block = range(c * size, c * size + size)
+        classes = tuple(Entry(item.pattern[k]) for k in block)
+        taken = [part for k in block if k in numbers for part in packing.parts(numbers[k], Entry(item.pattern[k]))]
+        at = body.by_value(taken)
+        chosen = [r for r in groups if constants[r] == c]
+        lines += _multiply(body, phase, classes, chosen, members, f"v + {at}" if at else "v")
     return lines
 
 
 def _multiply(
-    body: Body, phase: PhaseText, classes: tuple[Entry, ...], group: int, members: list[int], numbers: str
+    body: Body, phase: PhaseText, classes: tuple[Entry, ...], groups: list[int], members: list[int], numbers: str
 ) -> list[str]:
-    """One group of registers times a matrix of known classes whose numbers begin at `numbers`."""
-    registers = [group | member for member in members]
-    if len(members) <= 1 << IN_REGISTERS:
-        names = [_a(phase, r) for r in registers]
-        return [f"{body.matrix(classes)}({', '.join(names)}, {numbers});"]
-    return _by_columns(body, phase, classes, registers, numbers)
+    """Groups of registers times a matrix of known classes whose numbers begin at `numbers`."""
+    registers = [[group | member for member in members] for group in groups]
+    if len(members) > 1 << IN_REGISTERS:
+        return [line for r in registers for line in _by_columns(body, phase, classes, r, numbers)]
+    calls = [f"{body.matrix(classes)}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
+    if len(members) == 2:
+        return calls
+    if sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
+        return [body.apart(call) for call in calls]
+    return [body.apart("{"), *[f"    {call}" for call in calls], "}"]
 
 
 def _by_columns(
@@ -231,7 +236,7 @@ def _by_columns(
     size = len(registers)
     starts = [sum(map(width, classes[:k])) for k in range(len(classes))]
     for column in range(size):
-        lines += ["{", f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
+        lines += [body.apart("{"), f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
         for row in range(size):
             k = row * size + column
             lines += [

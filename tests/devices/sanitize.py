@@ -1,0 +1,108 @@
+"""Every kind of kernel on small states, for compute-sanitizer (a plain script, not a test).
+
+    compute-sanitizer --tool memcheck  python tests/devices/sanitize.py
+    compute-sanitizer --tool racecheck python tests/devices/sanitize.py
+
+Each result is compared with `tests/plain.py`; buffers have exactly the size of the state, so that an access beside
+it is found; CuPy's memory pool, which would hide it, is switched off.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# ruff: noqa: E402  (the paths come first)
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent), str(HERE.parent / "kernels" / "cuda")]
+
+import numpy as np
+from cuda_definition import random_state, random_sweep
+from plain import PlainDevice
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.steps import Shuffle, Spread, Wide
+
+PLAIN = PlainDevice()
+
+
+def close(got: np.ndarray, want: np.ndarray, dtype: type, what: str) -> None:
+    """Stop with a name if a result is wrong."""
+    error = np.linalg.norm(np.asarray(got) - want) / max(float(np.linalg.norm(want)), 1e-30)
+    if not error < (2e-5 if dtype == np.complex64 else 1e-11):
+        raise SystemExit(f"{what} in {dtype.__name__}: relative error {error}")
+
+
+def sweeps(gpu: GpuDevice, dtype: type) -> int:
+    """Random sweeps by both kinds of kernels, from no bits to several tiles."""
+    count = 0
+    tile = gpu.shape(dtype).tile
+    for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2):
+        for seed in range(2):
+            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2)
+            for compile in ("always", "never"):
+                psi = random_state(seed, num_bits, dtype)
+                want, buffer = psi.astype(np.complex128), gpu.allocate(len(psi), dtype)
+                gpu.write(buffer, 0, psi)
+                prepared = gpu.prepare((sweep,), num_bits, dtype, compile)
+                gpu.run(buffer, num_bits, sweep, numbers, prepared, 1)
+                PLAIN.run(want, num_bits, sweep, numbers, high=1)
+                close(gpu.read(buffer, 0, len(psi)), want, dtype, f"sweep {seed} on {num_bits} bits, {compile}")
+                count += 1
+    return count
+
+
+def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
+    """All fixed kernels on one state."""
+    rng = np.random.default_rng(num_bits)
+    psi = random_state(1, num_bits, dtype)
+    buffer = gpu.allocate(len(psi), dtype)
+    gpu.set_basis(buffer, len(psi) - 1)
+    gpu.write(buffer, 0, psi)
+    bits, when = (num_bits - 1, 0), When(2, 2)
+    close(gpu.marginal(buffer, num_bits, bits, when), PLAIN.marginal(psi, num_bits, bits, when), dtype, "marginal")
+    close(gpu.norms(buffer, 4), PLAIN.norms(psi, 4), dtype, "norms")
+    close(gpu.inner(buffer, buffer), np.array(PLAIN.inner(psi, psi)), dtype, "inner")
+    zs = [int(z) for z in rng.integers(0, len(psi), 9)]
+    close(gpu.pauli(buffer, num_bits, 3, zs), PLAIN.pauli(psi, num_bits, 3, zs), dtype, "pauli")
+    close(gpu.density(buffer, num_bits, bits), PLAIN.density(psi, num_bits, bits), dtype, "density")
+    indices = rng.integers(0, len(psi), 300)
+    close(gpu.gather(buffer, indices), psi[indices], dtype, "gather")
+    gpu.scale(buffer, num_bits, when, 0.5, 2.0)
+    PLAIN.scale(psi, num_bits, when, 0.5, 2.0)
+    gpu.move(buffer, num_bits, when, 0)
+    PLAIN.move(psi, num_bits, when, 0)
+    sources, flip = [int(b) for b in rng.permutation(num_bits)], int(rng.integers(0, len(psi)))
+    gpu.permute(buffer, num_bits, sources, flip)
+    PLAIN.permute(psi, num_bits, sources, flip)
+    close(gpu.read(buffer, 0, len(psi)), psi, dtype, "scale, move, permute")
+    want = psi.astype(np.complex128)
+    wide = Wide((num_bits - 1, 0, 2), (1 << 1 | 1 << 3,), ALWAYS)
+    steps = [
+        (wide, rng.normal(size=128) + 0j),
+        (Shuffle((0, num_bits - 1), (2, 0, 3, 1)), np.zeros(0, dtype=complex)),
+        (Spread((0, 2), 1), rng.normal(size=4) + 0j),
+    ]
+    for step, numbers in steps:
+        gpu.run(buffer, num_bits, step, numbers)
+        PLAIN.run(want, num_bits, step, numbers)
+        close(gpu.read(buffer, 0, len(psi)), want, dtype, type(step).__name__)
+
+
+def main() -> None:
+    """Run everything once in both precisions."""
+    import cupy
+
+    cupy.cuda.set_allocator(None)  # exact allocations: the pool would hide accesses beside an array
+    gpu = GpuDevice()
+    for dtype in (np.complex64, np.complex128):
+        count = sweeps(gpu, dtype)
+        for num_bits in (5, 11, 14):
+            fixed(gpu, dtype, num_bits)
+        gpu.synchronize()
+        print(f"{dtype.__name__}: {count} sweeps and all fixed kernels agree with the definition")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
