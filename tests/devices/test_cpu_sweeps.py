@@ -254,7 +254,8 @@ def test_patterns_split():
     from qsim_ex.kernels.cpu import items
 
     (pair,) = items.blocks(pattern("1000 0ri0 0ir0 0001".replace(" ", "")), 2, 0)
-    assert pair.values == (1, 2) and pair.planes == (0, 1)
+    assert pair.values == (1, 2)
+    assert pair.planes == (0, 1)
     assert len(items.blocks(pattern("r00i 0ri0 0ir0 i00r".replace(" ", "")), 2, 0)) == 2
     (dense,) = items.blocks(pattern("c" * 16), 2, 0)
     assert dense.planes == ()

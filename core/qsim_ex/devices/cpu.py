@@ -97,8 +97,8 @@ class CpuDevice:
         self._in_chunks(source.size, copy)
         return out
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
-        """Encode the sweeps, and compile the kernels or fetch them from disk. There is one way: `compile` is not used."""
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:  # noqa: ARG002
+        """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
         prepared = Prepared(num_bits, np.dtype(dtype))
         for step in steps:
             prepared.program(step)
@@ -298,7 +298,7 @@ class CpuDevice:
             sums.pauli(state, x, masks, above, of, width, unit * size, unit * size + size, results[unit])
 
         pool.share(work, units, self._threads(buffer.size))
-        return results.sum(axis=0).view(np.complex128)[:, 0]
+        return np.asarray(results.sum(axis=0).view(np.complex128)[:, 0], dtype=np.complex128)
 
     def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """The reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
@@ -312,7 +312,14 @@ class CpuDevice:
         self._columns(buffer, num_bits, bits, ALWAYS, work)
         return out
 
-    def scale(self, buffer: Buffer, num_bits: int, when: When, inside: float, outside: float) -> None:
+    def scale(
+        self,
+        buffer: Buffer,
+        num_bits: int,  # noqa: ARG002  (the protocol's)
+        when: When,
+        inside: float,
+        outside: float,
+    ) -> None:
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
         from qsim_ex.kernels.cpu import blocks
 

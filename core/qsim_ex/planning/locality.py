@@ -114,12 +114,13 @@ def grow_state(pending: Sequence[Work], near: int, capacity: int, fresh: int, nu
     Chooses how many of them to bring in by the weight that runs for each amplitude that is read or written, where a
     sweep costs at least 2^start amplitudes.
     """
-    wanted = _wanted(pending, near, (1 << num_bits) - 1)
-    free = sum(_weight(piece) for piece, reason in zip(pending, reasons(pending, near), strict=False) if not reason)
+    found = [(reason, _weight(piece)) for piece, reason in zip(pending, reasons(pending, near), strict=False)]
+    free = sum(weight for reason, weight in found if not reason)
+    wanted = [(reason, weight) for reason, weight in found if 0 < reason < NEVER]
     scarce = fresh & ~near
     present = num_bits - fresh.bit_count()
     best, best_rate = 0, -1.0
-    for most in range(min(capacity, scarce.bit_count()) + 1):
+    for most in _growths(present, min(capacity, scarce.bit_count()), start):
         choice = choose(wanted, capacity, scarce, most)
         after = num_bits - (scarce & ~choice.bits).bit_count()
         cost = max(float(1 << after) + float(1 << present), float(1 << start))
@@ -127,6 +128,12 @@ def grow_state(pending: Sequence[Work], near: int, capacity: int, fresh: int, nu
         if rate >= best_rate:  # of two that are alike the one that brings more in
             best, best_rate = near | choice.bits, rate
     return best
+
+
+def _growths(present: int, most: int, start: int) -> Sequence[int]:
+    """How many fresh bits are worth weighing: all that cost nothing at once, beyond them a few numbers."""
+    least = min(most, max(0, start - present))
+    return sorted({least, *(least + k for k in (1, 2, 3, 5) if least + k < most), most})
 
 
 def _wanted(pending: Sequence[Work], near: int, allowed: int) -> list[tuple[int, float]]:

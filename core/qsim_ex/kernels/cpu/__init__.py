@@ -1,7 +1,9 @@
 """CPU kernels in Numba.
 
-``host`` says how wide the vectors of this processor are, ``encode`` turns a sweep into arrays of integers,
-``vectors`` holds the vector operations, ``sweep`` interprets an encoded sweep tile by tile, ``blocks`` moves
-amplitudes between memory and matrices, ``sums`` holds every sum of products, ``pool`` the threads, ``cache`` the
-folder of compiled kernels. Importing this package does not import Numba.
+A sweep's way through: ``layout`` orders its items and says which bits are lanes, ``items`` takes matrices apart,
+``writer`` and ``encode`` turn all of it into arrays of integers whose form ``program`` describes, and ``sweep``
+interprets them tile by tile with the vector operations in ``emit``, ``rows`` and ``vectors``. Beside it, ``blocks``
+moves amplitudes between memory and matrices, ``passes`` plans permutations of bits, ``sums`` holds every sum,
+``pool`` the threads, ``host`` what is known of the processor, ``cache`` the folder of compiled kernels. Importing
+this package does not import Numba.
 """

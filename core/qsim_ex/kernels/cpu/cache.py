@@ -10,6 +10,7 @@ import hashlib
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, ClassVar
 
 import llvmlite
 import numba
@@ -30,16 +31,15 @@ def digest() -> str:
 @lru_cache(maxsize=1)
 def folder() -> Path:
     """Return the folder of compiled kernels: under QSIM_EX_CACHE_DIR, or the user's cache folder."""
-    root = os.environ.get("QSIM_EX_CACHE_DIR")
-    if not root:
-        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "qsim-ex")
-    return Path(root) / f"cpu-{digest()}"
+    named = os.environ.get("QSIM_EX_CACHE_DIR")
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qsim-ex"
+    return (Path(named) if named else usual) / f"cpu-{digest()}"
 
 
 class _Locator(caching._CacheLocator):
     """Tells Numba which folder to use; see the head of this file."""
 
-    def __init__(self, py_func, py_file):
+    def __init__(self, py_file):
         self._py_file = py_file
 
     def get_cache_path(self):
@@ -52,12 +52,12 @@ class _Locator(caching._CacheLocator):
         return None
 
     @classmethod
-    def from_function(cls, py_func, py_file):
-        return cls(py_func, py_file)
+    def from_function(cls, py_func, py_file):  # noqa: ARG003  (Numba's)
+        return cls(py_file)
 
 
 class _Results(caching.CompileResultCacheImpl):
-    _locator_classes = [_Locator]
+    _locator_classes: ClassVar[list[Any]] = [_Locator]
 
 
 class _KernelCache(caching.FunctionCache):
@@ -78,5 +78,5 @@ def kernel(function):
     """Compile `function` on first use for each signature, without the interpreter lock, and keep the result."""
     compiled = numba.njit(nogil=True, error_model="numpy")(function)
     if _writable():
-        compiled._cache = _KernelCache(function)
+        setattr(compiled, "_cache", _KernelCache(function))  # noqa: B010  (what `cache=True` does, with our folder)
     return compiled

@@ -7,33 +7,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
 
 from qsim_ex.kernels.cpu import host
 
-_lock = threading.Lock()
-_executor: ThreadPoolExecutor | None = None
 
-
-def _forget() -> None:
-    """A forked child has none of its parent's threads."""
-    global _executor, _lock
-    _executor, _lock = None, threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
-
-
+@lru_cache(maxsize=1)
 def executor() -> ThreadPoolExecutor:
-    """Return the one pool of this process."""
-    global _executor
-    with _lock:
-        if _executor is None:
-            _executor = ThreadPoolExecutor(max(1, host.cores() - 1), thread_name_prefix="qsim-ex")
-        return _executor
+    """Return the one pool of this process; its threads start when they are needed."""
+    return ThreadPoolExecutor(max(1, host.cores() - 1), thread_name_prefix="qsim-ex")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=executor.cache_clear)
 
 
 def share(work: Callable[[int], object], chunks: int, threads: int) -> None:

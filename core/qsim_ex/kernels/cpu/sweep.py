@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from qsim_ex.kernels.cpu import items
+from qsim_ex.kernels.cpu import rows as r
 from qsim_ex.kernels.cpu import vectors as v
 from qsim_ex.kernels.cpu.cache import kernel
 from qsim_ex.kernels.cpu.program import (
@@ -193,47 +194,56 @@ def run_permute(kind, instruction, base, row_bytes, low, high):
 
 
 @part
-def load_tile(kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes):
-    """Amplitudes → rows. `place` is where the tile begins; padding is zero."""
-    width = 1 << len(kind)
-    first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
-    memory = state.ctypes.data + place * amplitude_bytes
+def load_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
+    """Amplitudes → rows, where a row is a vector in memory, too. `memory` is the address where the tile begins."""
     for row in range(rows):
+        soon = row + ROWS_AHEAD & rows - 1
+        offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
+        v.prefetch_row(kind, memory + offset * amplitude_bytes)
         offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
-        if direct:
-            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
-            soon = min(rows - 1, row + ROWS_AHEAD)
-            offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
-            v.prefetch_row(kind, memory + offset * amplitude_bytes)
-            continue
-        at = first + row * 2 * width
-        for lane in range(width):
-            here = offset + lanes[lane]
-            padding = here >= NOWHERE
-            scratch[at + lane] = 0 if padding else state[2 * (place + here)]
-            scratch[at + width + lane] = 0 if padding else state[2 * (place + here) + 1]
+        v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
 
 
 @part
-def store_tile(
-    kind, state, scratch, base, place, rows, places, lanes, direct, amplitude_bytes, row_bytes, low, high, flips
-):
+def store_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
+    """Rows → amplitudes."""
+    for row in range(rows):
+        offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
+        v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
+
+
+@part
+def store_permuted_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes, low, high, flips):
     """Rows → amplitudes, row r to where row (low ^ high)[r] XOR `flips` belongs."""
-    width = 1 << len(kind)
-    first = (base - scratch.ctypes.data) // (row_bytes >> len(kind) + 1)
-    memory = state.ctypes.data + place * amplitude_bytes
     for row in range(rows):
         to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
         offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
-        if direct:
-            v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
-            continue
-        at = first + row * 2 * width
+        v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
+
+
+@part
+def load_lanes(width, state, scratch, place, rows, places, lanes):
+    """Amplitudes → rows, one by one, where lanes are anywhere in memory; padding is zero."""
+    for row in range(rows):
+        offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
         for lane in range(width):
-            here = offset + lanes[lane]
+            here, at = offset + lanes[lane], row * 2 * width + lane
+            padding = here >= NOWHERE
+            scratch[at] = 0 if padding else state[2 * (place + here)]
+            scratch[at + width] = 0 if padding else state[2 * (place + here) + 1]
+
+
+@part
+def store_lanes(width, state, scratch, place, rows, places, lanes, low, high, flips):
+    """Rows → amplitudes, one by one, row r to where row (low ^ high)[r] XOR `flips` belongs."""
+    for row in range(rows):
+        to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
+        offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
+        for lane in range(width):
+            here, at = offset + lanes[lane], row * 2 * width + lane
             if here < NOWHERE:
-                state[2 * (place + here)] = scratch[at + lane]
-                state[2 * (place + here) + 1] = scratch[at + width + lane]
+                state[2 * (place + here)] = scratch[at]
+                state[2 * (place + here) + 1] = scratch[at + width]
 
 
 @part
@@ -252,43 +262,25 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
     if reads:
         selectors(instruction, integers, row_bits, index, block_bytes, low, high)
     if what == QUAD_COMPLEX:
-        if not reads:
-            low[:] = 0
-            high[:] = 0
-        v.reading_quad_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.quad_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == QUAD_REAL:
-        for half in range(2):
-            if reads:
-                v.reading_quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
-            else:
-                v.quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-            o0, o1 = instruction[OFFSETS + 4], instruction[OFFSETS + 5]
-            o2, o3 = instruction[OFFSETS + 6], instruction[OFFSETS + 7]
-            table += 16 * (row_bytes >> 1)
-    elif what == PAIR_REAL and reads:
-        v.reading_pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
+        o0, o1 = instruction[OFFSETS + 4], instruction[OFFSETS + 5]
+        o2, o3 = instruction[OFFSETS + 6], instruction[OFFSETS + 7]
+        table += 16 * (row_bytes >> 1)
+        r.quad_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == PAIR_REAL:
-        v.pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-    elif what == PAIR_COMPLEX and reads:
-        v.reading_pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.pair_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == PAIR_COMPLEX:
-        v.pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-    elif what == SCALE_COMPLEX and per_lane and reads:
-        v.reading_scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.pair_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == SCALE_COMPLEX and per_lane:
-        v.scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-    elif what == SCALE_COMPLEX and reads:
-        v.reading_scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.scale_complex_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == SCALE_COMPLEX:
-        v.scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-    elif what == SCALE_REAL and per_lane and reads:
-        v.reading_scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.scale_complex(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == SCALE_REAL and per_lane:
-        v.scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
-    elif what == SCALE_REAL and reads:
-        v.reading_scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, lo, hi)
+        r.scale_real_by_lane(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == SCALE_REAL:
-        v.scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.scale_real(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, lo, hi)
     elif what == DENSE:
         if not reads:
             low[:] = 0
@@ -297,17 +289,17 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
     elif what == PERMUTE:
         run_permute(kind, instruction, base, row_bytes, low, high)
     elif what == EXCHANGE:
-        v.exchange_rows(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_rows(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
     elif what == LANES:
-        v.exchange_lanes(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_lanes(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
     elif instruction[SIZE] == 0:
-        v.exchange_lane_0(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_lane_0(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
     elif instruction[SIZE] == 1:
-        v.exchange_lane_1(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_lane_1(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
     elif instruction[SIZE] == 2:
-        v.exchange_lane_2(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_lane_2(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
     else:
-        v.exchange_lane_3(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table)
+        r.exchange_lane_3(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
 
 
 @kernel
@@ -322,9 +314,8 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
     row_bits = geometry[ROW_BITS]
     rows = 1 << row_bits
     load, store = integers[geometry[LOAD] :], integers[geometry[STORE] :]
-    load_lanes, store_lanes = integers[geometry[LOAD_LANES] :], integers[geometry[STORE_LANES] :]
-    low_block = np.empty(LOW_MASK + 1, dtype=np.int64)
-    high_block = np.empty(max(1, rows >> LOW_ROWS), dtype=np.int64)
+    low = np.empty(LOW_MASK + 1, dtype=np.int64)
+    high_rows = np.empty(max(1, rows >> LOW_ROWS), dtype=np.int64)
     outside = ((1 << geometry[NUM_BITS]) - 1) & ~geometry[TILE_MASK]
     direct, amplitude_bytes = geometry[DIRECT] != 0, 2 * real_bytes
     base = scratch.ctypes.data
@@ -336,26 +327,35 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
             place |= (left & 1) << bit
             left >>= 1
     for _ in range(first, last):
-        load_tile(kind, state, scratch, base, place, rows, load, load_lanes, direct, amplitude_bytes, row_bytes)
+        memory = state.ctypes.data + place * amplitude_bytes
+        if direct:
+            load_rows(kind, memory, base, rows, load, amplitude_bytes, row_bytes)
+        else:
+            load_lanes(1 << len(kind), state, scratch, place, rows, load, integers[geometry[LOAD_LANES] :])
         index = place | high << geometry[NUM_BITS]
         following = (place | ~outside) + 1 & outside
         for k in range(count):
-            if direct:  # ask for a part of the next tile, so that memory works while this tile is worked on
-                memory = state.ctypes.data + following * amplitude_bytes
+            if direct and following:  # ask for a part of the next tile, so that memory works while we do
+                next_memory = state.ctypes.data + following * amplitude_bytes
                 for row in range(rows * k // count, rows * (k + 1) // count):
                     offset = load[row & LOW_MASK] + load[LOW_MASK + 1 + (row >> LOW_ROWS)]
-                    v.prefetch_row(kind, memory + offset * amplitude_bytes)
+                    v.prefetch_row(kind, next_memory + offset * amplitude_bytes)
             run_instruction(kind, instructions[k], integers, base, row_bytes, real_bytes, coefficients.ctypes.data,
-                            row_bits, index, low_block, high_block)  # fmt: skip
+                            row_bits, index, low, high_rows)  # fmt: skip
         flips = 0
         if geometry[LAST]:
-            selectors(instructions[count], integers, row_bits, index, 1, low_block, high_block)
+            selectors(instructions[count], integers, row_bits, index, 1, low, high_rows)
             flips = instructions[count][FIXED]
+        elif not direct:
+            for row in range(len(low)):
+                low[row] = row
+            for row in range(len(high_rows)):
+                high_rows[row] = row << LOW_ROWS
+        if not direct:
+            lanes = integers[geometry[STORE_LANES] :]
+            store_lanes(1 << len(kind), state, scratch, place, rows, store, lanes, low, high_rows, flips)
+        elif geometry[LAST]:
+            store_permuted_rows(kind, memory, base, rows, store, amplitude_bytes, row_bytes, low, high_rows, flips)
         else:
-            for row in range(len(low_block)):
-                low_block[row] = row
-            for row in range(len(high_block)):
-                high_block[row] = row << LOW_ROWS
-        store_tile(kind, state, scratch, base, place, rows, store, store_lanes, direct, amplitude_bytes, row_bytes,
-                   low_block, high_block, flips)  # fmt: skip
+            store_rows(kind, memory, base, rows, store, amplitude_bytes, row_bytes)
         place = following

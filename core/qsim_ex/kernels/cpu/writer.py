@@ -146,7 +146,7 @@ class Writer:
             kept = [mask for mask in reads if mask & ~self._lane_mask]
             lanes_only = [mask for mask in reads if not mask & ~self._lane_mask]
             if lanes_only:
-                codes = codes[_reordered(tuple([*kept, *lanes_only]), reads)]
+                codes = codes[_reordered((*kept, *lanes_only), reads)]
             for k, mask in enumerate([*kept, *lanes_only]):
                 for bit in wires_of(mask & self._lane_mask):
                     lane_columns[self._lane_of[bit]] |= 1 << k
