@@ -95,7 +95,7 @@ def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
 def _without_advice(missing: DeviceError | MissingPackage) -> str:
     """What is wrong; and what to do about it only where that is a package to be installed."""
     text = str(missing)
-    return text if isinstance(missing, MissingPackage) else text.split(". ")[0].removesuffix(".")
+    return text if isinstance(missing, MissingPackage) else text.split(". ", maxsplit=1)[0].removesuffix(".")
 
 
 def host_free() -> int:
