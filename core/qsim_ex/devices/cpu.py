@@ -34,7 +34,7 @@ class CpuDevice:
     """
 
     kind: Literal["cpu", "gpu"] = "cpu"
-    grows = False
+    grows = True
     name = "cpu"
 
     def __init__(self, threads: int | None = None) -> None:
@@ -128,7 +128,7 @@ class CpuDevice:
             case Spread():
                 self._spread(buffer, num_bits, step, numbers)
             case Clear(fresh):
-                self.scale(buffer, num_bits, When(fresh, 0), 1.0, 0.0)
+                self._clear(buffer, fresh)
             case _:
                 assert_never(step)
 
@@ -175,6 +175,12 @@ class CpuDevice:
                 self._scatter(buffer, offsets, chosen, matrices[selected] @ values)
 
         self._columns(buffer, num_bits, step.bits, when, work)
+
+    def _clear(self, buffer: Buffer, fresh: int) -> None:
+        """Write zeros where nothing was written; what is there may be no number, so it can not be scaled."""
+        from qsim_ex.kernels.cpu import blocks
+
+        self._in_chunks(buffer.size, lambda first, last: blocks.clear(buffer, fresh, first, last))
 
     def _shuffle(self, buffer: Buffer, num_bits: int, step: Shuffle) -> None:
         """Gather, and scatter to other rows. A permutation of all bits needs a second copy of the state."""
