@@ -272,3 +272,21 @@ def test_without_cupy_the_command_that_installs_it_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda13\]'"):
         GpuDevice()
+
+
+@pytest.mark.parametrize(("num_bits", "bits"), [(3, (0, 2)), (7, ()), (9, (8, 0, 3, 4)), (13, (*range(12),))])
+def test_search(gpu, dtype, num_bits, bits):
+    """Each target falls on the value whose running sum passes it, whichever bits are searched and stored inverted."""
+    rng = np.random.default_rng(num_bits)
+    psi = random_state(num_bits, num_bits, dtype)
+    psi[rng.integers(0, len(psi), len(psi) // 3)] = 0
+    others = [bit for bit in range(num_bits) if bit not in bits][:2]
+    bases = np.array([0, sum(1 << bit for bit in others), sum(1 << bit for bit in bits[:1])], dtype=np.int64)
+    runs = np.array([0, 400, 401, 900])
+    places = np.zeros(1 << len(bits), dtype=np.int64)
+    for k, bit in enumerate(bits):
+        places |= (np.arange(1 << len(bits)) >> k & 1) << bit
+    sums = [float((np.abs(psi[base ^ places].astype(np.complex128)) ** 2).sum()) for base in bases]
+    targets = np.repeat(sums, np.diff(runs)) * rng.uniform(0, 1.0001, 900)
+    found = gpu.search(filled(gpu, psi), bits, bases, runs, targets)
+    assert np.array_equal(found, PLAIN.search(psi, bits, bases, runs, targets))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
+from qsim_ex.devices import search
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
@@ -260,6 +261,21 @@ class CpuDevice:
 
         pool.share(work, -(-units // step), self._threads(buffer.size))
         return np.asarray(out.sum(axis=0))
+
+    def searched_bits(self, num_bits: int, shots: int) -> int:
+        """As many as the host reads in one go."""
+        return search.searched_bits(num_bits, shots)
+
+    def search(
+        self,
+        buffer: Buffer,
+        bits: Sequence[int],
+        bases: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        targets: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """The value of `bits` that each target falls on."""
+        return search.search(lambda indices: self.gather(buffer, indices), bits, bases, runs, targets)
 
     def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
         """|amplitude|² of contiguous blocks summed: the marginal of the highest bits."""
