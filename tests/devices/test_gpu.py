@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -236,3 +237,38 @@ def test_a_structure_that_comes_back_is_compiled(dtype):
     compiled = [device.prepare((sweep,), 8, dtype).compiled for _ in range(RETURNS + 2)]
     assert compiled == [0] * RETURNS + [1, 1]
     assert device.prepare((sweep,), 8, dtype) is device.prepare((sweep,), 8, dtype)
+
+
+class CudaError(RuntimeError):
+    """As CuPy raises it."""
+
+
+def cupy_with(count):
+    """A CuPy whose driver lists so many GPUs, or fails."""
+
+    def device_count():
+        if count is None:
+            raise CudaError("cudaErrorNoDevice: no CUDA-capable device is detected")
+        return count
+
+    runtime = SimpleNamespace(getDeviceCount=device_count, CUDARuntimeError=CudaError)
+    return SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+
+
+@pytest.mark.parametrize(
+    ("count", "device_id", "words"),
+    [(None, 0, "no GPU can be used here: cudaErrorNoDevice"), (0, 0, "no GPU 0"), (2, 2, "GPUs 0 to 1"), (1, -1, "-1")],
+)
+def test_a_gpu_that_is_not_there_is_an_error(monkeypatch, count, device_id, words):
+    """Without a driver, without a GPU, or without that GPU, the error says which, and what else can be done."""
+    monkeypatch.setitem(sys.modules, "cupy", cupy_with(count))
+    with pytest.raises(DeviceError, match=words) as caught:
+        GpuDevice(device_id)
+    assert "device='cpu'" in str(caught.value)
+
+
+def test_without_cupy_the_command_that_installs_it_is_told(monkeypatch):
+    """A missing package is named together with what brings it."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda13\]'"):
+        GpuDevice()

@@ -129,7 +129,10 @@ class CupyRuntime:
 
     def _here(self) -> _Here:
         """The device and the stream, current while a `with` block lasts."""
-        return _Here(self._device, self._stream or self._cupy.cuda.get_current_stream(self._device.id))
+        stream = self._stream
+        if stream is None:
+            stream = self._cupy.cuda.get_current_stream(self._device.id)
+        return _Here(self._device, stream)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; free is what the driver has plus what CuPy's pool keeps for reuse."""
@@ -252,6 +255,8 @@ class _Here:
 
 def _argument(argument: Any) -> Any:
     """A kernel's argument as CuPy takes it: a struct is an array of one element of as many bytes."""
+    if argument is None:
+        return np.uint64(0)
     if isinstance(argument, ByValue):
         array = np.ascontiguousarray(argument.array)
         return array.view(np.dtype((np.void, array.nbytes)))
