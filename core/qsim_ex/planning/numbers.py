@@ -127,6 +127,11 @@ def _rotations(matrices: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return np.stack((cosine, -sine, sine, cosine, alpha, beta, gamma), axis=1)
 
 
+_TINY = 1e-300
+"""Below, a number is as good as 0, and dividing by it may overflow."""
+
+
 def _unit(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
     size = np.abs(values)
-    return np.asarray(np.where(size > 0, values / np.where(size > 0, size, 1), 1))
+    large = size > _TINY
+    return np.asarray(np.where(large, values / np.where(large, size, 1), 1))
