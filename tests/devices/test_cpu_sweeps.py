@@ -259,15 +259,13 @@ def test_other_steps(dtype, data):
     )
 
 
-def test_patterns_split():
-    """A gate that mixes two of four values costs one pair; a rotation about X acts on planes; Y needs no products
-    of complex numbers.
-    """
-    from qsim_ex.kernels.cpu import items
-
-    (pair,) = items.blocks(pattern("1000 0ri0 0ir0 0001".replace(" ", "")), 2, 0)
-    assert pair.values == (1, 2)
-    assert pair.planes == (0, 1)
-    assert len(items.blocks(pattern("r00i 0ri0 0ir0 i00r".replace(" ", "")), 2, 0)) == 2
-    (dense,) = items.blocks(pattern("c" * 16), 2, 0)
-    assert dense.planes == ()
+def test_any_alignment():
+    """A caller's array need not begin on a cache line."""
+    numbers = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
+    sweep = Sweep(tuple(range(8)), (Phase((6,), (Mix((6,), (), ALWAYS, pattern("rrrr"), Slot(0, 4)),)),), 4, 0)
+    for dtype in (np.complex64, np.complex128):
+        raw = np.zeros(257, dtype=dtype)
+        raw[1:] = state(8, dtype)[0]
+        wanted = plain(raw[1:].astype(np.complex128), 8, sweep, numbers)
+        CpuDevice(1).run(raw[1:], 8, sweep, numbers)
+        np.testing.assert_allclose(raw[1:], wanted, atol=1e-6)

@@ -43,9 +43,12 @@ class CpuDevice:
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes."""
+        """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes.
+
+        Measured on Zen 4 at 20 and 23 wires: tiles of 14 and 16 bits and 4 to 6 low ones were within 10 % of this.
+        """
         tile = 15 if np.dtype(dtype) == np.complex64 else 14
-        return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, item_work=2.0)
+        return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, item_work=0.5)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes, for this process."""
