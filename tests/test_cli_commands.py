@@ -151,6 +151,17 @@ def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
     assert problem["command"] is None
 
 
+def test_doctor_does_without_cublas(qsim_ex, monkeypatch):
+    """A GPU without cuBLAS still works for most circuits: a hint with its command, not a failure."""
+    found = ("CuPy", "14"), ("runtime", "12.9"), ("NVRTC", "12.9"), ("cuBLAS", None)
+    with_gpu(monkeypatch, tuple(cuda.Part(name, "", version) for name, version in found))
+    ended = qsim_ex("doctor", "--no-check", "--json")
+    (problem,) = ended.document["problems"]
+    assert ended.code == 0
+    assert problem["command"] == "pip install 'nvidia-cublas-cu12==12.9.*'"
+    assert not problem["serious"]
+
+
 def test_command_for_cublas_alone():
     """If cuBLAS is all that is missing, the command does not bring the rest again."""
     parts = [cuda.Part("CuPy", "", "14"), cuda.Part("cuBLAS", "", None)]

@@ -19,6 +19,9 @@ from qsim_ex.cli.report import INTERRUPTED, NOT_POSSIBLE, PIPE_CLOSED
 COMMAND = (sys.executable, "-m", "qsim_ex")
 ENVIRONMENT = {**os.environ, "QSIM_EX_FRONTENDS": f"{REAL},slow=slow_frontend:frontend", "COLUMNS": "80"}
 
+PATIENCE = 1.5
+"""Seconds from Ctrl-C to the end: one, and half of one for a machine that runs other tests as well."""
+
 SLOW = '''
 """A frontend that takes its time, deaf to everything."""
 import time
@@ -78,7 +81,7 @@ def test_interrupt(environment, tmp_path):
     began = time.perf_counter()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < PATIENCE
     assert process.returncode == INTERRUPTED
     assert (out, err) == ("", "qsim-ex: interrupted; nothing was kept.\n")
 
@@ -101,7 +104,7 @@ def test_interrupt_of_a_run(environment, tmp_path):
     began = time.perf_counter()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < PATIENCE
     assert process.returncode == INTERRUPTED
     assert err == "qsim-ex: interrupted; nothing was kept.\n"
 

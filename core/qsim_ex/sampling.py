@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.placement.layout import held
-from qsim_ex.placement.single import CHUNK, MARGINAL_WIRES, Single
+from qsim_ex.placement.single import MARGINAL_WIRES, Single
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -69,8 +69,7 @@ def _ascending(numbers: Floats) -> Values:
 def _draw(placement: Single, numbers: Floats) -> Values:
     """`draw` for numbers that about ascend."""
     n, shots = placement.num_wires, len(numbers)
-    # As many wires by marginals as make both sums alike: 2^high entries, and 2^(n − high) amplitudes a shot.
-    high = min(n, (n + shots.bit_length() + 1) // 2)
+    high = n - placement.device.searched_bits(n, shots)  # so many wires by marginals, the others by amplitudes
     first = high if high <= MARGINAL_WIRES else high - MARGINAL_WIRES
     weights = placement.marginal(range(n - first, n))
     values, rest = _choose(weights, numbers * _norm(weights))
@@ -111,37 +110,9 @@ def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int,
 
 def _by_amplitudes(placement: Single, prefixes: Values, rest: Floats, wires: int) -> Values:
     """Draw the lowest `wires` wires from the amplitudes of each prefix that a shot has fallen on."""
-    values = np.empty_like(prefixes)
-    low = np.arange(1 << wires, dtype=np.int64)
     runs = _runs(prefixes)
-    rows = max(1, CHUNK >> wires)
-    for first in range(0, len(runs) - 1, rows):
-        part = runs[first : first + rows + 1]
-        shots = slice(part[0], part[-1])
-        wanted = prefixes[part[:-1], None] << wires | low
-        amplitudes = placement.gather(wanted.ravel(), range(placement.num_wires))
-        ends = np.cumsum(squares(amplitudes).reshape(wanted.shape), axis=1)
-        row = np.repeat(np.arange(len(part) - 1), np.diff(part))
-        values[shots] = prefixes[shots] << wires | _search(ends, row, rest[shots])
-    return values
-
-
-def _search(ends: Floats, rows: Values, targets: Floats) -> Values:
-    """For each target, the first column of its row of `ends` that is larger, by bisection of all at once."""
-    targets = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
-    found = np.zeros(len(rows), dtype=np.int64)
-    step = ends.shape[1] >> 1
-    while step:
-        found += step * (ends[rows, found + step - 1] <= targets)
-        step >>= 1
-    return found
-
-
-def squares(amplitudes: NDArray[np.complexfloating[Any, Any]]) -> Floats:
-    """|amplitude|² in float64, also for complex64."""
-    out = np.square(amplitudes.real, dtype=np.float64)
-    out += np.square(amplitudes.imag, dtype=np.float64)
-    return np.asarray(out)
+    found = placement.search(range(wires), prefixes[runs[:-1]] << wires, runs, rest)
+    return prefixes << wires | found
 
 
 def draw_wires(placement: Single, wires: Sequence[int], number: float) -> int:

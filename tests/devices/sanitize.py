@@ -29,6 +29,7 @@ PLAIN = PlainDevice()
 
 def close(got: np.ndarray, want: np.ndarray, dtype: type, what: str) -> None:
     """Stop with a name if a result is wrong."""
+    want = np.where(np.isnan(want), got, want)  # what a growing state does not visit may hold anything
     error = np.linalg.norm(np.asarray(got) - want) / max(float(np.linalg.norm(want)), 1e-30)
     if not error < (2e-5 if dtype == np.complex64 else 1e-11):
         raise SystemExit(f"{what} in {dtype.__name__}: relative error {error}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -275,3 +276,56 @@ def _every_kind_of_step():
     builder.unitary(np.linalg.qr(rng.normal(size=(32, 32)))[0], [0, 4, 2, 7, 5])
     builder.permutation(rng.permutation(32).tolist(), [1, 5, 3, 0, 6])
     return builder.gate("rx", [3], 0.4).gate("cp", [3, 0], 0.5).build()
+
+
+class CudaError(RuntimeError):
+    """As CuPy raises it."""
+
+
+def cupy_with(count):
+    """A CuPy whose driver lists so many GPUs, or fails."""
+
+    def device_count():
+        if count is None:
+            raise CudaError("cudaErrorNoDevice: no CUDA-capable device is detected")
+        return count
+
+    runtime = SimpleNamespace(getDeviceCount=device_count, CUDARuntimeError=CudaError)
+    return SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+
+
+@pytest.mark.parametrize(
+    ("count", "device_id", "words"),
+    [(None, 0, "no GPU can be used here: cudaErrorNoDevice"), (0, 0, "no GPU 0"), (2, 2, "GPUs 0 to 1"), (1, -1, "-1")],
+)
+def test_a_gpu_that_is_not_there_is_an_error(monkeypatch, count, device_id, words):
+    """Without a driver, without a GPU, or without that GPU, the error says which, and what else can be done."""
+    monkeypatch.setitem(sys.modules, "cupy", cupy_with(count))
+    with pytest.raises(DeviceError, match=words) as caught:
+        GpuDevice(device_id)
+    assert "device='cpu'" in str(caught.value)
+
+
+def test_without_cupy_the_command_that_installs_it_is_told(monkeypatch):
+    """A missing package is named together with what brings it."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda13\]'"):
+        GpuDevice()
+
+
+@pytest.mark.parametrize(("num_bits", "bits"), [(3, (0, 2)), (7, ()), (9, (8, 0, 3, 4)), (13, (*range(12),))])
+def test_search(gpu, dtype, num_bits, bits):
+    """Each target falls on the value whose running sum passes it, whichever bits are searched and stored inverted."""
+    rng = np.random.default_rng(num_bits)
+    psi = random_state(num_bits, num_bits, dtype)
+    psi[rng.integers(0, len(psi), len(psi) // 3)] = 0
+    others = [bit for bit in range(num_bits) if bit not in bits][:2]
+    bases = np.array([0, sum(1 << bit for bit in others), sum(1 << bit for bit in bits[:1])], dtype=np.int64)
+    runs = np.array([0, 400, 401, 900])
+    places = np.zeros(1 << len(bits), dtype=np.int64)
+    for k, bit in enumerate(bits):
+        places |= (np.arange(1 << len(bits)) >> k & 1) << bit
+    sums = [float((np.abs(psi[base ^ places].astype(np.complex128)) ** 2).sum()) for base in bases]
+    targets = np.repeat(sums, np.diff(runs)) * rng.uniform(0, 1.0001, 900)
+    found = gpu.search(filled(gpu, psi), bits, bases, runs, targets)
+    assert np.array_equal(found, PLAIN.search(psi, bits, bases, runs, targets))

@@ -107,6 +107,13 @@ def test_a_phase_does_not_overtake_a_matrix() -> None:
     assert np.linalg.norm(found - reference.simulate(circuit, psi)) <= 1e-12
 
 
+def test_an_angle_that_is_all_but_nothing() -> None:
+    """A gate within rounding of the identity, whose entries are subnormal numbers, does not overflow."""
+    circuit = CircuitBuilder(2).gate("hpow", [0], 1e-311, 0.0).gate("cx", [0, 1]).build()
+    psi = reference.zero_state(2)
+    assert execute(circuit, GPU, Layout.identity(2), psi) == pytest.approx(reference.simulate(circuit), abs=1e-12)
+
+
 def test_new_angles_share_the_plan() -> None:
     """Circuits that differ in angles alone get the very same plan object, special angles included."""
     plans = []

@@ -15,6 +15,10 @@ OLDEST = 12
 _CUBLAS = {12: "nvidia-cublas-cu12==12.9.*", 13: "nvidia-cublas==13.*"}
 
 
+CUBLAS = "cuBLAS"
+"""The one part that most circuits do without: it multiplies matrices wider than a phase."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of CUDA; `version` is None if it is missing, and then `why` is what happened."""
@@ -31,7 +35,7 @@ def parts() -> tuple[Part, ...]:
         _part("CuPy", "arrays on the GPU", lambda: str(import_module("cupy").__version__)),
         _part("runtime", "launches kernels", lambda: _number(_cupy().cuda.runtime.runtimeGetVersion())),
         _part("NVRTC", "compiles kernels", lambda: "{}.{}".format(*_cupy().cuda.nvrtc.getVersion())),
-        _part("cuBLAS", "matrices on many wires", _cublas),
+        _part(CUBLAS, "matrices on many wires", _cublas),
     )
 
 
@@ -49,9 +53,9 @@ def command(found: Sequence[Part], cuda: int) -> str | None:
     if not missing:
         return None
     extra = packages.install_command(f"cuda{cuda}")
-    if missing == {"cuBLAS"}:
+    if missing == {CUBLAS}:
         return f"pip install '{_CUBLAS[cuda]}'"
-    return f"{extra} '{_CUBLAS[cuda]}'" if "cuBLAS" in missing else extra
+    return f"{extra} '{_CUBLAS[cuda]}'" if CUBLAS in missing else extra
 
 
 def _part(name: str, use: str, version: Callable[[], str]) -> Part:

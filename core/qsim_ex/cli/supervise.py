@@ -1,7 +1,7 @@
 """Work in a thread, so that Ctrl-C is answered within a second whatever the work is doing.
 
 A kernel or a NumPy call can hold the main thread for longer than a user waits. Here the main thread only waits, so
-a signal reaches it at once; it asks the work to stop and gives it half a second.
+a signal reaches it at once; it asks the work to stop and gives it a moment.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-GRACE = 0.5
+GRACE = 0.25
 """Seconds that interrupted work has to end by itself, which gives its memory back in good order."""
 
 T = TypeVar("T")

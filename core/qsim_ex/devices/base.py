@@ -83,6 +83,24 @@ class Device(Protocol):
         float64 [2^bits], ``bits[0]`` least significant; `bits` and `when.mask` are disjoint; at most 2^24 entries.
         """
 
+    def searched_bits(self, num_bits: int, shots: int) -> int:
+        """How many bits one `search` should go through, for so many shots of a state of `num_bits` index bits."""
+
+    def search(
+        self,
+        buffer: Buffer,
+        bits: Sequence[int],
+        bases: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        targets: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """For each target the value v of `bits` with S(v − 1) ≤ target < S(v); int64 [targets].
+
+        S(v) is the running sum of |amplitude|² over the indices ``base XOR (v on bits)``. Targets of one base stand
+        together: those of ``bases[k]`` are ``targets[runs[k] : runs[k + 1]]``. A target beyond the last sum, by
+        rounding, falls on the last value that has any weight.
+        """
+
     def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
         """|amplitude|² of contiguous blocks summed: float64 [blocks], blocks a power of two that divides the size."""
 

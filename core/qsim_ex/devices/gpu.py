@@ -131,6 +131,21 @@ class GpuDevice(Loads):
         """Sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
         return fixed.marginal(self._runtime, buffer, num_bits, tuple(bits), when)
 
+    def searched_bits(self, num_bits: int, shots: int) -> int:  # noqa: ARG002  (the protocol's)
+        """As many as a thread block adds up at once."""
+        return min(num_bits, fixed.SEARCHED_BITS)
+
+    def search(
+        self,
+        buffer: Array,
+        bits: Sequence[int],
+        bases: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        targets: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """The value of `bits` that each target falls on."""
+        return fixed.search(self._runtime, buffer, bits, bases, runs, targets)
+
     def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
         """|amplitude|² of contiguous blocks summed."""
         return fixed.norms(self._runtime, buffer, blocks)

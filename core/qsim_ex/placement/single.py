@@ -131,6 +131,16 @@ class Single:
             sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
         return at.value_order(self.layout, sums, wires)
 
+    def search(
+        self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """For each target, the value of the lowest wires that it falls on behind its prefix (see `Device.search`).
+
+        prefixes: values of all other wires, shifted to where they stand in a basis value; one for each run.
+        """
+        bases = at.indices(self.layout, prefixes, range(self.num_wires))
+        return self.device.search(self.buffer, at.index_bits(self.layout, wires), bases, runs, targets)
+
     def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """<ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
         bits = [at.index_mask(self.layout, z) for z in zs]

@@ -23,6 +23,9 @@ Places = NDArray[np.int64]
 _TURN = 4096
 """Angles are counted in parts of a turn; for each part there is a root of unity in a table."""
 
+_TINY = 1e-300
+"""Below, a number is as good as 0, and dividing by it may overflow."""
+
 _ROUNDING = 1e-15
 """How far |phase|² is from 1 by rounding alone."""
 
@@ -115,9 +118,8 @@ class _Rotations:
     def __call__(self, buffer: Complex) -> None:
         entries = buffer.take(self._places)  # a, b, c, d, each [count]
         sizes = np.abs(entries)
-        # The phase of 0 is 1: what is divided is 0 + 1 there, and divided by 1.
-        none = sizes == 0
-        units = (entries + none) / (sizes + none)
+        none = sizes < _TINY
+        units = (entries + none) / (sizes + none)  # the phase of 0 is 1
         cosine, sine = sizes[0], sizes[2]
         gamma = units[0]
         alpha = units[2] * gamma.conj()

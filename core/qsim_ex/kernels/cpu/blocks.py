@@ -62,6 +62,14 @@ def scale(state, mask, value, inside, outside, first, last):
 
 
 @kernel
+def clear(state, mask, first, last):
+    """Write zeros to those of the amplitudes `first` … `last` − 1 at which a bit under `mask` is 1."""
+    for i in range(first, last):
+        if i & mask:
+            state[i] = 0
+
+
+@kernel
 def exchange(state, columns, here, there):
     """Amplitudes at column + `here` and at column + `there` trade places."""
     for c in range(len(columns)):

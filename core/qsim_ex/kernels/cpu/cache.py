@@ -10,7 +10,7 @@ import hashlib
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import llvmlite
 import numba
@@ -57,7 +57,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _Results(caching.CompileResultCacheImpl):
-    _locator_classes: ClassVar[list[Any]] = [_Locator]
+    _locator_classes: list[Any] = [_Locator]  # noqa: RUF012  (Numba's)
 
 
 class _KernelCache(caching.FunctionCache):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cpu import program as p
 from qsim_ex.kernels.cpu.layout import PAD, TileLayout, Touch, runnable
 from qsim_ex.kernels.cpu.writer import Writer
@@ -20,7 +21,8 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Pr
     pending = [Touch.of(item) for phase in sweep.phases for item in phase.items]
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
-    load, load_lanes = places(writer)
+    load, load_lanes = places(writer, sweep.fresh)
+    load_direct = direct and not sweep.fresh & layout.lane_mask()
     while pending:
         ready, pending = runnable(pending, layout.lane_mask())
         for piece in ready:
@@ -31,9 +33,9 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Pr
         writer.exchange(swaps)
     last = writer.finish()
     store, store_lanes = places(writer)
-    tile_mask = sum(1 << bit for bit in sweep.tile)
+    tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
-    geometry = [num_bits, row_bits, direct, tile_mask, load, store, load_lanes, store_lanes, last]
+    geometry = [num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, direct, last]
     return p.Program(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
         np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
@@ -41,22 +43,30 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Pr
         np.array(writer.integers, dtype=np.int64),
         np.array(geometry, dtype=np.int64),
         writer.coefficients,
-        num_bits - len(sweep.tile),
+        num_bits - tile_mask.bit_count(),
         row_bits,
     )
 
 
-def places(writer: Writer) -> tuple[int, int]:
-    """Write where each row and each lane is in memory (in amplitudes); return where the tables begin."""
-    rows, lanes = writer.layout.rows, writer.layout.lanes
-    at = writer.add(_sums(rows[: p.LOW_ROWS], p.LOW_ROWS) + _sums(rows[p.LOW_ROWS :], len(rows[p.LOW_ROWS :])))
-    return at, writer.add(_sums(lanes, len(lanes)))
+def places(writer: Writer, fresh: int = 0) -> tuple[int, int]:
+    """Write where each row and each lane is in memory (in amplitudes); return where the tables begin.
+
+    fresh: index bits at whose 1 there is nothing but zeros, which memory need not hold.
+    """
+    rows = [_place(bit, fresh) for bit in writer.layout.rows]
+    lanes = [_place(bit, fresh) for bit in writer.layout.lanes]
+    low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
+    at = writer.add(_sums(low + [0] * (p.LOW_ROWS - len(low))) + _sums(high))
+    return at, writer.add(_sums(lanes))
 
 
-def _sums(bits: Sequence[int], size: int) -> list[int]:
-    """For each value x of `size` bits, the place in memory whose index has x on `bits`."""
+def _place(bit: int, fresh: int) -> int:
+    return p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << bit
+
+
+def _sums(steps: Sequence[int]) -> list[int]:
+    """For each set of steps their sum."""
     found = [0]
-    for k in range(size):
-        step = 0 if k >= len(bits) else p.NOWHERE if bits[k] >= PAD else 1 << bits[k]
-        found += [place + step for place in found]
+    for step in steps:
+        found += [min(place + step, p.NOWHERE) for place in found]
     return found

@@ -51,9 +51,13 @@ def cores() -> int:
 def memory() -> tuple[int, int]:
     """Return free and total bytes for this process: the machine's, or its control group's where that is less."""
     free, total = _machine_memory()
-    for limit, used in _group_limits():
+    for limit, folder, used in _group_limits():
+        try:
+            in_use = int((folder / used).read_text()) - _inactive_file(folder)
+        except (OSError, ValueError):
+            continue
         total = min(total, limit)
-        free = min(free, max(0, limit - used))
+        free = min(free, max(0, limit - max(0, in_use)))
     return free, total
 
 
@@ -69,12 +73,16 @@ def _machine_memory() -> tuple[int, int]:
     return sizes["MemAvailable"], sizes["MemTotal"]
 
 
-def _group_limits() -> list[tuple[int, int]]:
-    """Return (limit, used) of every memory limit that control groups set on this process."""
+@lru_cache(maxsize=1)
+def _group_limits() -> tuple[tuple[int, Path, str], ...]:
+    """Return every memory limit that control groups set on this process: the limit, its folder, the file of its use.
+
+    Looked up once, since limits hardly ever change and a state must not wait for a dozen small files.
+    """
     try:
         entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     except OSError:
-        return []
+        return ()
     found = []
     for _, controllers, path in entries:
         if controllers == "":
@@ -88,13 +96,12 @@ def _group_limits() -> list[tuple[int, int]]:
             if not folder.is_relative_to(root):
                 break
             try:
-                text, in_use = (folder / limit).read_text().strip(), int((folder / used).read_text())
-                inactive = _inactive_file(folder)
-            except (OSError, ValueError):
+                text = (folder / limit).read_text().strip()
+            except OSError:
                 continue
-            if text.isdigit():
-                found.append((int(text), max(0, in_use - inactive)))
-    return found
+            if text.isdigit() and int(text) < _machine_memory()[1]:
+                found.append((int(text), folder, used))
+    return tuple(found)
 
 
 def _inactive_file(folder: Path) -> int:

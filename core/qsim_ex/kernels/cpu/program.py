@@ -30,13 +30,15 @@ INSTRUCTION = 20
 TO, BLOCKS, ENTRIES, FROM, LANE_COLUMNS, LANE_MASK, LANE_VALUE, IDENTITY, SPLAT = range(9)
 FILL = 9
 
-# The geometry of a sweep. LOAD, STORE: where each row is in memory; a LAST permutation of rows happens while storing.
-NUM_BITS, ROW_BITS, DIRECT, TILE_MASK, LOAD, STORE, LOAD_LANES, STORE_LANES, LAST = range(9)
+# The geometry of a sweep. TILE_MASK: bits that do not number tiles. LOAD, STORE: where each row is in memory, and
+# LOAD_LANES, STORE_LANES each lane; LOAD_DIRECT, STORE_DIRECT: whether a row is a vector there, too. If there is a
+# LAST permutation, it happens while storing.
+NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST = range(10)
 
 LOW_ROWS, LOW_MASK = 6, 63
 """Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
 NOWHERE = 1 << 60
-"""Added to the place in memory of what is padding."""
+"""The place in memory of what is in none: padding, and what is zero without having been written."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from qsim_ex.kernels.cpu.program import (
     COLUMNS,
     COUNT,
     DENSE,
-    DIRECT,
     ENTRIES,
     EXCHANGE,
     FIXED,
@@ -33,6 +32,7 @@ from qsim_ex.kernels.cpu.program import (
     LANES,
     LAST,
     LOAD,
+    LOAD_DIRECT,
     LOAD_LANES,
     LOW_MASK,
     LOW_ROWS,
@@ -54,6 +54,7 @@ from qsim_ex.kernels.cpu.program import (
     SIZE,
     SPLAT,
     STORE,
+    STORE_DIRECT,
     STORE_LANES,
     TABLE,
     TILE_MASK,
@@ -199,9 +200,13 @@ def load_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
     for row in range(rows):
         soon = row + ROWS_AHEAD & rows - 1
         offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
-        v.prefetch_row(kind, memory + offset * amplitude_bytes)
+        if offset < NOWHERE:
+            v.prefetch_row(kind, memory + offset * amplitude_bytes)
         offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
-        v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
+        if offset < NOWHERE:
+            v.load_row(kind, memory + offset * amplitude_bytes, base + row * row_bytes)
+        else:
+            v.clear_row(kind, base + row * row_bytes)
 
 
 @part
@@ -317,7 +322,8 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
     low = np.empty(LOW_MASK + 1, dtype=np.int64)
     high_rows = np.empty(max(1, rows >> LOW_ROWS), dtype=np.int64)
     outside = ((1 << geometry[NUM_BITS]) - 1) & ~geometry[TILE_MASK]
-    direct, amplitude_bytes = geometry[DIRECT] != 0, 2 * real_bytes
+    load_direct, store_direct = geometry[LOAD_DIRECT] != 0, geometry[STORE_DIRECT] != 0
+    amplitude_bytes = 2 * real_bytes
     base = scratch.ctypes.data
     count = len(instructions) - geometry[LAST]
     place = 0
@@ -328,30 +334,31 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
             left >>= 1
     for _ in range(first, last):
         memory = state.ctypes.data + place * amplitude_bytes
-        if direct:
+        if load_direct:
             load_rows(kind, memory, base, rows, load, amplitude_bytes, row_bytes)
         else:
             load_lanes(1 << len(kind), state, scratch, place, rows, load, integers[geometry[LOAD_LANES] :])
         index = place | high << geometry[NUM_BITS]
         following = (place | ~outside) + 1 & outside
         for k in range(count):
-            if direct and following:  # ask for a part of the next tile, so that memory works while we do
+            if load_direct and following:  # ask for a part of the next tile, so that memory works while we do
                 next_memory = state.ctypes.data + following * amplitude_bytes
                 for row in range(rows * k // count, rows * (k + 1) // count):
                     offset = load[row & LOW_MASK] + load[LOW_MASK + 1 + (row >> LOW_ROWS)]
-                    v.prefetch_row(kind, next_memory + offset * amplitude_bytes)
+                    if offset < NOWHERE:
+                        v.prefetch_row(kind, next_memory + offset * amplitude_bytes)
             run_instruction(kind, instructions[k], integers, base, row_bytes, real_bytes, coefficients.ctypes.data,
                             row_bits, index, low, high_rows)  # fmt: skip
         flips = 0
         if geometry[LAST]:
             selectors(instructions[count], integers, row_bits, index, 1, low, high_rows)
             flips = instructions[count][FIXED]
-        elif not direct:
+        elif not store_direct:
             for row in range(len(low)):
                 low[row] = row
             for row in range(len(high_rows)):
                 high_rows[row] = row << LOW_ROWS
-        if not direct:
+        if not store_direct:
             lanes = integers[geometry[STORE_LANES] :]
             store_lanes(1 << len(kind), state, scratch, place, rows, store, lanes, low, high_rows, flips)
         elif geometry[LAST]:

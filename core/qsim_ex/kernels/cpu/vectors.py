@@ -72,6 +72,14 @@ def four_outputs_by_lane(e, inputs, size, matrix, out0, out1, out2, out3):
 
 
 @operation
+def clear_row(e, row):
+    """Row ← 0."""
+    zero = ir.Constant(e.vector, [ir.Constant(e.element, 0.0)] * e.lanes)
+    for plane in (0, e.bytes):
+        e.store(zero, row, plane)
+
+
+@operation
 def copy_row(e, source, target):
     """Target ← source."""
     for plane in (0, e.bytes):

@@ -51,6 +51,7 @@ KERNELS = (
     ("columns.cu", "accumulate"),
     ("columns.cu", "scatter"),
     ("columns.cu", "spread"),
+    ("search.cu", "search"),
 )
 """Every fixed kernel: its file and its name."""
 
@@ -68,6 +69,25 @@ def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any)
     """Queue a kernel whose threads share `size` pieces of work."""
     blocks = max(1, min(MOST_BLOCKS, -(-size // THREADS)))
     launch(runtime, name, itemsize, blocks, THREADS, *arguments)
+
+
+SEARCHED_BITS = 12
+"""Amplitudes behind one prefix that `search` looks through: their sums fit into a block's shared memory."""
+
+
+def search(
+    runtime: Runtime,
+    buffer: Array,
+    bits: Sequence[int],
+    bases: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    targets: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """For each target the value of `bits` that it falls on; needs 12 bytes for each target."""
+    found = runtime.empty(len(targets), np.uint32)
+    uploads = [runtime.upload(array) for array in (bases.astype(np.uint64), runs.astype(np.uint64), targets)]
+    launch(runtime, "search", buffer.dtype.itemsize, len(bases), THREADS, buffer, *uploads, found, bits_of(bits))
+    return runtime.download(found).astype(np.int64)
 
 
 def bits_of(bits: Sequence[int]) -> ByValue:

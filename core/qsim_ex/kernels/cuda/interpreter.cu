@@ -80,6 +80,7 @@ __device__ __forceinline__ Places find(const u64* program, const u64 threads, co
     const unsigned bits = (unsigned)program[0];
     u64 here = outside;
     unsigned position = 0;
+#pragma unroll 1
     for (unsigned k = 0; k + 4 < bits; ++k) {
         const unsigned at = byte_of(threads, k);
         const unsigned one = threadIdx.x >> k & 1;
@@ -121,67 +122,96 @@ __device__ __forceinline__ void diagonal(amp (&a)[16], const Operation& op, cons
     }
 }
 
-// A 2 × 2 matrix on register bit J.
-template <int J>
+// Register bits P and Q change places.
+template <int P, int Q>
+__device__ __forceinline__ void swap_bits(amp (&a)[16])
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (!(r >> P & 1) || r >> Q & 1) continue;
+        const amp c = a[r];
+        a[r] = a[r ^ (1 << P | 1 << Q)];
+        a[r ^ (1 << P | 1 << Q)] = c;
+    }
+}
+
+// Bring the mixed register bits to the lowest places, or back: one body for each size of matrix keeps this text short
+// to compile. The program's words are written for amplitudes that have been brought.
+__device__ __forceinline__ void bring(amp (&a)[16], const unsigned swaps)
+{
+    if (swaps & 1) swap_bits<0, 1>(a);
+    if (swaps & 2) swap_bits<0, 2>(a);
+    if (swaps & 4) swap_bits<0, 3>(a);
+    if (swaps & 8) swap_bits<1, 2>(a);
+    if (swaps & 16) swap_bits<1, 3>(a);
+}
+
+// A 2 × 2 matrix on register bit 0.
 __device__ __forceinline__ void mix_1(amp (&a)[16], const Operation& op, const unsigned s)
 {
     const amp* m = op.numbers + 4 * s;
     amp m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
 #pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1 || !(op.registers >> r & 1)) continue;
+    for (int r = 0; r < 16; r += 2) {
+        if (!(op.registers >> r & 1)) continue;
         if (!op.flat) {
             m = block_of(op, s, r, 4);
             m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
         }
-        const amp b0 = a[r], b1 = a[r | 1 << J];
+        const amp b0 = a[r], b1 = a[r + 1];
         a[r] = plus(times(m0, b0), m1, b1);
-        a[r | 1 << J] = plus(times(m2, b0), m3, b1);
+        a[r + 1] = plus(times(m2, b0), m3, b1);
     }
 }
 
-// A 4 × 4 matrix on register bits J (least significant) and K.
-template <int J, int K>
+// A 4 × 4 matrix on register bits 0 and 1.
 __device__ __forceinline__ void mix_2(amp (&a)[16], const Operation& op, const unsigned s)
 {
 #pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1 || r >> K & 1 || !(op.registers >> r & 1)) continue;
+    for (int r = 0; r < 16; r += 4) {
+        if (!(op.registers >> r & 1)) continue;
         const amp* m = block_of(op, s, r, 16);
-        const amp b0 = a[r], b1 = a[r | 1 << J], b2 = a[r | 1 << K], b3 = a[r | 1 << J | 1 << K];
+        const amp b0 = a[r], b1 = a[r + 1], b2 = a[r + 2], b3 = a[r + 3];
         a[r] = plus(plus(plus(times(m[0], b0), m[1], b1), m[2], b2), m[3], b3);
-        a[r | 1 << J] = plus(plus(plus(times(m[4], b0), m[5], b1), m[6], b2), m[7], b3);
-        a[r | 1 << K] = plus(plus(plus(times(m[8], b0), m[9], b1), m[10], b2), m[11], b3);
-        a[r | 1 << J | 1 << K] = plus(plus(plus(times(m[12], b0), m[13], b1), m[14], b2), m[15], b3);
+        a[r + 1] = plus(plus(plus(times(m[4], b0), m[5], b1), m[6], b2), m[7], b3);
+        a[r + 2] = plus(plus(plus(times(m[8], b0), m[9], b1), m[10], b2), m[11], b3);
+        a[r + 3] = plus(plus(plus(times(m[12], b0), m[13], b1), m[14], b2), m[15], b3);
     }
+}
+
+// One row of a larger matrix times the inputs, which wait in shared memory: input c is `first` XOR the hops of c's bits.
+__device__ __noinline__ amp row_times(
+    const amp* tile, const amp* row, const unsigned size, const unsigned first, const u64 hops)
+{
+    amp sum = {0, 0};
+#pragma unroll 1
+    for (unsigned c = 0; c < size; ++c) sum = plus(sum, row[c], tile[first ^ own_of(hops, c)]);
+    return sum;
 }
 
 // Matrices on more register bits: the inputs wait in the thread's own slots of shared memory.
 __device__ __forceinline__ void mix_many(
     amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
 {
-    const unsigned bits = op.choice;
-    const int size = 1 << bits;
+    const unsigned bits = op.choice, size = 1u << bits;
+    u64 hops = 0;
+    unsigned mixed = 0;
+#pragma unroll 1
+    for (unsigned k = 0; k < bits; ++k) {
+        const unsigned j = byte_of(op.extra, k);
+        hops |= (u64)hop_of(places, j) << 16 * k;
+        mixed |= 1u << j;
+    }
     park(tile, places, a);
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        unsigned row = 0, group = r, first = places.slot;
-        for (unsigned k = 0; k < bits; ++k) {
-            const unsigned j = byte_of(op.extra, k);
-            row |= (r >> j & 1) << k;
-            group &= ~(1u << j);
-        }
+        const unsigned group = r & ~mixed;
         if (!(op.registers >> group & 1)) continue;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) first ^= group >> j & 1 ? places.hop[j] : 0;
+        unsigned row = 0;
+#pragma unroll 1
+        for (unsigned k = 0; k < bits; ++k) row |= (r >> byte_of(op.extra, k) & 1) << k;
         const amp* m = block_of(op, s, r, size * size) + row * size;
-        amp sum = {0, 0};
-        for (int c = 0; c < size; ++c) {
-            unsigned slot = first;
-            for (unsigned k = 0; k < bits; ++k) slot ^= c >> k & 1 ? hop_of(places, byte_of(op.extra, k)) : 0;
-            sum = plus(sum, m[c], tile[slot]);
-        }
-        a[r] = sum;
+        a[r] = row_times(tile, m, size, slot_of(places, r) ^ own_of(hops, row), hops);
     }
 }
 
@@ -209,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
     amp a[16];
     const u64 fresh = program[3];
     u64 outside = blockIdx.x;
+#pragma unroll 1
     for (u64 skipped = program[4]; skipped; skipped &= skipped - 1) {
         const u64 below = (skipped & (~skipped + 1)) - 1;
         outside = (outside & ~below) << 1 | (outside & below);
@@ -251,25 +282,18 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) interpret(
         const u64 i = high | places.here;
         if ((i & op.mask) == op.value) {
             unsigned s = 0;
+#pragma unroll 1
             for (unsigned k = 0; k < op.reads; ++k) s |= (__popcll(i & at[6 + k]) & 1) << k;
             if (op.kind == DIAGONAL) {
                 diagonal(a, op, s);
             } else if (op.kind == MIX_1) {
-                switch (op.choice) {
-                case 0: mix_1<0>(a, op, s); break;
-                case 1: mix_1<1>(a, op, s); break;
-                case 2: mix_1<2>(a, op, s); break;
-                default: mix_1<3>(a, op, s);
-                }
+                bring(a, op.choice);
+                mix_1(a, op, s);
+                bring(a, op.choice);
             } else if (op.kind == MIX_2) {
-                switch (op.choice) {
-                case 1: mix_2<0, 1>(a, op, s); break;
-                case 2: mix_2<0, 2>(a, op, s); break;
-                case 3: mix_2<0, 3>(a, op, s); break;
-                case 6: mix_2<1, 2>(a, op, s); break;
-                case 7: mix_2<1, 3>(a, op, s); break;
-                default: mix_2<2, 3>(a, op, s);
-                }
+                bring(a, op.choice);
+                mix_2(a, op, s);
+                bring(a, op.choice);
             } else if (op.kind == MIX_MANY) {
                 mix_many(a, tile, places, op, s);
             } else {

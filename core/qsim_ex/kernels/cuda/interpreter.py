@@ -24,6 +24,12 @@ from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
 
+IN_REGISTERS = 2
+"""Most bits of a matrix that is not multiplied by way of shared memory."""
+
+SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
+"""The exchanges of register bits that interpreter.cu knows, by their flags."""
+
 PADDING = 60
 """Index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits."""
 
@@ -100,14 +106,20 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
     """An item's words, its entries being appended to `numbers` (a take of both parts of each)."""
     registers, extra, choice = phase.selected(item.when), 0, 0
     reads: tuple[int, ...] = ()
+    order = list(range(REGISTERS))
     at = len(numbers) // 2
     match item:
         case Mix():
-            bits = [phase.register(1 << bit) for bit in item.bits]
-            registers = [r for r in registers if not any(r & bit for bit in bits)]
-            code, choice, order = _matrix(bits)
-            extra = _bytes(tuple(bit.bit_length() - 1 for bit in bits))
-            numbers += _reordered(packing.full(item.pattern, item.slot.at, packed, bool(item.reads)), order)
+            mixed = [phase.register(1 << bit).bit_length() - 1 for bit in item.bits]
+            registers = [r for r in registers if not any(r >> j & 1 for j in mixed)]
+            entries = packing.full(item.pattern, item.slot.at, packed, bool(item.reads))
+            if len(mixed) > IN_REGISTERS:
+                code, choice, extra = Code.MIX_MANY, len(mixed), _bytes(tuple(mixed))
+            else:
+                code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]
+                choice, order = _brought(mixed)
+                entries = _reordered(entries, [order.index(j) for j in mixed])
+            numbers += entries
             reads = item.reads
         case Diagonal():
             code, reads = Code.DIAGONAL, item.reads
@@ -117,33 +129,34 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
             extra = _bytes(_sources(phase, item, registers), 4)
         case _:
             assert_never(item)
-    own = [phase.constants(reads)[1 << j] for j in range(REGISTERS)]
+    own = tuple(phase.constants(reads)[1 << j] for j in order)
     elsewhere = phase.elsewhere(reads)
-    mask = sum(1 << r for r in registers)
+    mask = sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
     head = code | len(elsewhere) << 8 | mask << 16 | choice << 32
     when = item.when
-    return [head, when.mask & ~phase.mask, when.value & ~phase.mask, at, _bytes(tuple(own), 16), extra, *elsewhere]
+    return [head, when.mask & ~phase.mask, when.value & ~phase.mask, at, _bytes(own, 16), extra, *elsewhere]
 
 
-def _matrix(bits: list[int]) -> tuple[Code, int, list[int]]:
-    """Which operation multiplies by a matrix on these register bits, its choice, and the order of row numbers.
-
-    The cases for two bits are written for the lower one first.
-    """
-    places_of = [bit.bit_length() - 1 for bit in bits]
-    if len(bits) == 1:
-        return Code.MIX_1, places_of[0], [0, 1]
-    if len(bits) == 2:
-        low, high = sorted(places_of)
-        return Code.MIX_2, 4 * low + high, [0, 1, 2, 3] if places_of[0] == low else [0, 2, 1, 3]
-    return Code.MIX_MANY, len(bits), list(range(1 << len(bits)))
+def _brought(mixed: list[int]) -> tuple[int, list[int]]:
+    """Which swaps bring one or two register bits to the lowest places, and which bit is then at each place."""
+    order = list(range(REGISTERS))
+    swaps = 0
+    for flag, (low, high) in SWAPS.items():
+        if high in mixed and low not in mixed and low < len(mixed) <= high:
+            order[low], order[high] = high, low
+            swaps |= flag
+            mixed = [low if j == high else j for j in mixed]
+    return swaps, order
 
 
-def _reordered(taken: list[int], order: list[int]) -> list[int]:
-    """Put the rows and columns of matrices into another order."""
-    size = len(order)
+def _reordered(taken: list[int], places: list[int]) -> list[int]:
+    """Matrices whose bit k is to be at place ``places[k]``: the rows and columns in that order."""
+    size = 1 << len(places)
+    rows = [0] * size
+    for row in range(size):
+        rows[sum((row >> k & 1) << place for k, place in enumerate(places))] = row
     entries = np.array(taken).reshape(-1, size, size, 2)
-    return [int(k) for k in entries[:, order][:, :, order].ravel()]
+    return [int(k) for k in entries[:, rows][:, :, rows].ravel()]
 
 
 def _sources(phase: PhaseText, item: Rename, registers: list[int]) -> tuple[int, ...]:

@@ -129,7 +129,11 @@ class CupyRuntime:
 
     def _here(self) -> _Here:
         """The device and the stream, current while a `with` block lasts."""
-        return _Here(self._device, self._stream or self._cupy.cuda.get_current_stream(self._device.id))
+        return _Here(self._device, self._queue())
+
+    def _queue(self) -> Any:
+        """The stream on which work is queued now."""
+        return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; free is what the driver has plus what CuPy's pool keeps for reuse."""
@@ -220,7 +224,7 @@ class CupyRuntime:
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
         plain = tuple([_argument(argument) for argument in arguments])
-        stream = self._stream or self._cupy.cuda.get_current_stream(self._device.id)
+        stream = self._queue()
         if self._cupy.cuda.runtime.getDevice() == self._device.id:  # the stream is an argument: it need not be current
             kernel((blocks,), (threads,), plain, stream=stream)
         else:
@@ -259,6 +263,8 @@ class _Here:
 
 def _argument(argument: Any) -> Any:
     """A kernel's argument as CuPy takes it: a struct is an array of one element of as many bytes."""
+    if argument is None:
+        return np.uint64(0)
     if isinstance(argument, ByValue):
         array = np.ascontiguousarray(argument.array)
         if array.dtype.kind == "V":
