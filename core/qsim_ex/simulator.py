@@ -6,6 +6,7 @@ divide → choose a device and check memory → plan → prepare → run, saving
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +23,7 @@ from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex.options import Options
 from qsim_ex.placement.bits import pack
 from qsim_ex.placement.single import Amplitudes, Single
-from qsim_ex.planning.cost import NO_WORK
+from qsim_ex.planning.cost import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain, summary
 from qsim_ex.program import Program, divide
 from qsim_ex.ready import Ready, make_ready, plan_of
@@ -94,7 +95,7 @@ class Simulator:
             device_reason=where.reason,
             precision=self.options.precision,
             placement=Single.kind,
-            plan=sum((summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
+            plan=sum((_summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
             timings=clock.timings(),
             peak_bytes=where.needed,
         )
@@ -176,6 +177,12 @@ def _sample(state: StateVector, program: Program, shots: int, seed: int, num_clb
     if not any(masks):
         return np.zeros((shots, -(-num_clbits // 8)), dtype=np.uint8)
     return pack(state.draw(shots, seed), masks, num_clbits)
+
+
+@lru_cache(maxsize=256)
+def _summary(plan: Plan, itemsize: int) -> PlanSummary:
+    """Counted once for a plan: it looks at every item."""
+    return summary(plan, itemsize)
 
 
 def _require_saves(program: Program, num_wires: int, dtype: np.dtype[Any], where: Where) -> None:
