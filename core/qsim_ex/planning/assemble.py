@@ -149,16 +149,18 @@ def _tables(
     """Merge diagonals that are due into as few tables as fit; optional ones fill up what is a table anyway.
 
     To a diagonal that is alone an optional one is added only if it depends on nothing else. (Filling tables took QAOA
-    from 76 tables to 36 at 24 wires; filling up single diagonals too made the random grid a tenth dearer.) Returns the items and the optional diagonals that did not join.
+    from 76 tables to 36 at 24 wires; filling up single diagonals too made the random grid a tenth dearer.)
+    Returns the items and the optional diagonals that did not join.
     """
     groups: list[_Group] = []
     for piece in due:
         if not any(group.take(piece, limit) for group in groups):
             groups.append(_Group(piece))
-    rest = []
-    for piece in optional:
-        if not any((len(group.members) > 1 or group.spans(piece)) and group.take(piece, limit) for group in groups):
-            rest.append(piece)
+
+    def joins(piece: Work) -> bool:
+        return any((len(group.members) > 1 or group.spans(piece)) and group.take(piece, limit) for group in groups)
+
+    rest = [piece for piece in optional if not joins(piece)]
     return [item for group in groups for item in _diagonal_items(group, packer, program)], rest
 
 
