@@ -36,16 +36,13 @@ class Growth:
     def tile(self, pending: Sequence[Work]) -> int:
         """The next tile: the low bits, those that let work run, and the lowest of the others.
 
-        The reach grows when the larger state lets more work run for each of its amplitudes.
+        The reach grows when the work within it is not worth a sweep.
         """
         everything = (1 << self.num_bits) - 1
-        choice = self._within(pending, self.reach)
-        while self.reach != everything:
-            larger = self._larger(pending)
-            more = self._within(pending, larger)
-            if choice.weight > 0 and choice.weight * self._cost(larger) >= more.weight * self._cost(self.reach):
-                break
-            self.reach, choice = larger, more
+        choice = self._within(pending)
+        while self.reach != everything and not self._worth_a_sweep(choice):
+            self.reach = self._larger(pending)
+            choice = self._within(pending)
         tile = fill(choice.bits, everything & ~self.fresh, self.shape.tile, lowest=True)
         tile = fill(tile, self.reach, self.shape.tile, lowest=True)
         tile = fill(tile, everything, self.shape.tile, lowest=True)
@@ -57,25 +54,28 @@ class Growth:
         """All bits are there: what was fresh has been cleared."""
         self.fresh, self.reach = 0, (1 << self.num_bits) - 1
 
-    def _within(self, pending: Sequence[Work], reach: int) -> Choice:
+    def _within(self, pending: Sequence[Work]) -> Choice:
         low = (1 << self.shape.low) - 1
-        return grow(pending, low, reach & ~low, self.shape.tile - self.shape.low)
+        return grow(pending, low, self.reach & ~low, self.shape.tile - self.shape.low)
 
-    def _cost(self, reach: int) -> float:
-        """Amplitudes of a state of these bits, but no less than are handled in the time that a sweep needs to start."""
-        return float(1 << max(reach.bit_count(), self.shape.start))
+    def _worth_a_sweep(self, choice: Choice) -> bool:
+        """Whether work should run now and not later, when the state is larger by two bits or more.
+
+        Later it costs its arithmetic three times more, now one more pass over the state as it is.
+        """
+        small = self.reach.bit_count() < self.shape.start
+        return choice.weight > 0 and not small and 3 * choice.work >= self.shape.balance
 
     def _larger(self, pending: Sequence[Work]) -> int:
-        """The reach with bits added: those that bring the most work for each amplitude, at least one."""
+        """The reach with as few bits added as let enough work run to keep a pass over the state busy."""
         everything = (1 << self.num_bits) - 1
         others = everything & ~self.reach
-        free = max(0, self.shape.start - self.reach.bit_count())
-        best, best_rate = everything, 0.0
-        for count in sorted({max(1, min(free, others.bit_count())), *(free + k for k in _AT_ONCE)}):
-            if count > others.bit_count():
+        room = others.bit_count()
+        free = min(room, max(0, self.shape.start - self.reach.bit_count()))
+        for count in sorted({max(1, free), *(free + k for k in _AT_ONCE)}):
+            if count >= room:
                 break
             choice = grow(pending, self.reach, others, count)
-            rate = choice.weight / self._cost(choice.bits)
-            if choice.bits != self.reach and rate > best_rate:
-                best, best_rate = choice.bits, rate
-        return best
+            if choice.bits != self.reach and choice.work >= self.shape.balance:
+                return choice.bits
+        return everything

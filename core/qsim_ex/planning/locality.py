@@ -60,13 +60,14 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[in
 
 
 class Choice(NamedTuple):
-    """Bits to bring near, and the weight of the work that waits for nothing else."""
+    """Bits that are near, and how much work then runs: as weight (by count) and in multiply-adds for one amplitude."""
 
     bits: int
     weight: float
+    work: float
 
 
-def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> Choice:
+def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
     """Choose at most `capacity` bits that meet reasons of large weight.
 
     Greedy: again and again the reason whose missing bits bring the most weight for each bit.
@@ -78,20 +79,19 @@ def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> Choice:
             if len(weights) >= _CANDIDATES:
                 break
     if not weights:
-        return Choice(0, 0.0)
+        return 0
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
     weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
     # Earlier reasons win ties: what was asked for first tends to hold up the most.
     weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
-    chosen, total = np.uint64(0), 0.0
+    chosen = np.uint64(0)
     while True:
         missing = np.bitwise_count(masks & ~chosen)
         met = missing == 0
-        total += float(weight_of[met].sum())
         masks, weight_of, missing = masks[~met], weight_of[~met], missing[~met]
         fits = np.flatnonzero(missing <= capacity - int(chosen).bit_count())
         if not fits.size:
-            return Choice(int(chosen), total)
+            return int(chosen)
         grown = masks[fits] | chosen
         gain = ((masks[None, :] & ~grown[:, None]) == 0) @ weight_of
         chosen = grown[int(np.argmax(gain / missing[fits]))]
@@ -103,14 +103,15 @@ def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Cho
     The weight is that of all the work that then runs. Raises nothing; returns `near` if no choice lets more run.
     """
     forbidden = ~(near | allowed)
-    running, wanted = 0.0, []
-    for piece, reason in zip(pending, reasons(pending, near), strict=False):
-        if not reason:
-            running += _weight(piece)
-        elif not reason & forbidden:
-            wanted.append((reason, _weight(piece)))
-    choice = choose(wanted, capacity)
-    return Choice(near | choice.bits, running + choice.weight)
+    found = reasons(pending, near)
+    wanted = [
+        (reason, _weight(piece))
+        for piece, reason in zip(pending, found, strict=False)
+        if reason and not reason & forbidden
+    ]
+    bits = near | choose(wanted, capacity)
+    running = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~bits]
+    return Choice(bits, sum(map(_weight, running)), sum(piece.work for piece in running))
 
 
 def _weight(piece: Work) -> float:
