@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.quantum_info import Statevector
-from qiskit.result import Result
+from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import Result as EngineResult
@@ -68,6 +69,40 @@ class LazyData(ExperimentResultData):
         return state
 
 
+class QsimExResult(Result):
+    """Qiskit's result, whose counts come straight from the engine's integers.
+
+    Qiskit writes each outcome in hexadecimal, reads it, writes it in binary, reads it and writes it again.
+    """
+
+    def get_counts(self, experiment: Any = None) -> Any:
+        """How often each outcome was found, by its bits; a list if there are several circuits. As in `Result`."""
+        keys = range(len(self.results)) if experiment is None else [experiment]
+        found = [self._counts(key) for key in keys]
+        return found[0] if len(found) == 1 else found
+
+    def _counts(self, key: Any) -> Any:
+        outcome = self._get_experiment(key)
+        data, slots = outcome.data, outcome.header["memory_slots"] if outcome.header else 0
+        if not (isinstance(data, LazyData) and data.engine_result.shots and slots):
+            return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
+        values, sizes = data.engine_result.counts(), outcome.header["creg_sizes"]
+        counts = Counts(dict(zip(bit_strings(values, slots, sizes), values.values(), strict=True)))
+        counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
+        return counts
+
+
+def bit_strings(values: Iterable[int], slots: int, sizes: Sequence[Sequence[Any]]) -> list[str]:
+    """Write values in binary, the last register first, a space between two."""
+    form = f"0{slots}b"
+    whole = [format(value, form) for value in values]
+    if len(sizes) < 2:
+        return whole
+    ends = list(accumulate(size for _, size in reversed(sizes)))
+    cuts = [slice(begin, end) for begin, end in pairwise([0, *ends])]
+    return [" ".join([bits[cut] for cut in cuts]) for bits in whole]
+
+
 def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
     """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
     shots, width = packed.shape
@@ -95,4 +130,4 @@ def experiment(result: EngineResult, head: dict[str, Any], shots: int, keep_memo
 def assemble(experiments: Sequence[ExperimentResult], **about: Any) -> Result:
     """The result of a job."""
     taken = sum(e.time_taken for e in experiments)
-    return Result(success=True, status="COMPLETED", results=list(experiments), time_taken=taken, **about)
+    return QsimExResult(success=True, status="COMPLETED", results=list(experiments), time_taken=taken, **about)

@@ -68,6 +68,8 @@ class Options:
 
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""
+        if not changes:
+            return self
         known = [f.name for f in fields(self)]
         for name in changes:
             if name not in known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 from qsim_ex.circuit.circuit import Circuit
@@ -18,31 +19,37 @@ from qsim_ex.circuit.ops import (
     mask_of,
     wires_of,
 )
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 
 Work = Op | Permutation | Initialize
 """What a plan is made of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Segment:
-    """Straight-line work, and the label under which the state after it is saved, if it is."""
+    """Straight-line work, and the label under which the state after it is saved, if it is.
+
+    Segments are compared by identity, so that a plan is found without looking at the work.
+    """
 
     work: tuple[Work, ...]
     label: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Program:
     """A circuit as the simulator runs it.
 
     segments: at least one; all but the last end in a save.
+    whole: all work in one segment, for a state that nobody saves on the way.
     measured: classical bit -> the wire that was measured into it last.
     has_measurement: whether there is a measurement at all, be it of no wires.
     touched: mask of the wires that anything has acted on.
     """
 
     segments: tuple[Segment, ...]
+    whole: Segment
     measured: dict[int, int]
     has_measurement: bool
     touched: int
@@ -56,14 +63,20 @@ class Program:
 def divide(circuit: Circuit, touched: int = 0) -> Program:
     """Cut a circuit into segments; `touched` is the mask of wires that may not be |0> at its beginning.
 
-    Raises `NotSupported`, naming the feature, for what this version cannot do.
+    Circuits of one structure have one program, the same object. Raises `NotSupported`, naming the feature, for what
+    this version cannot do.
     """
+    return _divide(circuit.structure, touched)
+
+
+@lru_cache(maxsize=256)
+def _divide(structure: Structure, touched: int) -> Program:
     segments: list[Segment] = []
     work: list[Work] = []
     measured: dict[int, int] = {}
     ended = 0  # mask of wires that are measured
     has_measurement = False
-    for place, instruction in enumerate(circuit.instructions):
+    for place, instruction in enumerate(structure.instructions):
         acted = wires_acted_on(instruction)
         if not isinstance(instruction, Measure) and acted & ended:
             raise _unsupported("measurement in the middle of a circuit", instruction, place, acted & ended)
@@ -92,7 +105,8 @@ def divide(circuit: Circuit, touched: int = 0) -> Program:
                 assert_never(instruction)
     if work or not segments:
         segments.append(Segment(tuple(work), None))
-    return Program(tuple(segments), measured, has_measurement, touched)
+    whole = Segment(tuple(piece for segment in segments for piece in segment.work), None)
+    return Program(tuple(segments), whole if len(segments) > 1 else segments[0], measured, has_measurement, touched)
 
 
 def wires_acted_on(instruction: Instruction) -> int:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.base import Device
-from qsim_ex.planning.planner import bind
-from qsim_ex.steps import Plan
+from qsim_ex.devices.base import Device, Loads
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.program import Segment
+from qsim_ex.steps import Layout, Plan, Shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ready:
-    """A plan, the packed numbers of its steps, and what the device has prepared for them."""
+    """A plan, the numbers of each of its steps, and what the device has prepared for them."""
 
     plan: Plan
-    numbers: Sequence[NDArray[np.complex128]]
+    numbers: Iterable[Any]
     prepared: Any
+
+
+@lru_cache(maxsize=256)
+def plan_of(segment: Segment, num_wires: int, start: Layout, shape: Shape, fresh: int) -> Plan:
+    """The plan of a segment, found by identity where it was made before; see `make_plan`."""
+    return make_plan(segment.work, num_wires, start, shape, fresh)
 
 
 def make_ready(
@@ -31,4 +39,6 @@ def make_ready(
     compile: str,
 ) -> Ready:
     """Bind and prepare the plan of some work whose numbers are in a circuit's operands."""
-    return Ready(plan, bind(plan, operands), device.prepare(plan.steps, plan.num_wires, dtype, compile))
+    prepared = device.prepare(plan.steps, plan.num_wires, dtype, compile)
+    numbers = bind(plan, operands)
+    return Ready(plan, device.load(prepared, numbers) if isinstance(device, Loads) else numbers, prepared)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MeasurementError
-from qsim_ex.placement.bits import integers, unpack
+from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.planning.cost import PlanSummary
 
 
@@ -55,6 +55,9 @@ class Result:
         packed = self._shots()
         if not packed.size:
             return {0: len(packed)} if len(packed) else {}
+        if packed.shape[1] <= 8:
+            values, counts = np.unique(words(packed), return_counts=True)
+            return dict(zip(values.tolist(), counts.tolist(), strict=True))
         rows = np.ascontiguousarray(packed[:, ::-1])  # the most significant byte first sorts as the integers do
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
         distinct, counts = np.unique(keys, return_counts=True)

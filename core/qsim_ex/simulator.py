@@ -6,6 +6,7 @@ divide → choose a device and check memory → plan → prepare → run, saving
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -22,11 +23,10 @@ from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex.options import Options
 from qsim_ex.placement.bits import pack
 from qsim_ex.placement.single import Amplitudes, Single
-from qsim_ex.planning.cost import NO_WORK
+from qsim_ex.planning.cost import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain, summary
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import Program, divide
-from qsim_ex.ready import Ready, make_ready
+from qsim_ex.ready import Ready, make_ready, plan_of
 from qsim_ex.result import Result
 from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout, Plan
@@ -95,7 +95,7 @@ class Simulator:
             device_reason=where.reason,
             precision=self.options.precision,
             placement=Single.kind,
-            plan=sum((summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
+            plan=sum((_summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
             timings=clock.timings(),
             peak_bytes=where.needed,
         )
@@ -148,8 +148,9 @@ def _plans(program: Program, num_wires: int, device: Device, dtype: np.dtype[Any
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
     plans = []
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
+    shape = device.shape(dtype)
     for segment in program.segments:
-        plan = make_plan(segment.work, num_wires, start, device.shape(dtype), fresh)
+        plan = plan_of(segment, num_wires, start, shape, fresh)
         plans.append(plan)
         fresh = 0
         start = plan.end if segment.label is None else Layout.identity(num_wires)
@@ -176,6 +177,12 @@ def _sample(state: StateVector, program: Program, shots: int, seed: int, num_clb
     if not any(masks):
         return np.zeros((shots, -(-num_clbits // 8)), dtype=np.uint8)
     return pack(state.draw(shots, seed), masks, num_clbits)
+
+
+@lru_cache(maxsize=256)
+def _summary(plan: Plan, itemsize: int) -> PlanSummary:
+    """Counted once for a plan: it looks at every item."""
+    return summary(plan, itemsize)
 
 
 def _require_saves(program: Program, num_wires: int, dtype: np.dtype[Any], where: Where) -> None:

@@ -21,10 +21,9 @@ from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.options import Options
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.program import divide
 from qsim_ex.questions import Questions
-from qsim_ex.ready import Ready, make_ready
+from qsim_ex.ready import Ready, make_ready, plan_of
 from qsim_ex.steps import Layout
 from qsim_ex.ticker import Ticker
 
@@ -90,9 +89,8 @@ class StateVector(Questions):
             if circuit.num_qubits > self.num_wires:
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
             program = divide(circuit, self._touched)
-            work = tuple(instruction for segment in program.segments for instruction in segment.work)
             shape = self.device.shape(self.dtype)
-            plan = make_plan(work, self.num_wires, self.layout, shape, self._placement.fresh)
+            plan = plan_of(program.whole, self.num_wires, self.layout, shape, self._placement.fresh)
             ready = make_ready(plan, circuit.operands, self.device, self.dtype, self.options.compile)
             ticker = Ticker(len(plan.steps), cancel, self.options.progress)
             self.run(ready, ticker)

@@ -7,7 +7,9 @@ number will stand, and `planning.numbers.bind` fills it in.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,10 +32,11 @@ class Layout:
     address: tuple[int, ...]
     flip: int = 0
 
-    @classmethod
-    def identity(cls, num_wires: int) -> Layout:
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def identity(num_wires: int) -> Layout:
         """Wire w on index bit w, nothing inverted."""
-        return cls(tuple(range(num_wires)))
+        return Layout(tuple(range(num_wires)))
 
     def __len__(self) -> int:
         return len(self.address)
@@ -286,6 +289,25 @@ class Numbers:
     packed: tuple[NDArray[np.int64], ...]
 
 
+class Bound:
+    """The numbers of one run: a packed array [count] for each of a plan's steps, cut when it is asked for.
+
+    buffer: the number buffer after the program has run, complex128 [total]. packed: as in `Numbers`.
+    """
+
+    __slots__ = ("buffer", "packed")
+
+    def __init__(self, buffer: NDArray[np.complex128], packed: tuple[NDArray[np.int64], ...]) -> None:
+        self.buffer = buffer
+        self.packed = packed
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __iter__(self) -> Iterator[NDArray[np.complex128]]:
+        return map(self.buffer.take, self.packed)
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Straight-line unitary work, ready for any operands of the right structure.
@@ -305,7 +327,7 @@ class Plan:
     key: str
     fresh: int = 0
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps of all stages, in order; `Numbers.packed` has one array for each."""
         return tuple(step for stage in self.stages for step in stage.steps)

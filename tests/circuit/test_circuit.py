@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -95,3 +97,17 @@ def test_bad_input(name: str) -> None:
     kind, words, mistake = BAD[name]
     with pytest.raises(kind, match=words):
         mistake(CircuitBuilder(3, 1))
+
+
+def test_equal_structures_are_one_object():
+    """Circuits that differ in numbers alone have two structures, or circuits of other gates have one."""
+
+    def rotation(angle, name="rx"):
+        return CircuitBuilder(2).gate(name, [0], angle).build()
+
+    first, second = rotation(0.1), rotation(0.2)
+    assert first.structure is second.structure
+    assert first.instructions is second.instructions
+    assert rotation(0.1, "ry").structure is not first.structure
+    assert pickle.loads(pickle.dumps(first)).structure is first.structure
+    assert copy.deepcopy(first).structure is first.structure

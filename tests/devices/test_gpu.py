@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from plain import PlainDevice
 
+from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.steps import Shuffle, Spread, Wide
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps import Layout, Shuffle, Spread, Sweep, Wide
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
 
@@ -237,6 +239,43 @@ def test_a_structure_that_comes_back_is_compiled(dtype):
     compiled = [device.prepare((sweep,), 8, dtype).compiled for _ in range(RETURNS + 2)]
     assert compiled == [0] * RETURNS + [1, 1]
     assert device.prepare((sweep,), 8, dtype) is device.prepare((sweep,), 8, dtype)
+
+
+@pytest.mark.parametrize("compile", ["always", "never"])
+@pytest.mark.parametrize("room", [32_764, 96])
+def test_numbers_of_a_run_go_in_one_transfer(dtype, compile, room):
+    """All numbers loaded at once are not those that each step is given, or they take more than one transfer."""
+    runtime = EmulatedRuntime(room)
+    device = GpuDevice.on(runtime)
+    circuit = _every_kind_of_step()
+    plan = make_plan(circuit.instructions, 8, Layout.identity(8), device.shape(dtype))
+    assert {type(step) for step in plan.steps} == {Sweep, Wide, Shuffle}
+    bound = bind(plan, circuit.operands)
+    prepared = device.prepare(plan.steps, 8, dtype, compile)
+    uploads = []
+    runtime.upload = lambda host: uploads.append(host) or np.array(host)
+    loaded = device.load(prepared, bound)
+    assert len(uploads) == 1
+    psi = random_state(5, 8, dtype)
+    want, buffer = psi.astype(np.complex128), filled(device, psi)
+    for step, numbers, given in zip(plan.steps, bound, loaded, strict=True):
+        device.run(buffer, 8, step, given, prepared)
+        PLAIN.run(want, 8, step, numbers)
+        agree(device, buffer, want, dtype)
+
+
+def _every_kind_of_step():
+    """A circuit whose plan has sweeps with numbers and tables, a wide matrix and a shuffle."""
+    rng = np.random.default_rng(7)
+    builder = CircuitBuilder(8)
+    for _ in range(3):
+        for wire in range(8):
+            builder.gate("u", [wire], *rng.uniform(-3, 3, 3))
+        for wire in range(7):
+            builder.gate("cp", [wire, wire + 1], rng.uniform(-3, 3)).gate("rzz", [wire, (wire + 3) % 8], 0.3)
+    builder.unitary(np.linalg.qr(rng.normal(size=(32, 32)))[0], [0, 4, 2, 7, 5])
+    builder.permutation(rng.permutation(32).tolist(), [1, 5, 3, 0, 6])
+    return builder.gate("rx", [3], 0.4).gate("cp", [3, 0], 0.5).build()
 
 
 class CudaError(RuntimeError):

@@ -7,12 +7,10 @@ have equal instructions, so they share one plan and one set of compiled kernels.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +32,7 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.errors import MatrixError, ParameterError, UnknownInstruction, WireError, nearest
 
 ZERO_AT, ONE_AT = 0, 1
@@ -45,22 +44,24 @@ class Circuit:
     """Instructions on `num_qubits` wires and `num_clbits` classical bits, and the numbers they name.
 
     operands: complex128 [batch or 1, total], read only; entries 0 and 1 are the constants 0 and 1.
+    structure: everything but the numbers; the same object for circuits that differ in numbers alone.
     """
 
     num_qubits: int
     num_clbits: int
     instructions: tuple[Instruction, ...]
     operands: NDArray[np.complex128]
+    structure: Structure = field(init=False, repr=False)
 
-    @cached_property
-    def structure(self) -> tuple[Any, ...]:
-        """Everything but the numbers, hashable: equal structure means equal plan and equal kernels."""
-        return (self.num_qubits, self.num_clbits, self.instructions)
+    def __post_init__(self) -> None:
+        structure = structure_of(self.num_qubits, self.num_clbits, self.instructions)
+        object.__setattr__(self, "structure", structure)
+        object.__setattr__(self, "instructions", structure.instructions)  # one tuple for all of them
 
-    @cached_property
+    @property
     def key(self) -> str:
         """A short digest of the structure that is the same in every process."""
-        return hashlib.blake2b(repr(self.structure).encode(), digest_size=8).hexdigest()
+        return self.structure.key
 
     @property
     def num_gates(self) -> int:

@@ -7,14 +7,15 @@ order of the calls; only what returns NumPy arrays or numbers, and `synchronize`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.steps import Shape, Step
+from qsim_ex.steps import Bound, Shape, Step
 
 Buffer = Any
 """A NumPy or CuPy array; which one is the device's business."""
@@ -126,3 +127,14 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
+
+
+class Loads(ABC):
+    """A device to which all numbers of a run go at once, since each transfer costs as much as a small sweep.
+
+    Devices whose numbers stay where they are do without it.
+    """
+
+    @abstractmethod
+    def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
+        """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers."""

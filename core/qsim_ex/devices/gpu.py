@@ -7,17 +7,19 @@ CuPy's current one; several threads may use several devices, or one device on st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
+from qsim_ex.devices.base import Loads
 from qsim_ex.kernels.cuda import fixed, wide
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
-from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 _TILE = {8: 12, 16: 11}
 
@@ -28,7 +30,7 @@ _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
-class GpuDevice:
+class GpuDevice(Loads):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -59,17 +61,7 @@ class GpuDevice:
 
     def shape(self, dtype: DTypeLike) -> Shape:
         """What fits into the shared memory of a thread block and the registers of a thread."""
-        itemsize = np.dtype(dtype).itemsize
-        return Shape(
-            tile=_TILE[itemsize],
-            near=REGISTERS,
-            low=LANES,
-            edge=LANES,
-            phases=None,
-            dense=REGISTERS,
-            start=_START,
-            balance=_BALANCE[itemsize],
-        )
+        return _shape(np.dtype(dtype).itemsize)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
@@ -100,22 +92,25 @@ class GpuDevice:
         """Choose which sweeps get kernels of their own, and compile them at the same time."""
         return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
 
+    def load(self, prepared: Prepared, numbers: Bound) -> list[Any]:
+        """All numbers of a run, on their way to the device in one transfer."""
+        return prepared.load(self._runtime, numbers)
+
     def run(
         self,
         buffer: Array,
         num_bits: int,
         step: Step,
-        numbers: NDArray[np.complex128],
+        numbers: Any,
         prepared: Prepared | None = None,
         high: int = 0,
     ) -> None:
-        """Apply one step in place."""
+        """Apply one step in place; `numbers` is its packed array, or what `load` has made of that."""
         match step:
             case Sweep():
-                launch = prepared.launches.get(id(step)) if prepared else None
-                if launch is None:
-                    launch = self.prepare((step,), num_bits, buffer.dtype).launches[id(step)]
-                launch(self._runtime, buffer, num_bits, numbers, high)
+                if prepared is None or id(step) not in prepared.launches:
+                    prepared = self.prepare((step,), num_bits, buffer.dtype)
+                prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
             case Wide():
                 wide.run_wide(self._runtime, buffer, num_bits, step, numbers, high)
             case Shuffle():
@@ -194,3 +189,17 @@ class GpuDevice:
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
         self._runtime.synchronize()
+
+
+@cache
+def _shape(itemsize: int) -> Shape:
+    return Shape(
+        tile=_TILE[itemsize],
+        near=REGISTERS,
+        low=LANES,
+        edge=LANES,
+        phases=None,
+        dense=REGISTERS,
+        start=_START,
+        balance=_BALANCE[itemsize],
+    )

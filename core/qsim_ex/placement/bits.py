@@ -60,4 +60,14 @@ def unpack(packed: Packed, num_bits: int) -> Packed:
 
 def integers(packed: Packed) -> list[int]:
     """Each packed row as a Python integer of any size; bit b of the row is bit b of the integer."""
+    if packed.shape[1] <= 8:
+        found: list[int] = words(packed).tolist()
+        return found
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def words(packed: Packed) -> NDArray[np.uint64]:
+    """Each packed row of up to eight bytes as one 64-bit number."""
+    rows = np.zeros((len(packed), 8), dtype=np.uint8)
+    rows[:, : packed.shape[1]] = packed
+    return rows.view("<u8")[:, 0]

@@ -6,7 +6,7 @@ state's layout is respected by every question without moving an amplitude.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class Single:
 
     # --- work ----------------------------------------------------------------------------------------------------
 
-    def run(self, plan: Plan, numbers: Sequence[NDArray[np.complex128]], prepared: Any, tick: Tick) -> None:
+    def run(self, plan: Plan, numbers: Iterable[Any], prepared: Any, tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step."""
         queued = 0
         for step, packed in zip(plan.steps, numbers, strict=True):

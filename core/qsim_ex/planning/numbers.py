@@ -1,8 +1,8 @@
-"""The program that turns a circuit's operands into the packed numbers of a plan, and its interpreter, `bind`.
+"""The program that turns a circuit's operands into the packed numbers of a plan; `binding` runs it.
 
 While planning, the entries of every matrix are places in one growing *number buffer*, which begins with the
 circuit's operands (its first two entries are the constants 0 and 1). Embedding, transposing, or flipping a matrix
-only rearranges places; multiplying appends new ones. Nothing here reads a number until `bind`.
+only rearranges places; multiplying appends new ones. Nothing here reads a number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.steps import Euler, Fold, Numbers, Plan, Product
+from qsim_ex.steps import Euler, Fold, Numbers, Product
 
 Places = NDArray[np.int64]
 Incidence = NDArray[np.float64]
@@ -80,58 +80,3 @@ class NumberProgram:
         start = self._size
         self._size += size
         return start
-
-
-def bind(plan: Plan, operands: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
-    """Run a plan's number program over operands [1, total]: one packed array [count] for each of `plan.steps`.
-
-    The circuit may have more operands than the plan, which may be of a part of it.
-    """
-    parts = [operands[0, : plan.numbers.num_operands]]
-    for instruction in plan.numbers.program:
-        buffer = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        match instruction:
-            case Product(left, right):
-                made = buffer[left] @ buffer[right]
-            case Euler(places):
-                made = _rotations(buffer[places])
-            case Fold(incidence, factors):
-                made = _products(incidence, buffer[factors])
-        parts = [buffer, made.reshape(-1)]
-    buffer = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return [buffer[places] for places in plan.numbers.packed]
-
-
-def _products(incidence: NDArray[np.float64], factors: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Products of chosen factors, as the exponential of a sum of logarithms: one matrix product for a whole table.
-
-    Forty phases into 1024 entries take 0.02 ms this way and 0.5 ms by multiplying gathered factors. Factors are
-    phases, so no logarithm is infinite; the error is that of the largest sum of angles, some 1e-14.
-    """
-    logs = np.log(factors)
-    angles = incidence @ np.stack((logs.real, logs.imag), axis=-1)
-    return np.asarray(np.exp(angles[..., 0] + 1j * angles[..., 1]))
-
-
-def _rotations(matrices: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Euler angles of unitary 2×2 matrices [count, 4]; see `steps.Euler` for what is returned, [count, 7].
-
-    A small entry has an inexact phase, since it may be what cancellation left. So the phase of a large entry is never
-    made from those of small ones: β comes from whichever of b and d is the larger.
-    """
-    a, b, c, d = matrices.T
-    cosine, sine = np.abs(a), np.abs(c)
-    gamma = _unit(a)
-    alpha = _unit(c) * gamma.conj()
-    beta = np.where(sine <= cosine, _unit(d) * alpha.conj(), _unit(-b)) * gamma.conj()
-    return np.stack((cosine, -sine, sine, cosine, alpha, beta, gamma), axis=1)
-
-
-_TINY = 1e-300
-"""Below, a number is as good as 0, and dividing by it may overflow."""
-
-
-def _unit(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    size = np.abs(values)
-    large = size > _TINY
-    return np.asarray(np.where(large, values / np.where(large, size, 1), 1))

@@ -16,10 +16,11 @@ from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.absorb import Unitary, absorb
 from qsim_ex.planning.assemble import Packer, items_of
+from qsim_ex.planning.binding import bind
 from qsim_ex.planning.fuse import fuse
 from qsim_ex.planning.growth import Growth
 from qsim_ex.planning.locality import fill, grow, split
-from qsim_ex.planning.numbers import NumberProgram, bind
+from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.rotate import rotate
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps import Clear, Item, Layout, Plan, Shape, Shuffle, Spread, Stage, Step, Sweep, Wide

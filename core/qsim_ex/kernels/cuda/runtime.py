@@ -129,10 +129,11 @@ class CupyRuntime:
 
     def _here(self) -> _Here:
         """The device and the stream, current while a `with` block lasts."""
-        stream = self._stream
-        if stream is None:
-            stream = self._cupy.cuda.get_current_stream(self._device.id)
-        return _Here(self._device, stream)
+        return _Here(self._device, self._queue())
+
+    def _queue(self) -> Any:
+        """The stream on which work is queued now."""
+        return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; free is what the driver has plus what CuPy's pool keeps for reuse."""
@@ -201,6 +202,9 @@ class CupyRuntime:
         """Compile, where needed at the same time, and load."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
+            if not missing and len(texts) == 1:  # a fixed kernel, asked for at every call
+                self._loaded.move_to_end(texts[0])
+                return [self._loaded[texts[0]]]
         codes = compilation.machine_codes([text.code for text in missing], self._arch)
         with self._here():
             for text, code in zip(missing, codes, strict=True):
@@ -219,9 +223,13 @@ class CupyRuntime:
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
-        plain = tuple(_argument(argument) for argument in arguments)
-        with self._here() as stream:
+        plain = tuple([_argument(argument) for argument in arguments])
+        stream = self._queue()
+        if self._cupy.cuda.runtime.getDevice() == self._device.id:  # the stream is an argument: it need not be current
             kernel((blocks,), (threads,), plain, stream=stream)
+        else:
+            with self._device:
+                kernel((blocks,), (threads,), plain, stream=stream)
 
     def matmul(self, left: Array, right: Array, out: Array) -> None:
         """Out = left · right for two-dimensional arrays, by cuBLAS."""
@@ -259,6 +267,8 @@ def _argument(argument: Any) -> Any:
         return np.uint64(0)
     if isinstance(argument, ByValue):
         array = np.ascontiguousarray(argument.array)
+        if array.dtype.kind == "V":
+            return array
         return array.view(np.dtype((np.void, array.nbytes)))
     return argument
 

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda import emit, interpreter, policy
 from qsim_ex.kernels.cuda.compile import cores
-from qsim_ex.kernels.cuda.packing import pack
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime, Text
-from qsim_ex.steps import Step, Sweep
+from qsim_ex.kernels.cuda.loading import Given, Loader, Takes, give
+from qsim_ex.kernels.cuda.runtime import Array, Runtime, Text
+from qsim_ex.steps import Bound, Step, Sweep
+
+Packed = NDArray[np.complex128]
 
 KEPT = 256
 """Prepared plans, and structures whose runs are counted, that a device remembers."""
@@ -24,50 +26,53 @@ KEPT = 256
 class Launch(Protocol):
     """A sweep that is ready to run."""
 
-    def __call__(
-        self, runtime: Runtime, buffer: Array, num_bits: int, numbers: NDArray[np.complex128], high: int
-    ) -> None:
+    @property
+    def takes(self) -> Takes:
+        """Which numbers it wants, and where."""
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
         """Apply the sweep in place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A sweep by its own kernel; numbers are passed by value, tables are uploaded."""
+    """A sweep by its own kernel; numbers are passed by value, tables lie on the device."""
 
     kernel: emit.Kernel
     function: Any
-    real: Any
 
-    def __call__(
-        self, runtime: Runtime, buffer: Array, num_bits: int, numbers: NDArray[np.complex128], high: int
-    ) -> None:
+    @property
+    def takes(self) -> Takes:
+        """Which numbers it wants, and where."""
+        return Takes(self.kernel.values, self.kernel.table)
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
         """Apply the sweep in place."""
         kernel = self.kernel
-        values = pack(numbers, kernel.values, self.real) if kernel.values.size else np.zeros(1, self.real)
-        table = runtime.upload(pack(numbers, kernel.table, self.real)) if kernel.table.size else None
         blocks = 1 << num_bits - kernel.skipped_bits
         whole = np.uint64(high << num_bits)
-        runtime.launch(self.function, blocks, kernel.threads, buffer, table, whole, ByValue(values))
+        runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
 
 
 @dataclass(frozen=True, eq=False)
 class Interpreted:
-    """A sweep by the interpreter; its program stays on the device, its numbers are uploaded."""
+    """A sweep by the interpreter; its program stays on the device, where its numbers are too."""
 
     program: interpreter.Program
     words: Array
     function: Any
-    real: Any
 
-    def __call__(
-        self, runtime: Runtime, buffer: Array, num_bits: int, numbers: NDArray[np.complex128], high: int
-    ) -> None:
+    @property
+    def takes(self) -> Takes:
+        """Which numbers it wants, and where."""
+        return Takes(np.zeros(0, dtype=np.int64), self.program.numbers)
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
         """Apply the sweep in place."""
         program = self.program
-        entries = runtime.upload(pack(numbers, program.numbers, self.real)) if program.numbers.size else None
         blocks = 1 << num_bits - program.skipped_bits
         whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
-        runtime.launch(self.function, blocks, program.threads, buffer, entries, self.words, whole, size)
+        runtime.launch(self.function, blocks, program.threads, buffer, given.on_device, self.words, whole, size)
 
 
 @dataclass
@@ -75,13 +80,32 @@ class Prepared:
     """Steps ready to run: for each sweep, by the object's identity, how it is launched."""
 
     steps: tuple[Step, ...]
+    real: Any
     launches: dict[int, Launch] = field(default_factory=dict)
     settled: bool = False
+    loader: Loader | None = None
 
     @property
     def compiled(self) -> int:
         """How many of the sweeps run by kernels of their own."""
         return sum(isinstance(launch, Compiled) for launch in self.launches.values())
+
+    def load(self, runtime: Runtime, numbers: Bound) -> list[Any]:
+        """The numbers of all steps: for each sweep a `Given`, for each other step its packed array."""
+        loader = self.loader
+        if loader is None or loader.packed is not numbers.packed:
+            launches = [self.launches.get(id(step)) for step in self.steps]
+            takes = [launch.takes if launch else None for launch in launches]
+            loader = self.loader = Loader(takes, numbers.packed, len(numbers.buffer), self.real)
+        return loader(runtime, numbers)
+
+    def run(
+        self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: Given | Packed, high: int
+    ) -> None:
+        """Apply a sweep in place; `numbers` is its packed array, or what `load` has made of it."""
+        launch = self.launches[id(sweep)]
+        given = numbers if isinstance(numbers, Given) else give(runtime, launch.takes, numbers, self.real)
+        launch(runtime, buffer, num_bits, given, high)
 
 
 class Sweeps:
@@ -111,14 +135,14 @@ class Sweeps:
         sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
         kernels = self._kernels(sweeps, num_bits, itemsize, compile)
         real = np.float32 if itemsize == 8 else np.float64
-        prepared = Prepared(steps, settled=compile == "never" or all(kernels))
+        prepared = Prepared(steps, real, settled=compile == "never" or all(kernels))
         texts = [_text(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
         for sweep, kernel in zip(sweeps, kernels, strict=True):
             if kernel:
-                prepared.launches[id(sweep)] = Compiled(kernel, next(functions), real)
+                prepared.launches[id(sweep)] = Compiled(kernel, next(functions))
             else:
-                prepared.launches[id(sweep)] = self._interpret(sweep, itemsize, real)
+                prepared.launches[id(sweep)] = self._interpret(sweep, itemsize)
         return prepared
 
     def _kernels(self, sweeps: list[Sweep], num_bits: int, itemsize: int, compile: str) -> list[emit.Kernel | None]:
@@ -142,13 +166,13 @@ class Sweeps:
             for sweep, kernel, chose in zip(sweeps, kernels, chosen, strict=True)
         ]
 
-    def _interpret(self, sweep: Sweep, itemsize: int, real: Any) -> Interpreted:
+    def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
         key = (sweep, itemsize)
         if key not in self._interpreted:
             program = interpreter.encode(sweep, itemsize)
             words = self._runtime.upload(program.words)
             function = self._runtime.kernels([Text(interpreter.source(itemsize), interpreter.NAME)])[0]
-            _remember(self._interpreted, key, Interpreted(program, words, function, real), 16 * KEPT)
+            _remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
         return self._interpreted[key]
 
 

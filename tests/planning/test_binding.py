@@ -1,0 +1,61 @@
+"""`bind` against what `steps` says of each instruction of a number program, entry by entry."""
+
+import numpy as np
+import pytest
+
+from qsim_ex.planning.binding import _binder
+from qsim_ex.steps import Euler, Fold, Numbers, Product
+
+
+def run(program, operands):
+    """The number buffer after a program."""
+    operands = np.array([0, 1, *operands], dtype=np.complex128)
+    return _binder(Numbers(len(operands), tuple(program), ()))(np.append(operands, 7)), len(operands)
+
+
+def test_products():
+    """Products of matrices of any size differ from NumPy's, or zeros that are known make a difference."""
+    rng = np.random.default_rng(1)
+    numbers = rng.normal(size=40) + 1j * rng.normal(size=40)
+    program, wanted = [], [0, 1, *numbers]
+    for shape in ((3, 1, 2, 2), (2, 2, 4, 4), (1, 1, 1, 1)):
+        left, right = (rng.integers(0, len(wanted), shape) for _ in range(2))
+        left[rng.random(shape) < 0.6] = 0  # where the constant 0 stands
+        program.append(Product(left, right))
+        values = np.array(wanted)
+        wanted += (values[left] @ values[right]).reshape(-1).tolist()
+    buffer, _ = run(program, numbers)
+    assert buffer == pytest.approx(np.array(wanted), rel=1e-13)
+
+
+def test_euler_angles():
+    """The seven numbers do not make the matrix again, also where entries are zero, tiny or one."""
+    rng = np.random.default_rng(2)
+    matrices = [np.linalg.qr(rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2)))[0] for _ in range(5)]
+    tiny = 1e-17
+    matrices += [np.eye(2), np.array([[0, 1j], [1, 0]]), np.array([[1, -tiny * 1j], [tiny, 1j]])]
+    numbers = np.array(matrices).reshape(-1)
+    places = 2 + np.arange(numbers.size).reshape(-1, 4)
+    buffer, size = run([Euler(places)], numbers)
+    for matrix, made in zip(matrices, buffer[size:].reshape(-1, 7), strict=True):
+        rotation = made[:4].reshape(2, 2)
+        assert np.abs(rotation.imag).max() == 0
+        again = made[6] * np.diag([1, made[4]]) @ rotation @ np.diag([1, made[5]])
+        assert again == pytest.approx(matrix, abs=1e-14)
+
+
+@pytest.mark.parametrize("size", [1.0, 1 + 3e-8])
+def test_tables(size):
+    """Tables, small and large, are not the products of their phases, or phases whose size is not 1 lose it."""
+    rng = np.random.default_rng(3)
+    phases = size * np.exp(1j * rng.uniform(-4, 4, 30))
+    program, wanted = [], []
+    for tables, entries, factors in ((3, 2, 1), (2, 8, 5), (1, 64, 3), (2, 1024, 9), (1, 8192, 20)):
+        incidence = rng.integers(0, 2, (tables, entries, factors)).astype(np.float64)
+        incidence[:, 0] = 0
+        places = rng.integers(2, 32, (tables, factors))
+        program.append(Fold(incidence, places))
+        chosen = np.where(incidence == 1, phases[places - 2][:, None, :], 1)
+        wanted.append(chosen.prod(axis=2).reshape(-1))
+    buffer, start = run(program, phases)
+    assert np.abs(buffer[start:] - np.concatenate(wanted)).max() < 2e-14
