@@ -118,10 +118,10 @@ def test_work_that_does_not_listen_is_left():
     began = time.perf_counter()
     release = threading.Event()
     with pytest.raises(Interrupted) as caught:
-        Supervised(interrupting(lambda _: release.wait(10))).result()
+        Supervised(interrupting(lambda _: release.wait(60))).result()
     release.set()
     assert not caught.value.ended
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < 10
 
 
 def interrupting(work):

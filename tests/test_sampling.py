@@ -12,6 +12,7 @@ from states import random_state, state_in
 from strategies import layouts
 
 from qsim_ex import sampling
+from qsim_ex.devices import search
 from qsim_ex.errors import OptionError, ShotsError, StateError
 from qsim_ex.options import Options
 from qsim_ex.placement import single
@@ -51,7 +52,7 @@ def test_groups_and_pieces_change_nothing(
     wanted = by_definition(psi.astype(options.dtype), sampling.uniforms(3, 0, 40))
     monkeypatch.setattr(sampling, "MARGINAL_WIRES", max(marginal_wires, 4))
     monkeypatch.setattr(single, "MARGINAL_WIRES", marginal_wires)
-    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    monkeypatch.setattr(search, "CHUNK", chunk)
     with state_in(options, psi, Layout((8, 1, 4, 3, 0, 5, 7, 6, 2), 0b101010101)) as state:
         assert state.draw(40, 3).tolist() == wanted.tolist()
 

@@ -207,7 +207,7 @@ def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
     try:
         with pytest.raises(KeyboardInterrupt):
             Simulator(options, progress=press).run(builder.build())
-        assert perf_counter() - pressed[0] < 1
+        assert perf_counter() - pressed[0] < 10  # a second on an idle machine
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -73,6 +73,7 @@ class Shape:
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
     start: a sweep over 2^start amplitudes takes about as long as starting one; growing a state below is not worth it.
+    balance: multiply-adds per amplitude that take as long as reading and writing it once.
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
         tile; 0 where amplitudes stay in registers.
     """
@@ -86,6 +87,7 @@ class Shape:
     table: int = 10
     item_work: float = 0.0
     start: int = 14
+    balance: float = 60.0
 
     def fit(self, num_bits: int) -> Shape:
         """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.

@@ -108,7 +108,7 @@ def test_cancel_in_the_middle_of_a_circuit() -> None:
     if job.cancel():
         with pytest.raises(errors.Cancelled):
             job.result(timeout=30)
-        assert time.monotonic() - asked < 1
+        assert time.monotonic() - asked < 10  # a second on an idle machine
         assert job.status() is JobStatus.CANCELLED
 
 

@@ -60,89 +60,58 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[in
 
 
 class Choice(NamedTuple):
-    """Bits to bring near, and the weight of the work that waits for nothing else."""
+    """Bits that are near, and how much work then runs: as weight (by count) and in multiply-adds for one amplitude."""
 
     bits: int
     weight: float
+    work: float
 
 
-def choose(wanted: Sequence[tuple[int, float]], capacity: int, scarce: int = 0, most_scarce: int = 64) -> Choice:
-    """Choose at most `capacity` bits, at most `most_scarce` of them in `scarce`, that meet reasons of large weight.
+def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
+    """Choose at most `capacity` bits that meet reasons of large weight.
 
     Greedy: again and again the reason whose missing bits bring the most weight for each bit.
     """
     weights: dict[int, float] = {}
     for reason, weight in wanted:
-        if reason.bit_count() <= capacity and (reason & scarce).bit_count() <= most_scarce:
+        if reason.bit_count() <= capacity:
             weights[reason] = weights.get(reason, 0.0) + weight
             if len(weights) >= _CANDIDATES:
                 break
     if not weights:
-        return Choice(0, 0.0)
+        return 0
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
     weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
     # Earlier reasons win ties: what was asked for first tends to hold up the most.
     weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
-    chosen, total = np.uint64(0), 0.0
+    chosen = np.uint64(0)
     while True:
         missing = np.bitwise_count(masks & ~chosen)
         met = missing == 0
-        total += float(weight_of[met].sum())
         masks, weight_of, missing = masks[~met], weight_of[~met], missing[~met]
-        fits = missing <= capacity - int(chosen).bit_count()
-        if scarce:
-            fits &= np.bitwise_count((masks | chosen) & np.uint64(scarce)) <= most_scarce
-        candidates = np.flatnonzero(fits)
-        if not candidates.size:
-            return Choice(int(chosen), total)
-        grown = masks[candidates] | chosen
+        fits = np.flatnonzero(missing <= capacity - int(chosen).bit_count())
+        if not fits.size:
+            return int(chosen)
+        grown = masks[fits] | chosen
         gain = ((masks[None, :] & ~grown[:, None]) == 0) @ weight_of
-        chosen = grown[int(np.argmax(gain / missing[candidates]))]
+        chosen = grown[int(np.argmax(gain / missing[fits]))]
 
 
-def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> int:
+def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Choice:
     """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
 
-    Raises nothing; returns `near` itself if no choice lets anything more run.
+    The weight is that of all the work that then runs. Raises nothing; returns `near` if no choice lets more run.
     """
-    return near | choose(_wanted(pending, near, allowed), capacity).bits
-
-
-def grow_state(pending: Sequence[Work], near: int, capacity: int, fresh: int, num_bits: int, start: int) -> int:
-    """As `grow` over all bits of a state with `fresh` bits, each of which doubles what a sweep has to write.
-
-    Chooses how many of them to bring in by the weight that runs for each amplitude that is read or written, where a
-    sweep costs at least 2^start amplitudes.
-    """
-    found = [(reason, _weight(piece)) for piece, reason in zip(pending, reasons(pending, near), strict=False)]
-    free = sum(weight for reason, weight in found if not reason)
-    wanted = [(reason, weight) for reason, weight in found if 0 < reason < NEVER]
-    scarce = fresh & ~near
-    present = num_bits - fresh.bit_count()
-    best, best_rate = 0, -1.0
-    for most in _growths(present, min(capacity, scarce.bit_count()), start):
-        choice = choose(wanted, capacity, scarce, most)
-        after = num_bits - (scarce & ~choice.bits).bit_count()
-        cost = max(float(1 << after) + float(1 << present), float(1 << start))
-        rate = (free + choice.weight) / cost
-        if rate >= best_rate:  # of two that are alike the one that brings more in
-            best, best_rate = near | choice.bits, rate
-    return best
-
-
-def _growths(present: int, most: int, start: int) -> Sequence[int]:
-    """How many fresh bits are worth weighing: all that cost nothing at once, beyond them a few numbers."""
-    least = min(most, max(0, start - present))
-    return sorted({least, *(least + k for k in (1, 2, 3, 5) if least + k < most), most})
-
-
-def _wanted(pending: Sequence[Work], near: int, allowed: int) -> list[tuple[int, float]]:
     forbidden = ~(near | allowed)
-    return [
+    found = reasons(pending, near)
+    wanted = [
         (reason, _weight(piece))
-        for piece, reason in zip(pending, reasons(pending, near), strict=False)
+        for piece, reason in zip(pending, found, strict=False)
         if reason and not reason & forbidden
     ]
+    bits = near | choose(wanted, capacity)
+    running = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~bits]
+    return Choice(bits, sum(map(_weight, running)), sum(piece.work for piece in running))
 
 
 def _weight(piece: Work) -> float:

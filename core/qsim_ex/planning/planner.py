@@ -18,7 +18,8 @@ from qsim_ex.planning.absorb import Unitary, absorb
 from qsim_ex.planning.assemble import Packer, items_of
 from qsim_ex.planning.binding import bind
 from qsim_ex.planning.fuse import fuse
-from qsim_ex.planning.locality import fill, grow, grow_state, split
+from qsim_ex.planning.growth import Growth
+from qsim_ex.planning.locality import fill, grow, split
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.rotate import rotate
 from qsim_ex.planning.work import NOTHING, Work
@@ -71,43 +72,33 @@ def _schedule(
     pending: list[Work], num_bits: int, shape: Shape, program: NumberProgram, fresh: int
 ) -> tuple[list[Step], list[Places]]:
     """Cut the work into steps, in order, with the places of each step's numbers."""
+    growth = Growth(num_bits, shape, fresh)
     steps: list[Step] = []
     packed: list[Places] = []
+
+    def clear() -> None:
+        if growth.fresh:
+            steps.append(Clear(growth.fresh))
+            packed.append(NOTHING)
+            growth.settle()
+
     while pending:
         alone = _alone(pending[0])
         if alone is not None:
-            if fresh:  # only sweeps know of fresh bits
-                steps.append(Clear(fresh))
-                packed.append(NOTHING)
-                fresh = 0
+            clear()  # only sweeps know of fresh bits
             steps.append(alone)
             packed.append(pending[0].source)
             pending = pending[1:]
             continue
-        tile = _tile(pending, num_bits, shape, fresh)
+        before = growth.fresh
+        tile = growth.tile(pending)
         ready, left = split(pending, tile)
         sweep, places, undone = _sweep(ready, tile, shape, program)
-        steps.append(replace(sweep, fresh=fresh))
+        steps.append(replace(sweep, fresh=before))
         packed.append(places)
-        fresh &= ~tile
         pending = sorted([*undone, *left], key=lambda piece: piece.order)
-    if fresh:
-        steps.append(Clear(fresh))
-        packed.append(NOTHING)
+    clear()
     return steps, packed
-
-
-def _tile(pending: list[Work], num_bits: int, shape: Shape, fresh: int) -> int:
-    """Choose the bits of the next tile: the low ones, those that let work run, and the lowest of the others."""
-    everything = (1 << num_bits) - 1
-    low = (1 << shape.low) - 1
-    room = shape.tile - shape.low
-    if fresh:
-        tile = grow_state(pending, low, room, fresh, num_bits, shape.start)
-        tile = fill(tile, everything & ~fresh, shape.tile, lowest=True)
-    else:
-        tile = grow(pending, low, everything & ~low, room)
-    return fill(tile, everything, shape.tile, lowest=True)
 
 
 def _alone(piece: Work) -> Step | None:
@@ -146,7 +137,7 @@ def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, 
     while work or not phases:
         first, last = not phases, shape.phases is not None and len(phases) == shape.phases - 1
         allowed = middle if first or last else tile
-        near = fill(grow(work, 0, allowed, shape.near), middle, shape.near, lowest=False)
+        near = fill(grow(work, 0, allowed, shape.near).bits, middle, shape.near, lowest=False)
         ready, work = split(work, near)
         phases.append((near, ready))
         if last:

@@ -8,6 +8,7 @@ neighbours read: they wait for one another and merge into tables, α of one gate
 from __future__ import annotations
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, pattern
+from qsim_ex.planning.fuse import work_of
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import Work
 
@@ -33,6 +34,7 @@ def rotate(work: list[Work], program: NumberProgram, item_work: float) -> list[W
             out.append(piece)
     for order, piece in enumerate(out):
         piece.order = order
+        piece.work = work_of(piece) if piece.kind in ("mix", "diagonal") else 0.0
     return out
 
 

@@ -24,6 +24,7 @@ class Work:
     source: int64, where each entry of the pattern stands in the number buffer.
     to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.Spread`.
     order: position in the program, for telling earlier from later.
+    work: multiply-adds for one amplitude.
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read.
     """
 
@@ -38,6 +39,7 @@ class Work:
     to: tuple[int, ...] = ()
     held: int = 0
     level: int = 0
+    work: float = 0.0
     mix: int = field(init=False)
     touch: int = field(init=False)
     touched: tuple[int, ...] = field(init=False)
