@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.places import Places, swizzle
-from qsim_ex.kernels.cuda.words import parity
 from qsim_ex.steps import Rename, Sweep
 
 
@@ -42,8 +41,11 @@ class PhaseText:
 
     def constants(self, reads: Sequence[int]) -> list[int]:
         """For each register, what its own bits contribute to the number that parities make (by XOR)."""
-        masks = [self.register(mask) for mask in reads]
-        return [sum(parity(r & mask) << k for k, mask in enumerate(masks)) for r in range(len(self.names))]
+        found = [0]
+        for bit in self.bits:  # twice as many with each register bit, since parities are linear
+            own = sum(1 << k for k, mask in enumerate(reads) if mask >> bit & 1)
+            found += [constant ^ own for constant in found]
+        return found
 
     def renamed(self, item: Rename, register: int) -> int:
         """The register whose number a renaming gives to this one."""

@@ -55,7 +55,15 @@ KERNELS = (
 )
 """Every fixed kernel: its file and its name."""
 
+FIRST = ("basis", "marginal", "search")
+"""Those that a first run is likely to need: to begin a state, and to sample it."""
+
 _FILES = {name: file for file, name in KERNELS}
+
+
+def first(itemsize: int) -> list[Text]:
+    """The texts of `FIRST`."""
+    return [text(_FILES[name], name, itemsize) for name in FIRST]
 
 
 def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:

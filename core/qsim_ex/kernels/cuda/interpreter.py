@@ -20,6 +20,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda import packing
 from qsim_ex.kernels.cuda.body import PhaseText
 from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places, skipped_bits
+from qsim_ex.kernels.cuda.runtime import Text
 from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
@@ -70,6 +71,11 @@ def source(itemsize: int) -> str:
     head += [f"#define {name} {value}" for name, value in constants.items()]
     text = resources.files(__package__).joinpath("interpreter.cu").read_text(encoding="utf-8")
     return "\n".join([*head, "", text])
+
+
+def text(itemsize: int) -> Text:
+    """The interpreter as a kernel to be compiled."""
+    return Text(source(itemsize), NAME)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -129,7 +135,8 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
             extra = _bytes(_sources(phase, item, registers), 4)
         case _:
             assert_never(item)
-    own = tuple(phase.constants(reads)[1 << j] for j in order)
+    constants = phase.constants(reads)
+    own = tuple(constants[1 << j] for j in order)
     elsewhere = phase.elsewhere(reads)
     mask = sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
     head = code | len(elsewhere) << 8 | mask << 16 | choice << 32

@@ -198,6 +198,10 @@ class CupyRuntime:
         """Whether a kernel is loaded or on disk."""
         return text in self._loaded or compilation.is_stored(compilation.key(text.code, self._arch))
 
+    def begin(self, texts: Sequence[Text]) -> None:
+        """Start to compile what will be wanted soon, in the background."""
+        compilation.begin([text.code for text in texts], self._arch)
+
     def kernels(self, texts: Sequence[Text]) -> list[Any]:
         """Compile, where needed at the same time, and load."""
         with self._lock:
