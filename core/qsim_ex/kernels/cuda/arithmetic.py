@@ -93,6 +93,25 @@ __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ←
 }
 """Functions that kernels use by name; a kernel's source holds those that it calls."""
 
+AHEAD = """\
+__device__ __forceinline__ unsigned multiprocessors()
+{
+    unsigned count = 1;
+#ifdef __CUDA_ARCH__
+    asm("mov.u32 %0, %%nsmid;" : "=r"(count));
+#endif
+    return count;
+}
+
+__device__ __forceinline__ void fetch_ahead(const amp* at)  // a line of memory will soon be wanted
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
+#endif
+}
+"""
+"""What a kernel needs that asks for tiles ahead of their use."""
+
 
 def merged(classes: Iterable[int]) -> Entry:
     """The narrowest class that holds entries of all these classes."""

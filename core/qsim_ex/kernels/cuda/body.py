@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.places import Places, swizzle
+from qsim_ex.kernels.cuda.style import STYLE, Style
 from qsim_ex.steps import Rename, Sweep
 
 
@@ -19,6 +20,7 @@ class PhaseText:
     """
 
     place: Places
+    tile: tuple[int, ...]
     bits: tuple[int, ...]
     names: list[int]
     lines: list[str] = field(default_factory=list)
@@ -61,9 +63,10 @@ class PhaseText:
 class Body:
     """The parts of a kernel's source, in the making."""
 
-    def __init__(self, sweep: Sweep, itemsize: int) -> None:
+    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
+        self.style = style
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
@@ -74,7 +77,7 @@ class Body:
     def begin(self, place: Places) -> PhaseText:
         """Open the next phase."""
         bits = tuple(self.sweep.tile[position] for position in place.registers)
-        self.phases.append(PhaseText(place, bits, list(range(1 << len(bits)))))
+        self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
         return self.phases[-1]
 
     @property

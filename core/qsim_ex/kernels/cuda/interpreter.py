@@ -100,7 +100,7 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
 
 def _near(sweep: Sweep, place: Places) -> PhaseText:
     bits = tuple(sweep.tile[position] for position in place.registers)
-    return PhaseText(place, bits, list(range(1 << len(bits))))
+    return PhaseText(place, sweep.tile, bits, list(range(1 << len(bits))))
 
 
 def _bytes(values: tuple[int, ...], width: int = 8) -> int:
