@@ -60,8 +60,10 @@ __device__ __forceinline__ void swap(amp& a, amp& b)
     "add": """\
 __device__ __forceinline__ void add(amp& a, const amp b, const real x, const real y)  // a ← a + (x + i y) b
 {
-    a.x += x * b.x - y * b.y;
-    a.y += x * b.y + y * b.x;
+    a.x += x * b.x;  // one term at a time, each a fused multiply-add
+    a.x -= y * b.y;
+    a.y += x * b.y;
+    a.y += y * b.x;
 }
 """,
     "add_real": """\

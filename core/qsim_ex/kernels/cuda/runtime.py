@@ -1,4 +1,4 @@
-"""What `GpuDevice` asks of a GPU: memory, copies, launches, one matrix product. `CupyRuntime` answers with CuPy.
+"""What `GpuDevice` asks of a GPU: memory, copies, launches. `CupyRuntime` answers with CuPy.
 
 All else (which kernel, which arguments, which chunks) is decided above this protocol, so that the tests can run it
 on a machine without a GPU, where kernels are emulated.
@@ -70,9 +70,6 @@ class Runtime(Protocol):
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
-
-    def matmul(self, left: Array, right: Array, out: Array) -> None:
-        """Out = left · right for two-dimensional arrays."""
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
@@ -234,11 +231,6 @@ class CupyRuntime:
         else:
             with self._device:
                 kernel((blocks,), (threads,), plain, stream=stream)
-
-    def matmul(self, left: Array, right: Array, out: Array) -> None:
-        """Out = left · right for two-dimensional arrays, by cuBLAS."""
-        with self._here():
-            self._cupy.matmul(left, right, out=out)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""

@@ -14,7 +14,7 @@ class Style:
     """One way to write kernels.
 
     blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
-    ahead: each block asks for the tile of the block that will take its place, so that memory works while others compute.
+    ahead: each block asks for the tile of the block that will take its place, so that memory works while it computes.
     near_lanes: tables lie in such an order that neighbouring threads read neighbouring entries.
     in_step: the warps of a block wait for one another before each matrix on several bits, so that they meet the same
         instructions while these are in the nearest cache.
