@@ -124,7 +124,10 @@ def test_inner_and_pauli(gpu, dtype, num_bits):
     assert gpu.pauli(a, num_bits, 0, []).shape == (0,)
 
 
-@pytest.mark.parametrize(("num_bits", "bits"), [(0, ()), (6, (5, 0, 2)), (11, (10, 3)), (5, (0, 1, 2, 3, 4))])
+@pytest.mark.parametrize(
+    ("num_bits", "bits"),
+    [(0, ()), (6, (5, 0, 2)), (11, (10, 3)), (11, (1, 10, 3, 5)), (5, (0, 1, 2, 3, 4)), (13, (12, 1, 2, 3, 4, 5, 6))],
+)
 def test_density(gpu, dtype, num_bits, bits):
     """Reduced density matrices, in double precision."""
     psi = random_state(7, num_bits, dtype)
@@ -176,6 +179,7 @@ WIDES = [
     (9, Wide((0, 2, 4, 6), (1 << 1 | 1 << 3, 1 << 3 | 1 << 5, 1 << 1 | 1 << 5), ALWAYS), 0),
     (8, Wide((1, 2), (1 << 8 | 1 << 3, 1 << 9), When(1 << 0 | 1 << 10, 1 << 10)), 5),
     (8, Wide((1, 2), (1 << 9,), When(1 << 8, 1 << 8)), 2),
+    (13, Wide((12, 0, 2, 1, 3, 9, 10), (), ALWAYS), 0),
 ]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Loads
-from qsim_ex.kernels.cuda import fixed, wide
+from qsim_ex.kernels.cuda import fixed, interpreter, wide
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
@@ -44,7 +44,10 @@ class GpuDevice(Loads):
     grows = True
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
-        self._use(CupyRuntime(device_id, stream, allocator))
+        runtime = CupyRuntime(device_id, stream, allocator)
+        self._use(runtime)
+        # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
+        runtime.begin([text for itemsize in (8, 16) for text in (interpreter.text(itemsize), *fixed.first(itemsize))])
 
     @classmethod
     def on(cls, runtime: Runtime) -> GpuDevice:

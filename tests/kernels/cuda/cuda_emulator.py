@@ -157,9 +157,5 @@ class EmulatedRuntime:
         """Run a kernel to its end."""
         call(kernel, blocks, threads, self.backwards, *arguments)
 
-    def matmul(self, left: Any, right: Any, out: Any) -> None:
-        """The product by NumPy."""
-        np.matmul(left, right, out=out)
-
     def synchronize(self) -> None:
         """Nothing is ever under way."""

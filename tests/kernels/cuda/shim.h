@@ -20,5 +20,7 @@ void emulate(unsigned grid, unsigned block, int backwards, void (*body)(void*), 
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 template <class T> static inline T __ldg(const T* at) { return *at; }
+template <class T> static inline T __ldcs(const T* at) { return *at; }
+template <class T> static inline void __stcs(T* at, T value) { *at = value; }
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline double2 make_double2(double x, double y) { return {x, y}; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from qsim_ex.errors import DeviceError
 from qsim_ex.kernels.cuda import compile as compilation
 
 
@@ -50,6 +51,30 @@ def test_another_compiler_compiles_again(nvrtc):
     nvrtc.version = (13, 0)
     compilation.machine_code("a", "90")
     assert nvrtc.calls == 2
+
+
+def test_what_was_begun_is_not_compiled_twice(nvrtc):
+    """A text under way in the background is waited for; what is on disk is not begun."""
+    compilation.begin(["a", "b", "a"], "90")
+    assert compilation.machine_codes(["a", "b"], "90") == [b"90:a", b"90:b"]
+    compilation.begin(["a"], "90")
+    assert compilation.machine_code("a", "90") == b"90:a"
+    assert nvrtc.calls == 2
+    assert not compilation._begun
+
+
+@pytest.mark.usefixtures("nvrtc")
+def test_what_fails_in_the_background_fails_when_it_is_wanted(monkeypatch):
+    """An error of the compiler reaches the caller who needs the kernel, and a second try compiles anew."""
+
+    def fail(code, arch):
+        raise DeviceError(f"{code} on {arch}")
+
+    monkeypatch.setattr(compilation, "translate", fail)
+    compilation.begin(["bad"], "90")
+    for _ in range(2):
+        with pytest.raises(DeviceError, match="bad on 90"):
+            compilation.machine_code("bad", "90")
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 200])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from qsim_ex.kernels.cuda.emit import ROOM, emit
 from qsim_ex.kernels.cuda.packing import pack
 from qsim_ex.kernels.cuda.runtime import ByValue
+from qsim_ex.kernels.cuda.style import STYLE, Style
 
 
 def program(kernels):
@@ -21,11 +22,11 @@ def program(kernels):
     return "\n".join(f"namespace k{k} {{\n{text}\n}}" for k, text in enumerate(texts))
 
 
-def check(cases, dtype, room=ROOM):
+def check(cases, dtype, room=ROOM, style=STYLE):
     """Run each case (seed, bits, sweep, packed numbers, high) both ways round and compare."""
     dtype = np.dtype(dtype)
     real = np.float32 if dtype == np.complex64 else np.float64
-    kernels = [emit(sweep, dtype.itemsize, room) for _, _, sweep, _, _ in cases]
+    kernels = [emit(sweep, dtype.itemsize, room, style) for _, _, sweep, _, _ in cases]
     compiled = library(program(kernels))
     for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
         kernel = kernels[k]
@@ -71,6 +72,22 @@ def test_full_tiles():
 def test_numbers_that_do_not_fit_by_value_come_from_memory():
     """With little room for arguments all numbers are read from the table, and the result is the same."""
     check([case(20 + k, 8, 7, 2, 5, 1) for k in range(4)], np.complex64, room=32)
+
+
+STYLES = {
+    "ahead": Style(ahead=True),
+    "in step": Style(in_step=True),
+    "streamed": Style(streamed=True),
+    "tables in any order": Style(near_lanes=False),
+    "all": Style(blocks=(2, 3), ahead=True, in_step=True, streamed=True),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_every_style_computes_the_same(style):
+    """However a kernel is written, with full tiles and small ones, it does what the sweep says."""
+    check([case(30 + k, 9, 7, 3, 4, 2) for k in range(6)] + [case(8, 14, 12, 3, 4)], np.complex64, style=STYLES[style])
+    check([case(40 + k, 13, 11, 2, 4, 1) for k in range(2)], np.complex128, style=STYLES[style])
 
 
 @settings(max_examples=12, deadline=None)

@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
+from qsim_ex.kernels.cuda.places import visited_bits
 from qsim_ex.kernels.cuda.policy import RETURNS, Candidate, choose, extra_seconds, worth_a_look
+from qsim_ex.steps import Sweep
 
-NEW = Candidate(at_hand=False, runs=0)
+
+def new(bits, runs=0):
+    """A sweep over 2^bits amplitudes that has no kernel yet."""
+    return Candidate(at_hand=False, runs=runs, bits=bits)
 
 
 def test_always_and_never_mean_what_they_say():
     """The option overrides all that the rule would weigh."""
     for at_hand in (False, True):
-        candidates = [Candidate(at_hand, runs) for runs in (0, 99)]
-        assert choose(candidates, 33, 16, 1, "always") == (True, True)
-        assert choose(candidates, 33, 16, 1, "never") == (False, False)
+        candidates = [Candidate(at_hand, runs, 33) for runs in (0, 99)]
+        assert choose(candidates, 16, 1, "always") == (True, True)
+        assert choose(candidates, 16, 1, "never") == (False, False)
 
 
 def test_a_kernel_at_hand_is_used():
     """What is compiled already costs nothing, so even a tiny state uses it; its neighbours are interpreted."""
-    assert choose([Candidate(True, 0), NEW], 3, 8, 16) == (True, False)
+    assert choose([Candidate(True, 0, 3), new(3)], 8, 16) == (True, False)
 
 
 def test_first_small_runs_are_interpreted():
     """A circuit of 12 or 24 wires that runs once would take longer to compile than to interpret."""
-    for num_bits in (0, 12, 24):
-        assert choose([NEW] * 8, num_bits, 8, 16) == (False,) * 8
+    for bits in (0, 12, 24):
+        assert choose([new(bits)] * 8, 8, 16) == (False,) * 8
 
 
 def test_a_large_first_run_is_compiled():
     """At 33 wires interpreting costs seconds, more than compiling does on many cores."""
-    assert choose([NEW] * 10, 33, 8, 16) == (True,) * 10
+    assert choose([new(33)] * 10, 8, 16) == (True,) * 10
+
+
+def test_each_sweep_is_judged_by_its_own_size():
+    """While a state of 32 wires grows, its first sweeps are interpreted and its last ones compiled, in any order."""
+    sizes = (12, 19, 26, 32, 32, 32, 22)
+    assert choose([new(bits) for bits in sizes], 8, 16) == tuple(bits == 32 for bits in sizes)
+
+
+def test_sweeps_that_fill_the_last_round_badly_are_interpreted():
+    """Four cores compile the four costliest kernels; one more that costs little would mean a second round."""
+    assert choose([new(28), *[new(32)] * 4], 8, 4) == (False, True, True, True, True)
 
 
 def test_more_cores_compile_sooner():
     """With one core ten kernels take ten times as long, so that a middling state is interpreted."""
-    assert all(choose([NEW] * 10, 31, 16, 16))
-    assert not any(choose([NEW] * 10, 29, 8, 1))
+    assert all(choose([new(31)] * 10, 16, 16))
+    assert not any(choose([new(29)] * 10, 8, 1))
 
 
 def test_what_came_back_is_compiled():
     """A structure that was interpreted `RETURNS` times gets its kernel, however small the state."""
     counts = range(RETURNS + 2)
-    chosen = choose([Candidate(False, runs) for runs in counts], 5, 8, 16)
+    chosen = choose([new(5, runs) for runs in counts], 8, 16)
     assert chosen == tuple(runs >= RETURNS for runs in counts)
 
 
@@ -56,3 +72,9 @@ def test_interpreting_costs_more_for_larger_states():
     costs = [extra_seconds(n, itemsize) for n in (0, 20, 30) for itemsize in (8, 16)]
     assert costs == sorted(costs)
     assert costs[0] > 0
+
+
+def test_a_growing_sweep_visits_less_than_the_state():
+    """Bits that stay fresh halve what is visited; those in the tile do not."""
+    sweep = Sweep(tile=(0, 1, 2, 3, 9), phases=(), numbers=0, tables=0, fresh=0b11_0000_0011_0000_0000)
+    assert visited_bits(sweep, 20) == 17

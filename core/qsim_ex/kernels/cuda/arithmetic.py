@@ -60,8 +60,10 @@ __device__ __forceinline__ void swap(amp& a, amp& b)
     "add": """\
 __device__ __forceinline__ void add(amp& a, const amp b, const real x, const real y)  // a ← a + (x + i y) b
 {
-    a.x += x * b.x - y * b.y;
-    a.y += x * b.y + y * b.x;
+    a.x += x * b.x;  // one term at a time, each a fused multiply-add
+    a.x -= y * b.y;
+    a.y += x * b.y;
+    a.y += y * b.x;
 }
 """,
     "add_real": """\
@@ -92,6 +94,25 @@ __device__ __forceinline__ void load(real (&m)[count], const real* at)  // m ←
 """,
 }
 """Functions that kernels use by name; a kernel's source holds those that it calls."""
+
+AHEAD = """\
+__device__ __forceinline__ unsigned multiprocessors()
+{
+    unsigned count = 1;
+#ifdef __CUDA_ARCH__
+    asm("mov.u32 %0, %%nsmid;" : "=r"(count));
+#endif
+    return count;
+}
+
+__device__ __forceinline__ void fetch_ahead(const amp* at)  // a line of memory will soon be wanted
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
+#endif
+}
+"""
+"""What a kernel needs that asks for tiles ahead of their use."""
 
 
 def merged(classes: Iterable[int]) -> Entry:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.places import Places, swizzle
-from qsim_ex.kernels.cuda.words import parity
+from qsim_ex.kernels.cuda.style import STYLE, Style
 from qsim_ex.steps import Rename, Sweep
 
 
@@ -20,6 +20,7 @@ class PhaseText:
     """
 
     place: Places
+    tile: tuple[int, ...]
     bits: tuple[int, ...]
     names: list[int]
     lines: list[str] = field(default_factory=list)
@@ -42,8 +43,11 @@ class PhaseText:
 
     def constants(self, reads: Sequence[int]) -> list[int]:
         """For each register, what its own bits contribute to the number that parities make (by XOR)."""
-        masks = [self.register(mask) for mask in reads]
-        return [sum(parity(r & mask) << k for k, mask in enumerate(masks)) for r in range(len(self.names))]
+        found = [0]
+        for bit in self.bits:  # twice as many with each register bit, since parities are linear
+            own = sum(1 << k for k, mask in enumerate(reads) if mask >> bit & 1)
+            found += [constant ^ own for constant in found]
+        return found
 
     def renamed(self, item: Rename, register: int) -> int:
         """The register whose number a renaming gives to this one."""
@@ -59,9 +63,10 @@ class PhaseText:
 class Body:
     """The parts of a kernel's source, in the making."""
 
-    def __init__(self, sweep: Sweep, itemsize: int) -> None:
+    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
+        self.style = style
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
@@ -72,7 +77,7 @@ class Body:
     def begin(self, place: Places) -> PhaseText:
         """Open the next phase."""
         bits = tuple(self.sweep.tile[position] for position in place.registers)
-        self.phases.append(PhaseText(place, bits, list(range(1 << len(bits)))))
+        self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
         return self.phases[-1]
 
     @property

@@ -13,8 +13,9 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,13 +132,37 @@ def _prune() -> None:
 
 
 def machine_code(code: str, arch: str) -> bytes:
-    """The machine code of a text, from the cache or the compiler."""
+    """The machine code of a text: from the cache, from what was begun, or from the compiler."""
     name = key(code, arch)
+    with _lock:
+        begun = _begun.pop(name, None)
+    if begun is not None and not begun.cancel():
+        return begun.result()
+    return _machine_code(name, code, arch)
+
+
+def _machine_code(name: str, code: str, arch: str) -> bytes:
     kept = stored(name)
     if kept is None:
         kept, _ = translate(code, arch)
         store(name, kept)
     return kept
+
+
+_begun: dict[str, Future[bytes]] = {}
+_lock = threading.Lock()
+
+
+def begin(codes: Sequence[str], arch: str) -> None:
+    """Start to compile texts that will be wanted soon and are not in the cache, and return at once."""
+    with _lock:
+        missing = {name: code for name, code in ((key(code, arch), code) for code in codes) if name not in _begun}
+        missing = {name: code for name, code in missing.items() if not is_stored(name)}
+        if missing:
+            pool = ThreadPoolExecutor(min(len(missing), cores()), thread_name_prefix="qsim-ex-ahead")
+            for name, code in missing.items():
+                _begun[name] = pool.submit(_machine_code, name, code, arch)
+            pool.shutdown(wait=False)
 
 
 def machine_codes(codes: Sequence[str], arch: str) -> list[bytes]:

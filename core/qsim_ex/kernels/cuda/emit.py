@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda import items
-from qsim_ex.kernels.cuda.arithmetic import FACTORS, matrix_function
+from qsim_ex.kernels.cuda.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.body import Body, register_slots
-from qsim_ex.kernels.cuda.places import Places, outside, places, runs, skipped_bits
+from qsim_ex.kernels.cuda.places import LANES, Places, outside, places, runs, skipped_bits
+from qsim_ex.kernels.cuda.style import STYLE, Style
 from qsim_ex.kernels.cuda.words import spread
 from qsim_ex.steps import Sweep
 
@@ -62,10 +63,10 @@ def source(sweep: Sweep, itemsize: int = 8) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def emit(sweep: Sweep, itemsize: int, room: int = ROOM) -> Kernel:
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE) -> Kernel:
     """Write the kernel of a sweep; `room` is how many bytes a kernel may be given by value."""
     arranged = places(sweep, itemsize)
-    body = Body(sweep, itemsize)
+    body = Body(sweep, itemsize, style)
     for place in arranged:
         body.begin(place)
         for item in place.phase.items:
@@ -89,11 +90,13 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         f"struct Numbers {{ real v[{max(values, 1)}]; }};",
         "",
     ]
-    functions = [FACTORS[key] for key in FACTORS if key in body.called]
+    threads, style = 1 << len(arranged[0].threads), body.style
+    ahead = _ahead(sweep, itemsize, style) if style.ahead and _full(threads, itemsize) else []
+    functions = [AHEAD] if ahead else []
+    functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
-    threads = 1 << len(arranged[0].threads)
     kernel = [
-        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize)}) {NAME}(',
+        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
         "    amp* __restrict__ state,         // all amplitudes, in place",
         "    const real* __restrict__ table,  // numbers that differ between amplitudes",
         "    const u64 high,                  // the index bits outside this buffer",
@@ -103,6 +106,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         "    unsigned t = threadIdx.x;",
         "    const u64 b = blockIdx.x;",
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
+        *ahead,
         *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if body.parted else []),
         f"    const real* const v = {'n.v' if not before else 'table'};",
         *([f"    table += {before};"] if before else []),
@@ -116,7 +120,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         kernel += [
             f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize, number > 0)
         ]
-        moves = _Moves(sweep, place, itemsize)
+        moves = _Moves(sweep, place, itemsize, style.streamed)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
         kernel += [
@@ -126,11 +130,34 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
     return "\n".join([*head, *functions, *kernel, "}", ""])
 
 
-def _bounds(threads: int, itemsize: int) -> str:
+def _full(threads: int, itemsize: int) -> bool:
+    """Whether a block has as many threads as the largest tiles have."""
+    return threads >= (256 if itemsize == 8 else 128)
+
+
+def _bounds(threads: int, itemsize: int, style: Style) -> str:
     """Threads of a block, and for full tiles how many blocks a multiprocessor shall hold, which bounds registers."""
-    if threads < (256 if itemsize == 8 else 128):
-        return str(threads)
-    return f"{threads}, {3 if itemsize == 8 else 4}"
+    return f"{threads}, {style.blocks[itemsize == 16]}" if _full(threads, itemsize) else str(threads)
+
+
+def _ahead(sweep: Sweep, itemsize: int, style: Style) -> list[str]:
+    """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
+
+    Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
+    """
+    line = spread("t", runs(sweep.tile[LANES:]), wide=True)
+    old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
+    asked = "fetch_ahead(state + (other | line));"
+    if itemsize == 16:
+        asked = f"{asked} fetch_ahead(state + (other | line | {1 << LANES - 1}));"
+    return [
+        f"    const u64 next = b + {style.blocks[itemsize == 16]} * multiprocessors();",
+        f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
+        f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
+        f"        const u64 line = {line};",
+        f"        {asked}",
+        "    }",
+    ]
 
 
 def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int, later: bool) -> list[str]:
@@ -154,6 +181,7 @@ class _Moves:
     sweep: Sweep
     place: Places
     itemsize: int
+    streamed: bool
 
     def _offsets(self) -> list[int]:
         bits = [self.sweep.tile[position] for position in self.place.registers]
@@ -161,19 +189,21 @@ class _Moves:
 
     def load(self) -> list[str]:
         """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
-        lines, source = [], "state[here + {:#x}]"
+        amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
+        lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
         if self.sweep.fresh:
             lines.append("const amp zero = {0, 0};")
         if threads:
             lines.append(f"const bool old = !(t & {threads:#x});")
-            source = "old ? state[here + {:#x}] : zero"
+            source = f"old ? {amplitude} : zero"
         for r, offset in enumerate(self._offsets()):
             lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
         return lines
 
     def store(self, names: list[int]) -> list[str]:
-        return [f"state[here + {offset:#x}] = a{names[r]};" for r, offset in enumerate(self._offsets())]
+        to = "__stcs(state + (here + {:#x}), a{});" if self.streamed else "state[here + {:#x}] = a{};"
+        return [to.format(offset, names[r]) for r, offset in enumerate(self._offsets())]
 
     def fetch(self) -> list[str]:
         return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]

@@ -48,14 +48,24 @@ KERNELS = (
     ("permute.cu", "permute"),
     ("columns.cu", "gather"),
     ("columns.cu", "gather_double"),
-    ("columns.cu", "accumulate"),
     ("columns.cu", "scatter"),
     ("columns.cu", "spread"),
     ("search.cu", "search"),
+    ("product.cu", "product"),
+    ("product.cu", "gram"),
+    ("product.cu", "gram_small"),
 )
 """Every fixed kernel: its file and its name."""
 
+FIRST = ("basis", "marginal", "search")
+"""Those that a first run is likely to need: to begin a state, and to sample it."""
+
 _FILES = {name: file for file, name in KERNELS}
+
+
+def first(itemsize: int) -> list[Text]:
+    """The texts of `FIRST`."""
+    return [text(_FILES[name], name, itemsize) for name in FIRST]
 
 
 def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:
@@ -126,10 +136,10 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
         buffer, sums, *masks, when.value, (1 << len(in_loop)) // parts, np.uint32(unwanted), 1 << len(in_block),
         bits_of(bits),
     )  # fmt: skip
-    return _folded(runtime, sums, parts, 1 << len(bits))
+    return folded(runtime, sums, parts, 1 << len(bits))
 
 
-def _folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:
+def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:
     """Rows of partial sums added up, on the host."""
     if rows == 1:
         return np.asarray(runtime.download(sums))
@@ -150,7 +160,7 @@ def inner(runtime: Runtime, left: Array, right: Array) -> complex:
     blocks = max(1, min(PARTIAL_SUMS, left.size // THREADS))
     sums = runtime.empty(2 * blocks, np.float64)
     launch(runtime, "inner", left.dtype.itemsize, blocks, THREADS, left, right, sums, int(left.size))
-    real, imaginary = _folded(runtime, sums, blocks, 2)
+    real, imaginary = folded(runtime, sums, blocks, 2)
     return complex(real, imaginary)
 
 
@@ -165,7 +175,7 @@ def pauli(runtime: Runtime, buffer: Array, x: int, zs: Sequence[int]) -> NDArray
         sums = runtime.empty(16 * blocks, np.float64)
         size = int(buffer.size)
         launch(runtime, "pauli", buffer.dtype.itemsize, blocks, THREADS, buffer, sums, size, x, ByValue(masks))
-        found.append(_folded(runtime, sums, blocks, 16)[: 2 * len(chosen)])
+        found.append(folded(runtime, sums, blocks, 16)[: 2 * len(chosen)])
     return np.concatenate(found).view(np.complex128) if found else np.zeros(0, dtype=np.complex128)
 
 

@@ -20,6 +20,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda import packing
 from qsim_ex.kernels.cuda.body import PhaseText
 from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places, skipped_bits
+from qsim_ex.kernels.cuda.runtime import Text
 from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
@@ -72,6 +73,11 @@ def source(itemsize: int) -> str:
     return "\n".join([*head, "", text])
 
 
+def text(itemsize: int) -> Text:
+    """The interpreter as a kernel to be compiled."""
+    return Text(source(itemsize), NAME)
+
+
 @functools.lru_cache(maxsize=4096)
 def encode(sweep: Sweep, itemsize: int) -> Program:
     """Write the program of a sweep."""
@@ -94,7 +100,7 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
 
 def _near(sweep: Sweep, place: Places) -> PhaseText:
     bits = tuple(sweep.tile[position] for position in place.registers)
-    return PhaseText(place, bits, list(range(1 << len(bits))))
+    return PhaseText(place, sweep.tile, bits, list(range(1 << len(bits))))
 
 
 def _bytes(values: tuple[int, ...], width: int = 8) -> int:
@@ -129,7 +135,8 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
             extra = _bytes(_sources(phase, item, registers), 4)
         case _:
             assert_never(item)
-    own = tuple(phase.constants(reads)[1 << j] for j in order)
+    constants = phase.constants(reads)
+    own = tuple(constants[1 << j] for j in order)
     elsewhere = phase.elsewhere(reads)
     mask = sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
     head = code | len(elsewhere) << 8 | mask << 16 | choice << 32

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import assert_never
+
+import numpy as np
 
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda import packing
@@ -33,6 +36,8 @@ def write(body: Body, item: Item) -> None:
             lines = _rename(body, phase, item)
         case _:
             assert_never(item)
+    if body.style.in_step and isinstance(item, Mix) and len(item.bits) > 1:
+        phase.lines.append("__syncthreads();")
     kind = type(item).__name__.lower()
     phase.lines += [f"// {_one_line(item.label) or kind}", *_where(phase, item.when, lines)]
 
@@ -120,42 +125,69 @@ def _factor(body: Body, a: str, entry: Entry, at: int) -> list[str]:
             assert_never(entry)
 
 
-def _reachable(constant: int, elsewhere: Sequence[int], count: int) -> list[int]:
-    """The entries that a register may meet, whatever the bits elsewhere are."""
-    free = sum(1 << k for k, mask in enumerate(elsewhere) if mask)
-    return [k for k in range(count) if (k ^ constant) & ~free == 0]
+@functools.lru_cache(maxsize=4096)
+def _met(pattern: bytes, constant: int, decided: int) -> Entry:
+    """The class of the entries that a register may meet: those whose number, under `decided`, is the constant's."""
+    if len(set(pattern)) == 1:
+        return Entry(pattern[0])
+    number = np.arange(len(pattern))
+    return merged(set(np.frombuffer(pattern, dtype=np.uint8)[(number ^ constant) & decided == 0].tolist()))
 
 
 def _table(
     body: Body, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
 ) -> list[str]:
     """Look factors up, one for each value that the registers' own bits contribute."""
-    size = len(item.pattern)
-    met = {
-        c: merged(item.pattern[k] for k in _reachable(c, elsewhere, size))
-        for c in map(constants.__getitem__, registers)
-    }
+    decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
+    met = {c: _met(item.pattern, c, decided) for c in {constants[r] for r in registers}}
     needed = {c for c, entry in met.items() if entry is not Entry.ONE}
     if not needed:
         return []
     phase.reads = True
-    real = all(merged(item.pattern[k] for k in _reachable(c, elsewhere, size)) in _REAL for c in needed)
-    kept = Entry.REAL if real else Entry.COMPLEX
-    taken = [part for k in range(size) for part in packing.parts(item.slot.at + k, kept)]
-    at = body.in_table(taken)
-    lines = [f"const unsigned s = {selection(elsewhere)};"]
-    for c in sorted(needed):
+    real = all(met[c] in _REAL for c in needed)
+    order = _order(phase, elsewhere) if body.style.near_lanes else list(range(len(elsewhere)))
+    at = body.in_table(_taken(item.slot.at, order, real))
+    lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
+    moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
+    kind, cast = ("real", "") if real else ("amp", "(const amp*)")
+    for c in sorted(moved.values()):
         index = f"s ^ {c:#x}" if c else "s"
-        kind, cast = ("real", "") if real else ("amp", "(const amp*)")
         lines.append(f"const {kind} f{c} = __ldg({cast}(table + {at}) + ({index}));")
     for r in registers:
         if constants[r] in needed:
-            f = f"f{constants[r]}"
+            f = f"f{moved[constants[r]]}"
             lines.append(
                 body.call("scale", _a(phase, r), f) if real else body.call("times", _a(phase, r), f"{f}.x", f"{f}.y")
             )
     return lines
 
+
+def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
+    """The reads of a table in the order in which its entries lie: first those that differ between a warp's threads.
+
+    So the threads of a warp read entries side by side; were those far apart, each would wait for a line of its own.
+    """
+    lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
+
+    def place(k: int) -> tuple[int, int]:
+        mask = elsewhere[k]
+        return (0 if mask & lanes else 1 if not mask else 2), mask & -mask
+
+    return sorted(range(len(elsewhere)), key=place)
+
+
+def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
+    """The positions of a table's numbers, its entries rearranged: bit k of the new number is bit ``order[k]``."""
+    entries = np.array([first])
+    for k in order:
+        entries = np.concatenate([entries, entries + (1 << k)])
+    if real:
+        return [int(position) for position in (2 * entries).tolist()]
+    return [int(position) for position in np.stack([2 * entries, 2 * entries + 1], axis=1).ravel().tolist()]
+
+
+_WARP = 5
+"""Bits of a thread's number within its warp."""
 
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
 

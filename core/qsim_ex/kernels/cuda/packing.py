@@ -22,9 +22,11 @@ _AFTER = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: 2}
 
 def parts(number: int, entry: Entry) -> list[int]:
     """The positions of the parts of one packed number that an entry of a class needs."""
-    return {Entry.REAL: [2 * number], Entry.IMAG: [2 * number + 1], Entry.COMPLEX: [2 * number, 2 * number + 1]}.get(
-        entry, []
-    )
+    if entry == Entry.COMPLEX:
+        return [2 * number, 2 * number + 1]
+    if entry == Entry.REAL:
+        return [2 * number]
+    return [2 * number + 1] if entry == Entry.IMAG else []
 
 
 def numbered(pattern: bytes, at: int) -> dict[int, int]:

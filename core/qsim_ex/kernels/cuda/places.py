@@ -123,3 +123,8 @@ def outside(sweep: Sweep) -> tuple[Run, ...]:
 def skipped_bits(sweep: Sweep) -> int:
     """How many index bits do not number blocks: those of the tile, and the fresh ones, which are 0 all over."""
     return (mask_of(sweep.tile) | sweep.fresh).bit_count()
+
+
+def visited_bits(sweep: Sweep, num_bits: int) -> int:
+    """A sweep visits 2^(this) amplitudes: of bits that stay fresh only the half where they are 0."""
+    return num_bits - (sweep.fresh & ~mask_of(sweep.tile)).bit_count()

@@ -1,15 +1,17 @@
 """The rule that chooses between compiling a sweep's kernel and interpreting the sweep.
 
-Compiling costs about a quarter of a second of one core for each kernel, once; interpreting costs a few times the
+Compiling costs about a third of a second of one core for each kernel, once; interpreting costs a few times the
 kernel's own time, at every run. So, with ``compile='auto'``, a sweep runs as a compiled kernel if
 
 1. its kernel is at hand, in memory or on disk; or
 2. its structure has been prepared `RETURNS` times already: what came back will come back; or
-3. what interpreting has cost so far and would cost now, over all sweeps still to be compiled, is more than compiling
-   them. (Nobody pays more than twice what they would have paid had they known.)
+3. compiling is cheaper than what interpreting has cost so far and would cost now. Kernels are compiled at the same
+   time, one on each core, so this is asked of one round after another, the costliest sweeps first. (Nobody pays more
+   than twice what they would have paid had they known.)
 
-Otherwise it is interpreted. 'always' and 'never' mean what they say. Predictions are rough on purpose: they only
-have to tell microseconds from seconds.
+Otherwise it is interpreted. 'always' and 'never' mean what they say. A growing state's early sweeps visit few
+amplitudes, and are interpreted in a first run whose late sweeps are compiled. Predictions are rough on purpose: they
+only have to tell microseconds from seconds.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ SLOWDOWN = 4.0
 LAUNCH_SECONDS = 5e-6
 """What an interpreted sweep costs more however small the state is."""
 
-LOOK_SECONDS = 0.5e-3
-"""What it costs to write a kernel's text and to look for its machine code on disk."""
+LOOK_SECONDS = 2e-3
+"""What it costs to write a kernel's text and to look for its machine code on disk (1 to 8 ms were measured)."""
 
 
 class Candidate(NamedTuple):
@@ -41,30 +43,36 @@ class Candidate(NamedTuple):
 
     at_hand: whether its compiled kernel is in memory or on disk.
     runs: how often its structure was interpreted before.
+    bits: it visits 2^bits amplitudes.
     """
 
     at_hand: bool
     runs: int
+    bits: int
 
 
-def extra_seconds(num_bits: int, itemsize: int) -> float:
-    """What interpreting one sweep costs more than running its compiled kernel."""
-    return LAUNCH_SECONDS + (SLOWDOWN - 1) * (2 << num_bits) * itemsize / BYTES_PER_SECOND
+def extra_seconds(bits: int, itemsize: int) -> float:
+    """What interpreting one sweep over 2^bits amplitudes costs more than running its compiled kernel."""
+    return LAUNCH_SECONDS + (SLOWDOWN - 1) * (2 << bits) * itemsize / BYTES_PER_SECOND
 
 
-def worth_a_look(num_bits: int, itemsize: int, runs: int) -> bool:
+def worth_a_look(bits: int, itemsize: int, runs: int) -> bool:
     """Whether a kernel is so much as written and looked up on disk, which takes milliseconds in Python."""
-    return runs > 0 or extra_seconds(num_bits, itemsize) > LOOK_SECONDS
+    return runs > 0 or extra_seconds(bits, itemsize) > LOOK_SECONDS
 
 
-def choose(
-    candidates: Sequence[Candidate], num_bits: int, itemsize: int, cores: int, compile: str = "auto"
-) -> tuple[bool, ...]:
+def choose(candidates: Sequence[Candidate], itemsize: int, cores: int, compile: str = "auto") -> tuple[bool, ...]:
     """For each sweep whether its kernel is compiled (or loaded) rather than interpreted."""
     if compile != "auto":
         return (compile == "always",) * len(candidates)
-    new = [candidate for candidate in candidates if not candidate.at_hand]
-    rounds = -(-len(new) // max(1, cores))
-    extra = extra_seconds(num_bits, itemsize) * sum(candidate.runs + 1 for candidate in new)
-    all_new = extra > COMPILE_SECONDS * rounds
-    return tuple(c.at_hand or c.runs >= RETURNS or all_new for c in candidates)
+    chosen = [candidate.at_hand or candidate.runs >= RETURNS for candidate in candidates]
+    costs = [extra_seconds(c.bits, itemsize) * (c.runs + 1) for c in candidates]
+    new = [k for k, candidate in enumerate(candidates) if not candidate.at_hand and costs[k] > LOOK_SECONDS]
+    new.sort(key=lambda k: -costs[k])
+    for start in range(0, len(new), max(1, cores)):
+        round_ = new[start : start + max(1, cores)]
+        if sum(costs[k] for k in round_) <= COMPILE_SECONDS:
+            break
+        for k in round_:
+            chosen[k] = True
+    return tuple(chosen)

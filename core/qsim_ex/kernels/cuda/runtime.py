@@ -1,4 +1,4 @@
-"""What `GpuDevice` asks of a GPU: memory, copies, launches, one matrix product. `CupyRuntime` answers with CuPy.
+"""What `GpuDevice` asks of a GPU: memory, copies, launches. `CupyRuntime` answers with CuPy.
 
 All else (which kernel, which arguments, which chunks) is decided above this protocol, so that the tests can run it
 on a machine without a GPU, where kernels are emulated.
@@ -70,9 +70,6 @@ class Runtime(Protocol):
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
-
-    def matmul(self, left: Array, right: Array, out: Array) -> None:
-        """Out = left · right for two-dimensional arrays."""
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
@@ -198,6 +195,10 @@ class CupyRuntime:
         """Whether a kernel is loaded or on disk."""
         return text in self._loaded or compilation.is_stored(compilation.key(text.code, self._arch))
 
+    def begin(self, texts: Sequence[Text]) -> None:
+        """Start to compile what will be wanted soon, in the background."""
+        compilation.begin([text.code for text in texts], self._arch)
+
     def kernels(self, texts: Sequence[Text]) -> list[Any]:
         """Compile, where needed at the same time, and load."""
         with self._lock:
@@ -230,11 +231,6 @@ class CupyRuntime:
         else:
             with self._device:
                 kernel((blocks,), (threads,), plain, stream=stream)
-
-    def matmul(self, left: Array, right: Array, out: Array) -> None:
-        """Out = left · right for two-dimensional arrays, by cuBLAS."""
-        with self._here():
-            self._cupy.matmul(left, right, out=out)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""

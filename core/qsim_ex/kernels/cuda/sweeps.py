@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda import emit, interpreter, policy
 from qsim_ex.kernels.cuda.compile import cores
 from qsim_ex.kernels.cuda.loading import Given, Loader, Takes, give
+from qsim_ex.kernels.cuda.places import visited_bits
 from qsim_ex.kernels.cuda.runtime import Array, Runtime, Text
 from qsim_ex.steps import Bound, Step, Sweep
 
@@ -150,14 +151,18 @@ class Sweeps:
         if compile == "never":
             return [None] * len(sweeps)
         runs = [self._runs.get((sweep, itemsize), 0) for sweep in sweeps]
-        looks = [compile == "always" or policy.worth_a_look(num_bits, itemsize, r) for r in runs]
+        sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
+        looks = [
+            compile == "always" or policy.worth_a_look(size, itemsize, count)
+            for size, count in zip(sizes, runs, strict=True)
+        ]
         kernels = [
             emit.emit(sweep, itemsize, self._runtime.room) if look else None
             for sweep, look in zip(sweeps, looks, strict=True)
         ]
         at_hand = [kernel is not None and self._runtime.at_hand(_text(kernel)) for kernel in kernels]
-        candidates = [policy.Candidate(hand, count) for hand, count in zip(at_hand, runs, strict=True)]
-        chosen = policy.choose(candidates, num_bits, itemsize, cores(), compile)
+        candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
+        chosen = policy.choose(candidates, itemsize, cores(), compile)
         for sweep, count, chose in zip(sweeps, runs, chosen, strict=True):
             if not chose:
                 _remember(self._runs, (sweep, itemsize), count + 1, 16 * KEPT)
@@ -171,7 +176,7 @@ class Sweeps:
         if key not in self._interpreted:
             program = interpreter.encode(sweep, itemsize)
             words = self._runtime.upload(program.words)
-            function = self._runtime.kernels([Text(interpreter.source(itemsize), interpreter.NAME)])[0]
+            function = self._runtime.kernels([interpreter.text(itemsize)])[0]
             _remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
         return self._interpreted[key]
 

@@ -1,4 +1,4 @@
-"""Steps on more bits than a phase holds: matrices by cuBLAS, basis permutations, initial states. All in place.
+"""Steps on more bits than a phase holds: matrices, basis permutations, initial states. All in place.
 
 The state is seen as a matrix: rows are the values of the step's bits, columns those of all other bits at which the
 step's condition holds. Columns are gathered in chunks, worked on, and put back. The workspace is the larger of
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.kernels.cuda.fixed import bits_of, over
+from qsim_ex.kernels.cuda.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps import Shuffle, Spread, Wide
 
@@ -120,12 +120,13 @@ def run_wide(
     matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
     itemsize = buffer.dtype.itemsize
     for block, columns in blocks(num_bits, step, when, high):
-        matrix = runtime.upload(matrices[block]).reshape(size, size)
+        matrix = runtime.upload(matrices[block])
         for first, count in columns.chunks(itemsize, 2):
             old, new = (runtime.empty(count * size, buffer.dtype) for _ in range(2))
             chunk = (*columns.arguments(), first, _log(count))
             over(runtime, "gather", itemsize, count * size, buffer, old, *chunk)
-            runtime.matmul(matrix, old.reshape(size, count), new.reshape(size, count))
+            tiles = _tiles(size) * _tiles(count)
+            launch(runtime, "product", itemsize, tiles, THREADS, matrix, old, new, size, size, count)
             over(runtime, "scatter", itemsize, count * size, buffer, new, None, *chunk)
 
 
@@ -162,19 +163,42 @@ def run_spread(runtime: Runtime, buffer: Array, num_bits: int, step: Spread, num
             )  # fmt: skip
 
 
+PRODUCT_SIDE = 64
+"""Rows and columns of the tiles of product.cu."""
+
+MOST_SMALL = 16
+"""Most rows of a matrix whose product with its adjoint has one thread or several for each entry."""
+
+_PARTS = 512
+"""Blocks that share a sum, where there is room for their results."""
+
+
+def _tiles(length: int) -> int:
+    return -(-length // PRODUCT_SIDE)
+
+
 def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
-    """The reduced density matrix of some bits: the matrix of rows times its adjoint, in double precision."""
+    """The reduced density matrix of some bits: the matrix of rows times its adjoint, in double precision.
+
+    Needs, besides the workspace, up to 512 results of 2^bits × 2^bits, but at most 16 MiB for more than one.
+    """
     columns = Columns(num_bits, tuple(bits))
     size = 1 << len(bits)
-    total, part = (runtime.empty(size * size, np.complex128) for _ in range(2))
-    runtime.clear(total)
-    for first, count in columns.chunks(16, 2):
-        work, adjoint = (runtime.empty(count * size, np.complex128) for _ in range(2))
-        itemsize = buffer.dtype.itemsize
+    chunks = list(columns.chunks(16, 1))
+    inner = chunks[0][1]
+    parts = max(1, min(_PARTS, (1 << 20) // size**2, inner // PRODUCT_SIDE))
+    sums = runtime.empty(parts * size * size, np.complex128)
+    runtime.clear(sums)
+    tiles = _tiles(size) ** 2
+    itemsize = buffer.dtype.itemsize
+    work = runtime.empty(inner * size, np.complex128)
+    for first, count in chunks:
         over(
             runtime, "gather_double", itemsize, count * size,
-            buffer, work, adjoint, bits_of(bits), columns.taken, first, _log(count),
+            buffer, work, bits_of(bits), columns.taken, first, _log(count),
         )  # fmt: skip
-        runtime.matmul(work.reshape(size, count), adjoint.reshape(count, size), part.reshape(size, size))
-        over(runtime, "accumulate", itemsize, size * size, total, part, size * size)
-    return np.asarray(runtime.download(total)).reshape(size, size)
+        if size <= MOST_SMALL:
+            launch(runtime, "gram_small", 16, parts, THREADS, work, sums, np.uint32(size), count, count // parts)
+        else:
+            launch(runtime, "gram", 16, parts * tiles, THREADS, work, sums, size, count, count // parts)
+    return folded(runtime, sums.view(np.float64), parts, 2 * size * size).view(np.complex128).reshape(size, size)

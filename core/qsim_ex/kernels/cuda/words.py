@@ -59,8 +59,3 @@ def selection(masks: Sequence[int]) -> str:
         terms.append(f"{term} << {k}" if k else term)
         k += length
     return " | ".join(terms) or "0"
-
-
-def parity(value: int) -> int:
-    """The parity of the bits that are 1."""
-    return value.bit_count() & 1

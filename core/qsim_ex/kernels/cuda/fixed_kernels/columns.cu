@@ -38,32 +38,13 @@ extern "C" __global__ void __launch_bounds__(256) gather(
     gather_as(state, work, rows, taken, value, high, parities, first, shift);
 }
 
-// The same in double precision, with its adjoint behind it: work[column, row].
+// The same in double precision, from all columns.
 extern "C" __global__ void __launch_bounds__(256) gather_double(
-    const amp* state, double2* work, double2* adjoint, const Bits rows, const u64 taken, const u64 first,
-    const unsigned shift)
+    const amp* state, double2* work, const Bits rows, const u64 taken, const u64 first, const unsigned shift)
 {
     Parities none;
     none.count = 0;
     gather_as(state, work, rows, taken, 0, 0, none, first, shift);
-    const u64 size = 1ull << (shift + rows.count), last = (1ull << shift) - 1;
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < size; k += (u64)gridDim.x * blockDim.x) {
-        const u64 row = k >> shift, column = k & last;
-        const amp a = state[column_of(first + column, taken, 0, 0, none) | placed(row, rows)];
-        double2 out;
-        out.x = a.x;
-        out.y = -(double)a.y;
-        adjoint[(column << rows.count) + row] = out;
-    }
-}
-
-// total += part
-extern "C" __global__ void __launch_bounds__(256) accumulate(double2* total, const double2* part, const u64 size)
-{
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < size; k += (u64)gridDim.x * blockDim.x) {
-        total[k].x += part[k].x;
-        total[k].y += part[k].y;
-    }
 }
 
 // state[…] = work[row, column], each row at the place of row to[row] if `to` is given

@@ -1,0 +1,31 @@
+"""Ways to write the same kernel, between which only a measurement can choose.
+
+The engine uses `STYLE`. Others are for `benchmarks.sweeps`, which times them side by side on the GPU at hand; what was
+measured is in docs/decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to write kernels.
+
+    blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
+    ahead: each block asks for the tile of the block that will take its place, so that memory works while it computes.
+    near_lanes: tables lie in such an order that neighbouring threads read neighbouring entries.
+    in_step: the warps of a block wait for one another before each matrix on several bits, so that they meet the same
+        instructions while these are in the nearest cache.
+    streamed: amplitudes are loaded and stored as what will not be used again.
+    """
+
+    blocks: tuple[int, int] = (3, 4)
+    ahead: bool = False
+    near_lanes: bool = True
+    in_step: bool = False
+    streamed: bool = False
+
+
+STYLE = Style()
