@@ -1,0 +1,54 @@
+"""What a GPU could do at most: a copy of device memory, and multiply-adds that touch no memory.
+
+Kernels of sweeps are long straight code, so multiply-adds are measured in straight code of several lengths too: where
+that is slower than a loop, fetching instructions is the limit and not arithmetic.
+"""
+
+from __future__ import annotations
+
+COPY = """\
+extern "C" __global__ void __launch_bounds__(256) ceiling(real* state, const unsigned long long pairs)
+{
+    real4* at = (real4*)state;
+    const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long k = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; k < pairs / 2; k += step)
+        at[pairs / 2 + k] = at[k];
+}
+"""
+"""Copies the first half of a buffer of `pairs` times four reals to its second half."""
+
+FILL = """\
+extern "C" __global__ void __launch_bounds__(256) ceiling(real* state, const unsigned long long count)
+{
+    const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long k = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step)
+        state[k] = (real)((k * 2654435761ull >> 7 & 0xffff) / 65536.0 - 0.5) / 16384;
+}
+"""
+"""Fills a buffer with numbers that look random, since zeros would cost less power."""
+
+ACCUMULATORS = 24
+
+
+def head(itemsize: int) -> str:
+    """The types that all texts here use."""
+    real = "float" if itemsize == 8 else "double"
+    return f"typedef {real} real;\nstruct real4 {{ real x, y, z, w; }};\nstruct Numbers {{ real v[64]; }};\n"
+
+
+def multiply_adds(length: int, itemsize: int) -> str:
+    """A kernel whose threads run `length` multiply-adds in straight code, and this `rounds` times."""
+    bounds = "256, 3" if itemsize == 8 else "128, 4"
+    lines = [
+        f'extern "C" __global__ void __launch_bounds__({bounds}) ceiling(',
+        "    real* out, const unsigned rounds, const __grid_constant__ Numbers n)",
+        "{",
+        *[f"    real a{k} = threadIdx.x + {k};" for k in range(ACCUMULATORS)],
+        "#pragma unroll 1",
+        "    for (unsigned round = 0; round < rounds; ++round) {",
+    ]
+    for k in range(length):
+        to, other = k % ACCUMULATORS, (k * 7 + 5) % ACCUMULATORS
+        lines.append(f"        a{to} = n.v[{k // 8 % 64}] * a{other} + a{to};")
+    total = " + ".join(f"a{k}" for k in range(ACCUMULATORS))
+    return head(itemsize) + "\n".join([*lines, "    }", f"    if ({total} == (real)0.5) out[0] = 1;", "}", ""])
