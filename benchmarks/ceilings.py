@@ -7,15 +7,14 @@ that is slower than a loop, fetching instructions is the limit and not arithmeti
 from __future__ import annotations
 
 COPY = """\
-extern "C" __global__ void __launch_bounds__(256) ceiling(real* state, const unsigned long long pairs)
+extern "C" __global__ void __launch_bounds__(256) ceiling(Chunk* state, const unsigned long long half)
 {
-    real4* at = (real4*)state;
     const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
-    for (unsigned long long k = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; k < pairs / 2; k += step)
-        at[pairs / 2 + k] = at[k];
+    for (unsigned long long k = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; k < half; k += step)
+        state[half + k] = state[k];
 }
 """
-"""Copies the first half of a buffer of `pairs` times four reals to its second half."""
+"""Copies the first half of a buffer to its second half; a half is counted in chunks of 16 bytes."""
 
 FILL = """\
 extern "C" __global__ void __launch_bounds__(256) ceiling(real* state, const unsigned long long count)
@@ -33,7 +32,7 @@ ACCUMULATORS = 24
 def head(itemsize: int) -> str:
     """The types that all texts here use."""
     real = "float" if itemsize == 8 else "double"
-    return f"typedef {real} real;\nstruct real4 {{ real x, y, z, w; }};\nstruct Numbers {{ real v[64]; }};\n"
+    return f"typedef {real} real;\nstruct __align__(16) Chunk {{ double x, y; }};\nstruct Numbers {{ real v[64]; }};\n"
 
 
 def multiply_adds(length: int, itemsize: int) -> str:

@@ -266,7 +266,8 @@ def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repea
 
     bench.runtime.launch(built(head + ceilings.FILL), blocks, 256, state, reals)
     copy = built(head + ceilings.COPY)
-    seconds = bench.seconds(lambda: bench.runtime.launch(copy, blocks, 256, state, np.uint64(reals // 4)), repeat)
+    half = np.uint64(state.nbytes // 32)
+    seconds = bench.seconds(lambda: bench.runtime.launch(copy, blocks, 256, state, half), repeat)
     found = Ceilings(state.nbytes / seconds, 0.0)
     real = np.float32 if itemsize == 8 else np.float64
     numbers = ByValue(np.linspace(-0.01, 0.01, 64).astype(real))
@@ -285,12 +286,12 @@ def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repea
             found.straight[length // 64] = rate
     side = min(1024, 1 << (int(state.size).bit_length() - 1) // 2)
     columns = max(1, min(1 << 16, state.size // side // 2))
-    half = side * columns
+    area = side * columns
     left = bench.runtime.upload(np.ones(side * side, dtype=state.dtype) / side)
     tiles = -(-side // 64) * -(-columns // 64)
 
     def product() -> None:
-        halves = state[:half], state[half : 2 * half]
+        halves = state[:area], state[area : 2 * area]
         fixed.launch(bench.runtime, "product", itemsize, tiles, 256, left, *halves, side, side, columns)
 
     found.product = 4.0 * side * side * columns / bench.seconds(product, repeat)
