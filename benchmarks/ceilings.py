@@ -35,19 +35,27 @@ def head(itemsize: int) -> str:
     return f"typedef {real} real;\nstruct __align__(16) Chunk {{ double x, y; }};\nstruct Numbers {{ real v[64]; }};\n"
 
 
-def multiply_adds(length: int, itemsize: int) -> str:
-    """A kernel whose threads run `length` multiply-adds in straight code, and this `rounds` times."""
-    bounds = "256, 3" if itemsize == 8 else "128, 4"
+def multiply_adds(length: int, itemsize: int, *, registers: bool = False) -> str:
+    """A kernel whose threads run `length` multiply-adds in straight code, and this `rounds` times.
+
+    One factor of each is a number that was passed by value, as in sweeps; with `registers` it is in a register.
+    """
+    bounds, kind = ("256, 3", "f") if itemsize == 8 else ("128, 4", "d")
     lines = [
         f'extern "C" __global__ void __launch_bounds__({bounds}) ceiling(',
         "    real* out, const unsigned rounds, const __grid_constant__ Numbers n)",
         "{",
         *[f"    real a{k} = threadIdx.x + {k};" for k in range(ACCUMULATORS)],
+        *[f"    real v{k} = n.v[{k}];" for k in range(8)],
+        "#ifdef __CUDA_ARCH__",
+        *[f'    asm volatile("" : "+{kind}"(v{k}));' for k in range(8)],
+        "#endif",
         "#pragma unroll 1",
         "    for (unsigned round = 0; round < rounds; ++round) {",
     ]
     for k in range(length):
         to, other = k % ACCUMULATORS, (k * 7 + 5) % ACCUMULATORS
-        lines.append(f"        a{to} = n.v[{k // 8 % 64}] * a{other} + a{to};")
-    total = " + ".join(f"a{k}" for k in range(ACCUMULATORS))
+        factor = f"v{k // 8 % 8}" if registers else f"n.v[{k // 8 % 64}]"
+        lines.append(f"        a{to} = {factor} * a{other} + a{to};")
+    total = " + ".join([f"a{k}" for k in range(ACCUMULATORS)] + [f"v{k}" for k in range(8)])
     return head(itemsize) + "\n".join([*lines, "    }", f"    if ({total} == (real)0.5) out[0] = 1;", "}", ""])
