@@ -38,18 +38,16 @@ def head(itemsize: int) -> str:
 def multiply_adds(length: int, itemsize: int, *, registers: bool = False) -> str:
     """A kernel whose threads run `length` multiply-adds in straight code, and this `rounds` times.
 
-    One factor of each is a number that was passed by value, as in sweeps; with `registers` it is in a register.
+    One factor of each is a number that was passed by value, as in sweeps; with `registers` it is in a register, and
+    differs between threads, or the compiler would find out.
     """
-    bounds, kind = ("256, 3", "f") if itemsize == 8 else ("128, 4", "d")
+    bounds = "256, 3" if itemsize == 8 else "128, 4"
     lines = [
         f'extern "C" __global__ void __launch_bounds__({bounds}) ceiling(',
         "    real* out, const unsigned rounds, const __grid_constant__ Numbers n)",
         "{",
         *[f"    real a{k} = threadIdx.x + {k};" for k in range(ACCUMULATORS)],
-        *[f"    real v{k} = n.v[{k}];" for k in range(8)],
-        "#ifdef __CUDA_ARCH__",
-        *[f'    asm volatile("" : "+{kind}"(v{k}));' for k in range(8)],
-        "#endif",
+        *[f"    const real v{k} = n.v[{k}] + threadIdx.x * (real)1e-9;" for k in range(8)],
         "#pragma unroll 1",
         "    for (unsigned round = 0; round < rounds; ++round) {",
     ]
