@@ -101,6 +101,23 @@ def _block_table(block: Block, peers: Sequence[str]) -> list[str]:
     return [*lines, "| " + " | ".join(row) + " |", ""]
 
 
+def _plans_table(document: Mapping[str, Any], block: Block) -> list[str]:
+    """Say what ours did in the measured time: passes, bytes and arithmetic, counted from the plan."""
+    rows = []
+    for cell in document["cells"]:
+        found = cell["extras"]
+        here = (cell["n"], cell["precision"]) == (block.n, block.precision)
+        if here and cell["peer"] == OURS and cell["median"] and "sweeps" in found:
+            seconds = cell["median"]
+            row = [f"{found['sweeps']:.0f}", f"{found['bytes'] / 2**30:.3g}", f"{found['bytes'] / seconds / 1e9:.4g}"]
+            row += [f"{found['fma']:.3g}", f"{found['fma'] / seconds / 1e9:.4g}"]
+            rows.append("| " + " | ".join([FAMILIES[cell["family"]].title, *row]) + " |")
+    if not rows:
+        return []
+    titles = ["ours", "sweeps", "GiB moved", "GB/s", "multiply-adds", "10⁹ a second"]
+    return ["| " + " | ".join(titles) + " |", "| --- " * len(titles) + "|", *rows, ""]
+
+
 def _header(document: Mapping[str, Any]) -> list[str]:
     """Say where, when and with what; name what is missing and what went wrong."""
     where = document["machine"]
@@ -126,7 +143,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     for block in blocks(document):
         present = {peer for row in block.rows.values() for peer in row}
         peers = [p for p in document["peers"] if p in present]
-        lines += _block_table(block, peers)
+        lines += _block_table(block, peers) + _plans_table(document, block)
     return "\n".join(lines)
 
 

@@ -130,14 +130,22 @@ class Simulator:
         """The plan of a circuit in words: steps, and bytes moved. Touches no memory and runs nothing."""
         device, reason = choose(circuit.num_qubits, self.options)
         dtype = self.options.dtype
-        program = divide(circuit)
-        plans = _plans(program, circuit.num_qubits, device, dtype)
+        plans, program = self.plans(circuit), divide(circuit)
         lines = [f"{device.name}: {device.description} ({reason}), {dtype.name}"]
         for plan, segment in zip(plans, program.segments, strict=True):
             lines.append(explain(plan, dtype.itemsize))
             if segment.label is not None:
                 lines.append(f"the state is saved as {segment.label!r}")
         return "\n".join(lines)
+
+    def plans(self, circuit: Circuit) -> list[Plan]:
+        """The plans that a run of a circuit follows, one for each part between two saves; runs nothing."""
+        device, _ = choose(circuit.num_qubits, self.options)
+        return _plans(divide(circuit), circuit.num_qubits, device, self.options.dtype)
+
+    def summary(self, circuit: Circuit) -> PlanSummary:
+        """What a run of a circuit does, counted: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
+        return sum((_summary(plan, self.options.dtype.itemsize) for plan in self.plans(circuit)), NO_WORK)
 
     def _seed(self, seed: int | None) -> int:
         given = self.options.seed if seed is None else seed

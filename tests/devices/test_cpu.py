@@ -238,3 +238,13 @@ def test_lanes():
     single, double = host.lane_bits(np.dtype(np.complex64)), host.lane_bits(np.dtype(np.complex128))
     assert single == double + 1
     assert double >= 1
+
+
+def test_a_plan_is_encoded_once():
+    """Preparing the same steps again gives what was prepared before; other steps or another size do not."""
+    device = CpuDevice()
+    step = Sweep((0, 1), (Phase((0, 1), ()),), 0, 0)
+    first = device.prepare((step,), 2, np.complex64)
+    assert device.prepare([step], 2, np.complex64) is first
+    assert device.prepare((step,), 3, np.complex64) is not first
+    assert device.prepare((Sweep((0, 1), (Phase((0, 1), ()),), 0, 0),), 2, np.complex64) is not first

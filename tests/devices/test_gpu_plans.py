@@ -10,10 +10,13 @@ import pytest
 from plain import PlainDevice
 
 from benchmarks.families import FAMILIES
+from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.probe import Where
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
@@ -64,3 +67,18 @@ def test_a_plan_does_what_its_items_say(gpu, name, compile, dtype):
         plain.run(want, WIRES, step, packed)
     error = np.linalg.norm(gpu.read(buffer, 0, 1 << WIRES) - want)
     assert error < (1e-6 + 3e-8 * plan.num_gates if dtype == np.complex64 else 1e-12)
+
+
+@pytest.mark.parametrize("wires", [0, 3, 13])
+@pytest.mark.parametrize("compile", ["always", "never"])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_sweeps_without_numbers(gpu, wires, compile, precision):
+    """A GHZ state, whose later sweeps have no number to pass, and a plan without any step run like others."""
+    builder = CircuitBuilder(wires)
+    if wires:
+        builder.gate("h", [0])
+    for wire in range(1, wires):
+        builder.gate("cx", [wire - 1, wire])
+    made, where = builder.build(), Where(gpu, "the test's", 1 << 30, 1 << 30, 1 << 30)
+    with StateVector(wires, compile=compile, precision=precision, where=where) as state:
+        assert state.apply(made).to_numpy() == pytest.approx(reference.simulate(made), abs=1e-6)

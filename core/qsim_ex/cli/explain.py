@@ -26,8 +26,7 @@ from qsim_ex.frontends import FileInfo
 from qsim_ex.options import Options
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
-from qsim_ex.program import divide
-from qsim_ex.simulator import _plans  # the very plans that a run would follow, not a second way to make them
+from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Clear, Plan, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
@@ -51,7 +50,7 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     task.stage("planning")
     chosen = options.chosen(args)
     device, reason = choose(circuit.num_qubits, chosen)
-    plans = _plans(divide(circuit), circuit.num_qubits, device, chosen.dtype)
+    plans = Simulator(chosen).plans(circuit)  # the very plans that a run follows
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, reason, plans, args.full)
 

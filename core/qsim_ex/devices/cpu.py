@@ -7,6 +7,7 @@ is needed, not when this module is.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, assert_never
 
@@ -20,6 +21,9 @@ from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 Buffer = NDArray[np.complexfloating]
+
+_KEPT = 256
+"""Plans whose encoded sweeps a device remembers."""
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
 _UNIT_BITS = 16  # sums: at least 2^16 amplitudes for each unit
@@ -40,6 +44,8 @@ class CpuDevice:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
+        self._prepared: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
+        self._lock = threading.Lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
@@ -103,11 +109,21 @@ class CpuDevice:
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:  # noqa: ARG002
         """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
+        key = (tuple(map(id, steps)), num_bits, np.dtype(dtype))
+        with self._lock:
+            found = self._prepared.get(key)
+            if found is not None:
+                self._prepared.move_to_end(key)
+                return found
         prepared = Prepared(num_bits, np.dtype(dtype))
         for step in steps:
             prepared.program(step)
         if any(isinstance(step, Sweep) for step in steps):
             _compiled(np.dtype(dtype))
+        with self._lock:  # what is kept holds its steps, so that no other step gets their identity
+            self._prepared[key] = prepared
+            while len(self._prepared) > _KEPT:
+                self._prepared.popitem(last=False)
         return prepared
 
     def run(

@@ -18,6 +18,10 @@ Places = NDArray[np.int64]
 Incidence = NDArray[np.float64]
 
 
+_MOST_COLUMNS = 52
+"""Rows of more columns do not fit into one number, and are not compared."""
+
+
 class NumberProgram:
     """Collects products and folds, and groups those of one size and level into one instruction each."""
 
@@ -43,12 +47,13 @@ class NumberProgram:
     def fold(self, incidence: Incidence, factors: Places) -> Places:
         """Places of a table whose entry t is the product of the factors f with incidence[t, f] = 1.
 
-        Folds come after all products.
+        Folds come after all products. Entries of the same factors are made once: of a target's phases with nine
+        controls, half are 1.
         """
-        entries = len(incidence)
-        start = self._take(entries)
-        self._folds[incidence.shape].append((incidence, factors, start))
-        return np.arange(start, start + entries, dtype=np.int64)
+        first, which = _distinct(incidence)
+        start = self._take(len(first))
+        self._folds[len(first), len(factors)].append((incidence[first], factors, start))
+        return start + which
 
     def finish(self, packed: list[Places]) -> Numbers:
         """The program, with all places renumbered to the order in which its instructions append."""
@@ -80,3 +85,14 @@ class NumberProgram:
         start = self._size
         self._size += size
         return start
+
+
+def _distinct(incidence: Incidence) -> tuple[Places, Places]:
+    """The first row of each kind in a matrix of zeros and ones, and for every row the number of its kind."""
+    columns = incidence.shape[1]
+    if columns > _MOST_COLUMNS:
+        rows = np.arange(len(incidence))
+        return rows, rows
+    keys = incidence @ 2.0 ** np.arange(columns)  # exact, and quicker than in integers
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which

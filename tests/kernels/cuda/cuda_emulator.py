@@ -91,6 +91,7 @@ def call(function: Any, blocks: int, threads: int, backwards: bool, *arguments: 
         if argument is None:
             kept.append(np.zeros(1, dtype=np.uint64))
         elif isinstance(argument, ByValue):
+            assert argument.array.nbytes, "a struct is never empty"
             kept.append(np.ascontiguousarray(argument.array))
         elif isinstance(argument, np.ndarray):
             kept.append(np.array([argument.ctypes.data], dtype=np.uint64))

@@ -21,6 +21,8 @@ from qsim_ex.steps import Bound
 
 Places = NDArray[np.int64]
 
+NOTHING = np.zeros(0, dtype=np.int64)
+
 _ALIGNED = 64
 """The numbers of each sweep begin at a multiple of so many reals, so that any vector of them can be loaded."""
 
@@ -64,13 +66,15 @@ class Loader:
         for kind in ("by_value", "on_device"):
             at = 0
             for step, places in zip(takes, packed, strict=True):
-                wanted = getattr(step, kind) if step else np.zeros(0, np.int64)
-                cuts.append(slice(at, at + max(len(wanted), kind == "by_value")))
-                rows.append(_padded(_in_buffer(wanted, places, size), 2 * size))
+                row = _in_buffer(getattr(step, kind), places, size) if step else NOTHING
+                if kind == "by_value" and not row.size:
+                    row = np.array([2 * size])  # no kernel is given an empty struct
+                cuts.append(slice(at, at + len(row)))
+                rows.append(_padded(row, 2 * size))
                 at += len(rows[-1])
             if kind == "by_value":
                 self._on_device = at
-        self._take = np.concatenate(rows)
+        self._take = np.concatenate([NOTHING, *rows])
         self._cuts = [
             (step is not None, value, table)
             for step, value, table in zip(takes, cuts[: len(packed)], cuts[len(packed) :], strict=True)
