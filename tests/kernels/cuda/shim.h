@@ -6,6 +6,7 @@
 #define __forceinline__ inline
 #define __noinline__
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
 #define __shared__ static
 #define __restrict__ __restrict

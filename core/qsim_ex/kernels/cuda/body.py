@@ -34,10 +34,12 @@ class PhaseText:
 
     def register(self, mask: int) -> int:
         """A mask of index bits as a mask of register bits; other bits are left out."""
-        return sum(1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1)
+        return sum([1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1])
 
     def selected(self, when: When) -> list[int]:
         """The registers at which the register bits of a condition hold."""
+        if not when.mask:
+            return list(range(len(self.names)))
         mask, value = self.register(when.mask), self.register(when.value)
         return [r for r in range(len(self.names)) if r & mask == value]
 
@@ -45,7 +47,7 @@ class PhaseText:
         """For each register, what its own bits contribute to the number that parities make (by XOR)."""
         found = [0]
         for bit in self.bits:  # twice as many with each register bit, since parities are linear
-            own = sum(1 << k for k, mask in enumerate(reads) if mask >> bit & 1)
+            own = sum([1 << k for k, mask in enumerate(reads) if mask >> bit & 1])
             found += [constant ^ own for constant in found]
         return found
 

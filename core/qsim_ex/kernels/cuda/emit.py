@@ -91,7 +91,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         "",
     ]
     threads, style = 1 << len(arranged[0].threads), body.style
-    ahead = _ahead(sweep, itemsize, style) if style.ahead and _full(threads, itemsize) else []
+    ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
     functions = [AHEAD] if ahead else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
@@ -130,17 +130,19 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
     return "\n".join([*head, *functions, *kernel, "}", ""])
 
 
-def _full(threads: int, itemsize: int) -> bool:
-    """Whether a block has as many threads as the largest tiles have."""
-    return threads >= (256 if itemsize == 8 else 128)
+def _share(threads: int, itemsize: int) -> int:
+    """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
+    most = 256 if itemsize == 8 else 128
+    return most // threads if 2 * threads >= most else 0
 
 
 def _bounds(threads: int, itemsize: int, style: Style) -> str:
-    """Threads of a block, and for full tiles how many blocks a multiprocessor shall hold, which bounds registers."""
-    return f"{threads}, {style.blocks[itemsize == 16]}" if _full(threads, itemsize) else str(threads)
+    """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
+    share = _share(threads, itemsize)
+    return f"{threads}, {share * style.blocks[itemsize == 16]}" if share else str(threads)
 
 
-def _ahead(sweep: Sweep, itemsize: int, style: Style) -> list[str]:
+def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]:
     """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
 
     Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
@@ -151,7 +153,7 @@ def _ahead(sweep: Sweep, itemsize: int, style: Style) -> list[str]:
     if itemsize == 16:
         asked = f"{asked} fetch_ahead(state + (other | line | {1 << LANES - 1}));"
     return [
-        f"    const u64 next = b + {style.blocks[itemsize == 16]} * multiprocessors();",
+        f"    const u64 next = b + {_share(threads, itemsize) * style.blocks[itemsize == 16]} * multiprocessors();",
         f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
         f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
         f"        const u64 line = {line};",

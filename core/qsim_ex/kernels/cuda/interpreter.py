@@ -112,19 +112,21 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
     """An item's words, its entries being appended to `numbers` (a take of both parts of each)."""
     registers, extra, choice = phase.selected(item.when), 0, 0
     reads: tuple[int, ...] = ()
-    order = list(range(REGISTERS))
+    order: tuple[int, ...] = _IN_ORDER
     at = len(numbers) // 2
     match item:
         case Mix():
             mixed = [phase.register(1 << bit).bit_length() - 1 for bit in item.bits]
-            registers = [r for r in registers if not any(r >> j & 1 for j in mixed)]
+            taken = sum(1 << j for j in mixed)
+            registers = [r for r in registers if not r & taken]
             entries = packing.full(item.pattern, item.slot.at, packed, bool(item.reads))
             if len(mixed) > IN_REGISTERS:
                 code, choice, extra = Code.MIX_MANY, len(mixed), _bytes(tuple(mixed))
             else:
                 code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]
-                choice, order = _brought(mixed)
-                entries = _reordered(entries, [order.index(j) for j in mixed])
+                choice, order = _brought(tuple(mixed))
+                reordered = _reordered(tuple(order.index(j) for j in mixed), len(entries))
+                entries = [entries[k] for k in reordered]
             numbers += entries
             reads = item.reads
         case Diagonal():
@@ -138,32 +140,43 @@ def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) ->
     constants = phase.constants(reads)
     own = tuple(constants[1 << j] for j in order)
     elsewhere = phase.elsewhere(reads)
-    mask = sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
+    mask = _mask(tuple(registers), order)
     head = code | len(elsewhere) << 8 | mask << 16 | choice << 32
     when = item.when
     return [head, when.mask & ~phase.mask, when.value & ~phase.mask, at, _bytes(own, 16), extra, *elsewhere]
 
 
-def _brought(mixed: list[int]) -> tuple[int, list[int]]:
+_IN_ORDER = tuple(range(REGISTERS))
+
+
+@functools.lru_cache(maxsize=4096)
+def _mask(registers: tuple[int, ...], order: tuple[int, ...]) -> int:
+    """The registers as a mask, their numbers' bits in another order."""
+    return sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
+
+
+@functools.cache
+def _brought(mixed: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     """Which swaps bring one or two register bits to the lowest places, and which bit is then at each place."""
-    order = list(range(REGISTERS))
+    order = list(_IN_ORDER)
     swaps = 0
     for flag, (low, high) in SWAPS.items():
         if high in mixed and low not in mixed and low < len(mixed) <= high:
             order[low], order[high] = high, low
             swaps |= flag
-            mixed = [low if j == high else j for j in mixed]
-    return swaps, order
+            mixed = tuple(low if j == high else j for j in mixed)
+    return swaps, tuple(order)
 
 
-def _reordered(taken: list[int], places: list[int]) -> list[int]:
-    """Matrices whose bit k is to be at place ``places[k]``: the rows and columns in that order."""
+@functools.lru_cache(maxsize=1024)
+def _reordered(places: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Which of `count` parts of matrices stands where, once their bit k is at place ``places[k]``: rows and columns."""
     size = 1 << len(places)
     rows = [0] * size
     for row in range(size):
         rows[sum((row >> k & 1) << place for k, place in enumerate(places))] = row
-    entries = np.array(taken).reshape(-1, size, size, 2)
-    return [int(k) for k in entries[:, rows][:, :, rows].ravel()]
+    parts = np.arange(count).reshape(-1, size, size, 2)
+    return tuple(parts[:, rows][:, :, rows].ravel().tolist())
 
 
 def _sources(phase: PhaseText, item: Rename, registers: list[int]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ or double precision. A *take* is an array of positions in ``[re 0, im 0, re 1, i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,14 +51,20 @@ def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
 
 def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int]:
     """Both parts of every entry of an item, constants included, whose numbers begin at `at` of `packed` numbers."""
-    taken = []
-    numbers = {k: at + k for k in range(len(pattern))} if reads else numbered(pattern, at)
+    return [2 * at + place if place >= 0 else 2 * packed + ~place for place in _parts_of_all(pattern, reads)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
+    """For both parts of every entry: which part of the item's numbers it is, or ~k for the constant k."""
+    numbers = {k: k for k in range(len(pattern))} if reads else numbered(pattern, 0)
+    places: list[int] = []
     for k, entry in enumerate(pattern):
         if k in numbers:
-            taken += [2 * numbers[k], 2 * numbers[k] + 1]
+            places += [2 * numbers[k], 2 * numbers[k] + 1]
         else:
-            taken += [2 * packed + _AFTER[Entry(entry)], 2 * packed]
-    return taken
+            places += [~_AFTER[Entry(entry)], ~_AFTER[Entry.ZERO]]
+    return tuple(places)
 
 
 def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: Any) -> NDArray[Any]:

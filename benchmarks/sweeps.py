@@ -1,0 +1,411 @@
+"""Sweeps one by one: ``python -m benchmarks.sweeps --n 28`` times the kernel of every large sweep of every family.
+
+For each sweep: its time (the median of several, by CUDA events), bytes, bytes per second, multiply-adds, multiply-adds
+per second, the shares of what this GPU can do at most (measured in the same run), registers and spilled bytes. For each
+variant of writing kernels: the time of all sweeps of a family. Two variants are not for use but for understanding:
+``moves`` has no arithmetic, and ``cached`` finds its amplitudes in the L2 cache. Where their times add up to the whole
+time, memory and arithmetic do not overlap; where ``cached`` is far above the multiply-adds' own time, look at the
+straight-code ceilings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from benchmarks import ceilings, machine
+from benchmarks.families import FAMILIES
+from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda import emit, fixed, loading
+from qsim_ex.kernels.cuda.places import visited_bits
+from qsim_ex.kernels.cuda.runtime import ByValue, CupyRuntime
+from qsim_ex.kernels.cuda.style import STYLE, Style
+from qsim_ex.planning.cost import step_cost
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps import Layout, Phase, Plan, Sweep
+
+ORDER = ("brick", "qv", "grid", "qft", "qaoa", "su2", "ghz")
+"""Families whose kernels matter most come first, in case time runs out."""
+
+LONG = (16384, 1, False)
+"""The longest straight code among the ceilings: multiply-adds, rounds, whether all is in registers."""
+
+SMALL = 4
+"""Sweeps that visit less than 2^-SMALL of the state are left out: they take no time worth measuring."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to write kernels: a style, another tile, or a change of the text.
+
+    tile: how many bits smaller than usual the tile is. edit: changes the text, given multiply-adds of a thread.
+    empty: phases without items.
+    """
+
+    style: Style = STYLE
+    tile: int = 0
+    edit: Callable[[str, float], str] | None = None
+    empty: bool = False
+
+
+BLOCK = "    const u64 b = blockIdx.x;\n"
+
+
+def _cached(text: str, work: float) -> str:
+    """All blocks work on the same 512 tiles, which the L2 cache holds."""
+    del work
+    assert BLOCK in text
+    return text.replace(BLOCK, "    const u64 b = blockIdx.x & 0x1ff;\n")
+
+
+def _staggered(text: str, work: float) -> str:
+    """The blocks that begin together wait for different times, so that some load while others compute."""
+    assert BLOCK in text
+    return text.replace(
+        BLOCK,
+        BLOCK
+        + "#ifdef __CUDA_ARCH__\n    unsigned sms;\n"
+        + '    asm("mov.u32 %0, %%nsmid;" : "=r"(sms));\n'
+        + f"    if (b < 4 * sms) for (const long long from = clock64(), wait = b / sms * {int(2.4 * work)}ll;"
+        + " clock64() - from < wait;);\n#endif\n",
+    )
+
+
+VARIANTS = {
+    "base": Variant(),
+    "moves": Variant(empty=True),
+    "cached": Variant(edit=_cached),
+    "blocks2": Variant(replace(STYLE, blocks=(2, 3))),
+    "blocks4": Variant(replace(STYLE, blocks=(4, 5))),
+    "ahead": Variant(replace(STYLE, ahead=True)),
+    "ahead4": Variant(replace(STYLE, ahead=True, blocks=(4, 5))),
+    "stagger": Variant(edit=_staggered),
+    "in_step": Variant(replace(STYLE, in_step=True)),
+    "streamed": Variant(replace(STYLE, streamed=True)),
+    "tables": Variant(replace(STYLE, near_lanes=False)),
+    "tile-1": Variant(tile=1),
+    "tile-1ahead": Variant(replace(STYLE, ahead=True), tile=1),
+}
+
+
+class Bench(Protocol):
+    """A GPU, or what stands in for it, as the measurements need it."""
+
+    runtime: Any
+
+    def function(self, code: str, name: str) -> tuple[Any, compilation.Report]:
+        """Compile; called from several threads."""
+
+    def load(self, compiled: Any, name: str) -> Any:
+        """What `runtime.launch` takes."""
+
+    def seconds(self, launch: Callable[[], None], repeat: int) -> float:
+        """The median time of a launch on the device."""
+
+
+class CupyBench:
+    """The GPU at hand."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._cupy = cupy
+        self.runtime = CupyRuntime()
+        self._arch = cupy.cuda.Device(0).compute_capability
+        compilation.compiler()
+
+    def function(self, code: str, name: str) -> tuple[Any, compilation.Report]:
+        """Compile, whatever the cache on disk holds, for the assembler's report."""
+        del name
+        cubin, log = compilation.translate(code, self._arch)
+        return cubin, compilation.report(log)
+
+    def load(self, compiled: Any, name: str) -> Any:
+        """Load machine code."""
+        module = self._cupy.cuda.Module()
+        module.load(compiled)
+        return module.get_function(name)
+
+    def seconds(self, launch: Callable[[], None], repeat: int) -> float:
+        """Between two events; one launch before, which does not count."""
+        launch()
+        times = []
+        for _ in range(repeat):
+            start, end = self._cupy.cuda.Event(), self._cupy.cuda.Event()
+            start.record()
+            launch()
+            end.record()
+            end.synchronize()
+            times.append(self._cupy.cuda.get_elapsed_time(start, end) / 1e3)
+        return median(times)
+
+
+@dataclass
+class Row:
+    """One sweep in one variant."""
+
+    family: str
+    variant: str
+    number: int
+    visits: int
+    phases: int
+    items: int
+    bytes: float
+    fma: float
+    threads: int
+    registers: int = 0
+    spilled: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Job:
+    """A row that waits for its kernel."""
+
+    row: Row
+    sweep: Sweep
+    numbers: Any
+    kernel: emit.Kernel
+    compiled: Future[tuple[Any, compilation.Report]]
+
+
+@dataclass
+class Ceilings:
+    """What this GPU does at most.
+
+    straight: multiply-adds per second by kilobytes of straight code. by_value: those in a loop, one factor of each
+    being passed by value; for `fma_per_second` all are in registers. product: those of the matrix product.
+    """
+
+    bytes_per_second: float
+    fma_per_second: float
+    by_value: float = 0.0
+    straight: dict[int, float] = field(default_factory=dict)
+    product: float = 0.0
+
+
+@functools.cache
+def plan_of(family: str, n: int, dtype: Any, smaller: int) -> tuple[Plan, Any]:
+    """A family's plan, from |0…0>, and its numbers."""
+    builder = CircuitBuilder(n)
+    for gate in FAMILIES[family].build(n, 1):
+        if gate.matrix is not None:
+            builder.unitary(gate.matrix, gate.wires)
+        else:
+            builder.gate(gate.name, gate.wires, *gate.params)
+    circuit = builder.build()
+    shape = GpuDevice.shape(GpuDevice.__new__(GpuDevice), dtype)
+    shape = replace(shape, tile=shape.tile - smaller)
+    plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
+    return plan, bind(plan, circuit.operands)
+
+
+def jobs_of(
+    bench: Bench, pool: ThreadPoolExecutor, family: str, variants: Sequence[str], n: int, itemsize: int
+) -> list[Job]:
+    """All kernels of a family, on their way through the compiler, the longest first."""
+    dtype = np.complex64 if itemsize == 8 else np.complex128
+    made: list[tuple[Row, Sweep, Any, emit.Kernel, str]] = []
+    for name in variants:
+        variant = VARIANTS[name]
+        plan, numbers = plan_of(family, n, dtype, variant.tile)
+        for number, (step, packed) in enumerate(zip(plan.steps, numbers, strict=True)):
+            if not isinstance(step, Sweep) or visited_bits(step, n) < n - SMALL:
+                continue
+            cost = step_cost(step, n, itemsize)
+            items = sum(len(phase.items) for phase in step.phases)
+            sweep = replace(step, phases=tuple(Phase(p.near, ()) for p in step.phases)) if variant.empty else step
+            kernel = emit.emit(sweep, itemsize, bench.runtime.room, variant.style)
+            row = Row(
+                family, name, number, visited_bits(step, n), len(step.phases), items, cost.bytes, cost.fma,
+                kernel.threads,
+            )  # fmt: skip
+            code = kernel.code
+            if variant.edit:
+                amplitudes = 1 << min(4, len(step.tile))
+                code = variant.edit(code + "\n", cost.fma / (1 << row.visits) * amplitudes)
+            made.append((row, sweep, packed, kernel, code))
+    made.sort(key=lambda job: -len(job[4]))
+    texts = {code: pool.submit(bench.function, code, emit.NAME) for *_, code in made}
+    return [Job(row, sweep, packed, kernel, texts[code]) for row, sweep, packed, kernel, code in made]
+
+
+def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) -> list[Row]:
+    """Time every kernel of a family."""
+    rows = []
+    real = np.float32 if state.dtype.itemsize == 8 else np.float64
+    for job in jobs:
+        machine_code, report = job.compiled.result()
+        function = bench.load(machine_code, emit.NAME)
+        given = loading.give(bench.runtime, loading.Takes(job.kernel.values, job.kernel.table), job.numbers, real)
+        blocks = 1 << n - job.kernel.skipped_bits
+
+        def launch(
+            function: Any = function, blocks: int = blocks, threads: int = job.kernel.threads, given: Any = given
+        ) -> None:
+            bench.runtime.launch(function, blocks, threads, state, given.on_device, np.uint64(0), given.by_value)
+
+        job.row.seconds = bench.seconds(launch, repeat)
+        job.row.registers, job.row.spilled = report
+        rows.append(job.row)
+    return rows
+
+
+def measure_ceilings(bench: Bench, state: Any, itemsize: int, blocks: int, repeat: int) -> Ceilings:
+    """Copy, multiply-adds in a loop and in straight code, and the matrix product of wide gates."""
+    reals = np.uint64(2 * state.size)
+    head = ceilings.head(itemsize)
+
+    def built(code: str) -> Any:
+        return bench.load(bench.function(code, "ceiling")[0], "ceiling")
+
+    bench.runtime.launch(built(head + ceilings.FILL), blocks, 256, state, reals)
+    copy = built(head + ceilings.COPY)
+    half = np.uint64(state.nbytes // 32)
+    seconds = bench.seconds(lambda: bench.runtime.launch(copy, blocks, 256, state, half), repeat)
+    found = Ceilings(state.nbytes / seconds, 0.0)
+    real = np.float32 if itemsize == 8 else np.float64
+    numbers = ByValue(np.linspace(-0.01, 0.01, 64).astype(real))
+    threads, out = (256 if itemsize == 8 else 128), bench.runtime.empty(1, real)
+    for length, rounds, registers in ((240, 64, True), (256, 64, False), (1024, 1, False), (4096, 1, False), LONG):
+        kernel = built(ceilings.multiply_adds(length, itemsize, registers=registers))
+        grid = max(1, blocks * 16 // max(1, length // 1024))
+
+        def launch(kernel: Any = kernel, grid: int = grid, rounds: int = rounds) -> None:
+            bench.runtime.launch(kernel, grid, threads, out, np.uint32(rounds), numbers)
+
+        rate = length * rounds * threads * grid / bench.seconds(launch, repeat)
+        if registers:
+            found.fma_per_second = rate
+        elif rounds > 1:
+            found.by_value = rate
+        else:
+            found.straight[length // 64] = rate
+    side = min(1024, 1 << (int(state.size).bit_length() - 1) // 2)
+    columns = max(1, min(1 << 16, state.size // side // 2))
+    area = side * columns
+    left = bench.runtime.upload(np.ones(side * side, dtype=state.dtype) / side)
+    tiles = -(-side // 64) * -(-columns // 64)
+
+    def product() -> None:
+        halves = state[:area], state[area : 2 * area]
+        fixed.launch(bench.runtime, "product", itemsize, tiles, 256, left, *halves, side, side, columns)
+
+    found.product = 4.0 * side * side * columns / bench.seconds(product, repeat)
+    return found
+
+
+def page(found: Ceilings, rows: Sequence[Row], left_out: Sequence[str]) -> str:
+    """The figures as text: ceilings, sweeps, families by variants."""
+    mem, fma = found.bytes_per_second, found.fma_per_second
+    straight = ", ".join(f"{kb} KB {rate / 1e12:.1f}" for kb, rate in found.straight.items())
+    arithmetic = f"{fma / 1e12:.1f} T/s in a loop, {found.by_value / 1e12:.1f} by value, in straight code {straight}"
+    lines = [
+        f"copy {mem / 1e12:.2f} TB/s; multiply-adds {arithmetic}; matrix product {found.product / 1e12:.1f} T/s",
+        "family  no 2^v ph items    GB  fma/a     ms  TB/s T/s  mem  fma  reg spill | moves cached",
+    ]
+    by = {(row.family, row.variant, row.number): row for row in rows}
+    for row in sorted(rows, key=lambda row: (ORDER.index(row.family), row.number)):
+        if row.variant != "base":
+            continue
+        others = [by.get((row.family, name, row.number)) for name in ("moves", "cached")]
+        shown = " ".join(f"{other.seconds * 1e3:6.2f}" if other else "     -" for other in others)
+        lines.append(
+            f"{row.family:6} {row.number:3d} {row.visits:3d} {row.phases:2d} {row.items:5d} {row.bytes / 1e9:5.2f} "
+            f"{row.fma / 2**row.visits:6.0f} {row.seconds * 1e3:6.2f} {row.bytes / row.seconds / 1e12:5.2f} "
+            f"{row.fma / row.seconds / 1e12:4.1f} {row.bytes / row.seconds / mem:4.0%} "
+            f"{row.fma / row.seconds / fma:4.0%} {row.registers:4d} {row.spilled:5d} | {shown}"
+        )
+    names = list(dict.fromkeys(row.variant for row in rows))
+    names = [name for name in VARIANTS if name in names]
+    lines += ["", "all large sweeps, ms (bound: the larger ceiling of each sweep; best: each sweep's best variant)"]
+    lines.append("family  bound   best " + " ".join(f"{name:>8}" for name in names))
+    for family in ORDER:
+        chosen = [row for row in rows if row.family == family]
+        base = [row for row in chosen if row.variant == "base"]
+        if not base:
+            continue
+        bound = sum(max(row.bytes / mem, row.fma / fma) for row in base)
+        real = [row for row in chosen if row.variant not in ("moves", "cached") and not VARIANTS[row.variant].tile]
+        best = sum(min(row.seconds for row in real if row.number == number) for number in {r.number for r in real})
+        sums = [sum(row.seconds for row in chosen if row.variant == name) for name in names]
+        lines.append(
+            f"{family:6} {bound * 1e3:6.2f} {best * 1e3:6.2f} " + " ".join(f"{1e3 * total:8.2f}" for total in sums)
+        )
+    spilled = [f"{r.family} {r.number} {r.variant}: {r.spilled}" for r in rows if r.spilled > 128]
+    lines.append(f"more than 128 bytes spilled: {'; '.join(spilled[:20]) or 'none'}")
+    if left_out:
+        lines.append(f"left out, since time ran out: {', '.join(left_out)}")
+    return "\n".join(lines)
+
+
+def run(bench: Bench, chosen: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """Measure everything that was chosen, while there is time; returns the page and the document."""
+    start = perf_counter()
+    itemsize = 8 if chosen.precision == "single" else 16
+    families = [family for family in ORDER if family in chosen.families]
+    state = bench.runtime.empty(1 << chosen.n, np.complex64 if itemsize == 8 else np.complex128)
+    rows: list[Row] = []
+    left_out: list[str] = []
+    with ThreadPoolExecutor(compilation.cores()) as pool:
+        waiting = [jobs_of(bench, pool, family, chosen.variants, chosen.n, itemsize) for family in families]
+        found = measure_ceilings(bench, state, itemsize, chosen.blocks, chosen.repeat)
+        for family, jobs in zip(families, waiting, strict=True):
+            if perf_counter() - start > chosen.seconds:
+                left_out.append(family)
+                for job in jobs:
+                    job.compiled.cancel()
+                continue
+            rows += measure(bench, state, jobs, chosen.n, chosen.repeat)
+    text = page(found, rows, left_out)
+    return f"{text}\n{perf_counter() - start:.0f} s in all", {
+        "kind": "sweeps",
+        "n": chosen.n,
+        "precision": chosen.precision,
+        "commit": chosen.commit or machine.commit(),
+        "machine": machine.describe(),
+        "ceilings": asdict(found),
+        "rows": [asdict(row) for row in rows],
+    }
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.sweeps", description=__doc__)
+    made.add_argument("--n", type=int, default=28)
+    made.add_argument("--precision", default="single", choices=("single", "double"))
+    made.add_argument("--families", nargs="+", choices=ORDER, default=list(ORDER))
+    made.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    made.add_argument("--repeat", type=int, default=5)
+    made.add_argument("--blocks", type=int, default=132 * 24, help="blocks of the ceilings' kernels")
+    made.add_argument("--seconds", type=float, default=75.0, help="no family is begun after so many seconds")
+    made.add_argument("--commit", help="default: what git says; name it where there is no git")
+    made.add_argument("--out", type=Path, help="the JSON file to write")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure on the GPU at hand, print the page, write JSON if asked."""
+    chosen = parser().parse_args(argv)
+    text, document = run(CupyBench(), chosen)
+    print(text)
+    if chosen.out:
+        chosen.out.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
