@@ -12,11 +12,8 @@ from qsim_ex import packages
 OLDEST = 12
 """The first CUDA that qsim-ex works with."""
 
-_CUBLAS = {12: "nvidia-cublas-cu12==12.9.*", 13: "nvidia-cublas==13.*"}
-
-
-CUBLAS = "cuBLAS"
-"""The one part that most circuits do without: it multiplies matrices wider than a phase."""
+NEWEST = 13
+"""The last CUDA that there is an extra for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +27,11 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """Look for CuPy, the CUDA runtime, the compiler NVRTC, and cuBLAS. Needs no GPU."""
+    """Look for CuPy, the CUDA runtime, and the compiler NVRTC. Needs no GPU."""
     return (
         _part("CuPy", "arrays on the GPU", lambda: str(import_module("cupy").__version__)),
         _part("runtime", "launches kernels", lambda: _number(_cupy().cuda.runtime.runtimeGetVersion())),
         _part("NVRTC", "compiles kernels", lambda: "{}.{}".format(*_cupy().cuda.nvrtc.getVersion())),
-        _part(CUBLAS, "matrices on many wires", _cublas),
     )
 
 
@@ -44,18 +40,13 @@ def generation(driver: tuple[int, int]) -> int:
     try:
         return int(_cupy().cuda.runtime.runtimeGetVersion()) // 1000
     except Exception:  # noqa: BLE001 - CuPy fails to load in many ways, and all mean: choose by the driver
-        return min(driver[0], max(_CUBLAS))
+        return min(driver[0], NEWEST)
 
 
 def command(found: Sequence[Part], cuda: int) -> str | None:
     """The one command that brings the missing parts; None if nothing is missing."""
-    missing = {part.name for part in found if part.version is None}
-    if not missing:
-        return None
-    extra = packages.install_command(f"cuda{cuda}")
-    if missing == {CUBLAS}:
-        return f"pip install '{_CUBLAS[cuda]}'"
-    return f"{extra} '{_CUBLAS[cuda]}'" if CUBLAS in missing else extra
+    missing = any(part.version is None for part in found)
+    return packages.install_command(f"cuda{cuda}") if missing else None
 
 
 def _part(name: str, use: str, version: Callable[[], str]) -> Part:
@@ -67,11 +58,6 @@ def _part(name: str, use: str, version: Callable[[], str]) -> Part:
 
 def _cupy() -> Any:
     return import_module("cupy")
-
-
-def _cublas() -> str:
-    import_module("cupy_backends.cuda.libs.cublas")  # loading it is the test
-    return packages.version("nvidia-cublas-cu12") or packages.version("nvidia-cublas") or "found"
 
 
 def _number(version: int) -> str:

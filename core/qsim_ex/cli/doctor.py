@@ -53,8 +53,7 @@ def work(args: argparse.Namespace, task: Task) -> DoctorReport:
         free=tuple(_free(number) for number in range(usable)),
     )
     if not args.no_check:
-        products = all(part.version for part in found.cuda if part.name == cuda.CUBLAS)
-        found.checks.extend(selfcheck.check(usable, task, wide=products or not usable))
+        found.checks.extend(selfcheck.check(usable, task))
     return found
 
 
@@ -105,9 +104,6 @@ class DoctorReport:
         missing = [part.name for part in self.cuda if part.version is None]
         if missing:
             command = cuda.command(self.cuda, cuda.generation(driver.cuda))
-            if missing == [cuda.CUBLAS]:
-                what = "without cuBLAS the GPU runs no matrices on many wires, and it was checked without them"
-                return [Problem(what, command, serious=False)]
             return [Problem(f"the GPU cannot be used without {', '.join(missing)}", command, serious=True)]
         error = gpu_missing()
         return [Problem(str(error), None, serious=True)] if error else []

@@ -50,9 +50,9 @@ class Check:
         return self.error is not None and self.error <= self.limit and self.shots
 
 
-def check(gpus: int, task: Task, wide: bool = True) -> Iterator[Check]:
-    """Check the CPU and so many GPUs, one after the other; `wide`: also with a matrix on many wires."""
-    circuit = random_circuit(wide)
+def check(gpus: int, task: Task) -> Iterator[Check]:
+    """Check the CPU and so many GPUs, one after the other."""
+    circuit = random_circuit()
     task.stage("the definition")
     exact = reference.simulate(circuit)
     shots: list[bytes] = []
@@ -77,7 +77,7 @@ def check(gpus: int, task: Task, wide: bool = True) -> Iterator[Check]:
             yield Check(name, precision, off, limit, shots[-1:] == shots[:1], perf_counter() - began)
 
 
-def random_circuit(wide: bool = True) -> Circuit:
+def random_circuit() -> Circuit:
     """Every kind of work: all gates of the table, controls, matrices, a matrix wider than a phase, measurement."""
     random = np.random.default_rng(SEED)
     builder = CircuitBuilder(NUM_QUBITS, NUM_QUBITS)
@@ -90,7 +90,7 @@ def random_circuit(wide: bool = True) -> Circuit:
         wires = random.permutation(NUM_QUBITS)[: gate.qubits + controls].tolist()
         angles = random.uniform(-np.pi, np.pi, len(gate.parameters)).tolist()
         builder.gate(gate.name, wires[controls:], *angles, controls=wires[:controls])
-        if k == 20 or (k == 50 and wide):
+        if k in (20, 50):
             size = 3 if k == 20 else WIDE
             builder.unitary(_unitary(random, size), random.permutation(NUM_QUBITS)[:size].tolist())
     return builder.save().measure(range(NUM_QUBITS), range(NUM_QUBITS)).build()
