@@ -67,7 +67,8 @@ class Place(NamedTuple):
         """Return the place in which the first `count` wires are controls that must be 1."""
         if not count:
             return self
-        return self._replace(wires=self.wires[count:]).controlled(self.wires[:count], (1,) * count)
+        values = self.values << count | (1 << count) - 1
+        return Place(self.builder, self.wires[count:], (*self.wires[:count], *self.controls), values, self.literal)
 
 
 Rule = Callable[[Any, Place], None]

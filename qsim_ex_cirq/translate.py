@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.errors import InvalidInput, MeasurementError, NotSupported, ParameterError, UnknownInstruction, WireError
-from qsim_ex_cirq.gates import Place, rule_of
+from qsim_ex_cirq.gates import Place, Power, rule_of
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
@@ -73,20 +73,28 @@ def translate(
     `NotSupported` for measurement in the middle, classical control, channels and repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
-    if unbound:
-        raise ParameterError(
-            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
-        )
     walk = _Walk(order_of(circuit, qubit_order), from_zero)
     for number, (before, after) in enumerate(zip(circuit, resolved, strict=True)):
         for written, op in zip(before, after, strict=True):
             try:
                 walk.operation(op, literal=written is op)
             except (InvalidInput, NotSupported) as error:
+                _require_numbers(resolved)
                 error.add_note(f"in moment {number} of the circuit, at {op!r}")
                 raise
     return walk.translation()
+
+
+def _require_numbers(resolved: Any) -> None:
+    """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
+
+    Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.
+    """
+    unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
+    if unbound:
+        raise ParameterError(
+            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
+        )
 
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
@@ -127,10 +135,12 @@ class _Walk:
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""
         wire_of = self.wire_of
-        place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), literal=literal)
+        place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal)
         # A controlled operation makes a gate each time that it is asked for one, which takes long.
         gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
+        if not isinstance(rule, Power):  # which reads all numbers that its gates have
+            _require_numbers(op)
         if rule is not None and self.read.isdisjoint(place.wires):
             self.acted.update(place.wires)
             rule(gate, place)

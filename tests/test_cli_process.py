@@ -89,8 +89,8 @@ def test_interrupt(environment, tmp_path):
 def test_interrupt_of_a_run(environment, tmp_path):
     """Ctrl-C in the middle of a run on the CPU ends the process within a second."""
     path = tmp_path / "long.qasm"
-    layer = "h q;\n" + "".join(f"cx q[{k}],q[{k + 1}];\n" for k in range(23))
-    path.write_text(f'OPENQASM 2.0; include "qelib1.inc"; qreg q[24]; creg c[24];\n{layer * 40}measure q -> c;')
+    layer = "h q;\n" + "".join(f"cx q[{k}],q[{k + 1}];\n" for k in range(24))
+    path.write_text(f'OPENQASM 2.0; include "qelib1.inc"; qreg q[25]; creg c[25];\n{layer * 150}measure q -> c;')
     process = subprocess.Popen(
         [*COMMAND, "run", str(path), "--device", "cpu"],
         env=environment,

@@ -149,18 +149,20 @@ class CircuitBuilder:
         values: int,
         label: str,
     ) -> None:
-        row = GATES[name]
         mixes, reads, when, of = _roles(name, wires, controls, values, self.num_qubits)
         if parameters:
-            offset = self._take(len(row.pattern))
-            offsets, rows = self._parametrised.setdefault(name, ([], []))
+            offset = self._size
+            self._size += len(of)
+            if name not in self._parametrised:
+                self._parametrised[name] = ([], [])
+            offsets, rows = self._parametrised[name]
             offsets.append(offset)
             rows.append(parameters)
         elif name in self._fixed:
             offset = self._fixed[name]
         else:
-            offset = self._fixed[name] = self._take(len(row.pattern))
-            self._literal.append((offset, row.entries(np.empty((1, 0)))[0]))
+            offset = self._fixed[name] = self._take(len(of))
+            self._literal.append((offset, GATES[name].entries(np.empty((1, 0)))[0]))
         self._instructions.append(Op(mixes, reads, when, of, offset, label))
 
     def unitary(

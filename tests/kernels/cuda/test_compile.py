@@ -31,7 +31,7 @@ def nvrtc(monkeypatch, tmp_path):
 
     monkeypatch.setattr(compilation, "compiler", lambda: fake)
     monkeypatch.setattr(compilation, "translate", translate)
-    monkeypatch.setenv("QSIM_EX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QSIM_EX_CACHE_DIR", str(tmp_path / "cache"))
     compilation._prune.cache_clear()
     return fake
 
@@ -91,7 +91,7 @@ def test_a_damaged_file_is_compiled_anew(nvrtc, damage):
 def test_a_folder_that_cannot_be_written_only_costs_time(nvrtc, monkeypatch, tmp_path):
     """Without a cache kernels are compiled each time."""
     (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("QSIM_EX_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setenv("QSIM_EX_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert compilation.machine_code("a", "90") == compilation.machine_code("a", "90") == b"90:a"
     assert nvrtc.calls == 2
 

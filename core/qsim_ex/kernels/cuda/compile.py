@@ -2,7 +2,7 @@
 
 The cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the
 options and the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
-``$QSIM_EX_CACHE``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
+``$QSIM_EX_CACHE_DIR``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def key(code: str, arch: str) -> str:
 
 def folder() -> Path:
     """Where compiled kernels are kept between processes."""
-    if chosen := os.environ.get("QSIM_EX_CACHE"):
-        return Path(chosen)
+    if chosen := os.environ.get("QSIM_EX_CACHE_DIR"):
+        return Path(chosen) / "kernels"
     base = os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.environ.get("XDG_CACHE_HOME")
     return Path(base) / "qsim-ex" / "kernels" if base else Path.home() / ".cache" / "qsim-ex" / "kernels"
 
