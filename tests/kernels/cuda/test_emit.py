@@ -76,10 +76,10 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
 
 STYLES = {
     "ahead": Style(ahead=True),
-    "in step": Style(in_step=True),
+    "in step": Style(in_step=64),
     "streamed": Style(streamed=True),
     "tables in any order": Style(near_lanes=False),
-    "all": Style(blocks=(2, 3), ahead=True, in_step=True, streamed=True),
+    "all": Style(blocks=(2, 3), ahead=True, in_step=200, streamed=True),
 }
 
 

@@ -16,7 +16,8 @@ class PhaseText:
     """One phase being written.
 
     lines: its statements, `names`: which variable holds each register's amplitude (a renaming moves nothing),
-    reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items.
+    reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
+    work: multiply-adds since the block's warps last waited for one another, if they are kept in step.
     """
 
     place: Places
@@ -26,6 +27,7 @@ class PhaseText:
     lines: list[str] = field(default_factory=list)
     reads: bool = False
     shared: bool = False
+    work: int = 0
 
     @property
     def mask(self) -> int:

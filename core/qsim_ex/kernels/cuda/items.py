@@ -36,10 +36,27 @@ def write(body: Body, item: Item) -> None:
             lines = _rename(body, phase, item)
         case _:
             assert_never(item)
-    if body.style.in_step and isinstance(item, Mix) and len(item.bits) > 1:
+    work = _multiply_adds(item, len(phase.names))
+    if body.style.in_step and phase.work and phase.work + work > body.style.in_step:
         phase.lines.append("__syncthreads();")
+        phase.work = 0
+    phase.work += work
     kind = type(item).__name__.lower()
     phase.lines += [f"// {_one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+
+
+def _multiply_adds(item: Item, registers: int) -> int:
+    """About how many multiply-adds a thread spends on an item."""
+    match item:
+        case Mix():
+            count = len(item.pattern) >> len(item.reads)
+            return registers * 2 * sum(width(Entry(e)) for e in item.pattern[:count]) >> len(item.bits)
+        case Diagonal():
+            return 4 * registers
+        case Rename():
+            return 0
+        case _:
+            assert_never(item)
 
 
 def _one_line(label: str) -> str:

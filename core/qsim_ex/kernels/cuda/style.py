@@ -16,15 +16,15 @@ class Style:
     blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
     ahead: each block asks for the tile of the block that will take its place, so that memory works while it computes.
     near_lanes: tables lie in such an order that neighbouring threads read neighbouring entries.
-    in_step: the warps of a block wait for one another before each matrix on several bits, so that they meet the same
-        instructions while these are in the nearest cache.
+    in_step: after about so many multiply-adds the warps of a block wait for one another, so that they meet the same
+        instructions while these are in the nearest cache; 0 is never.
     streamed: amplitudes are loaded and stored as what will not be used again.
     """
 
     blocks: tuple[int, int] = (3, 4)
     ahead: bool = False
     near_lanes: bool = True
-    in_step: bool = False
+    in_step: int = 0
     streamed: bool = False
 
 
