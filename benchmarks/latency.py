@@ -202,11 +202,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         "parts": [],
     }
     for framework in chosen.loops:
-        row = loop(framework, chosen.device, chosen.repeat)
+        try:
+            row = loop(framework, chosen.device, chosen.repeat)
+        except ModuleNotFoundError as error:
+            print(f"skipped {framework}: {error}; pip install -e '.[bench]'")
+            continue
         document["loops"].append(row)
         times = ", ".join(f"{name} {median(values) * 1e3:.2f} ms" for name, values in row["seconds"].items())
         print(f"{framework}: {times}; {row['ratio']:.2f} of {row['peer']}, goal {row['goal']}", flush=True)
-    if chosen.loops:
+    if document["loops"]:
         document["translation"] = translation()
         print("translation: " + ", ".join(f"{name} {us:.1f} µs a gate" for name, us in document["translation"].items()))
     for family in chosen.families:
