@@ -8,7 +8,7 @@ have equal instructions, so they share one plan and one set of compiled kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -359,8 +359,3 @@ class CircuitBuilder:
         except TypeError:
             raise ParameterError(f"gate {name!r} takes numbers as parameters, got {parameters}.") from None
         raise ParameterError(f"gate {name!r} has a parameter that is not finite: {parameters}.")
-
-
-def bits_of(values: Iterable[int]) -> int:
-    """Pack 0s and 1s, least significant first, into an integer."""
-    return sum(int(v) << k for k, v in enumerate(values))
