@@ -33,10 +33,10 @@ class Growth:
     def __post_init__(self) -> None:
         self.reach = (1 << self.num_bits) - 1 & ~self.fresh | (1 << self.shape.low) - 1
 
-    def tile(self, pending: Sequence[Work]) -> int:
+    def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
         """The next tile: the low bits, those that let work run, and the lowest of the others.
 
-        The reach grows when the work within it is not worth a sweep.
+        Returns also the reasons of the pending work. The reach grows when the work within it is not worth a sweep.
         """
         everything = (1 << self.num_bits) - 1
         choice = self._within(pending)
@@ -48,7 +48,7 @@ class Growth:
         tile = fill(tile, everything, self.shape.tile, lowest=True)
         self.fresh &= ~tile
         self.reach |= tile
-        return tile
+        return tile, choice.found
 
     def settle(self) -> None:
         """All bits are there: what was fresh has been cleared."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from qsim_ex.planning.work import Work
 
-WINDOW = 512
+WINDOW = 768
 """How many pieces may be left behind before the scan stops looking further ahead."""
 
 NEVER = 1 << 64
@@ -60,11 +60,15 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[in
 
 
 class Choice(NamedTuple):
-    """Bits that are near, and how much work then runs: as weight (by count) and in multiply-adds for one amplitude."""
+    """Bits that are near, and how much work then runs: as weight (by count) and in multiply-adds for one amplitude.
+
+    found: the reasons of the pending work that the choice was made from, for `split`.
+    """
 
     bits: int
     weight: float
     work: float
+    found: list[int]
 
 
 def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
@@ -111,18 +115,20 @@ def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Cho
     ]
     bits = near | choose(wanted, capacity)
     running = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~bits]
-    return Choice(bits, sum(map(_weight, running)), sum(piece.work for piece in running))
+    return Choice(bits, sum(map(_weight, running)), sum(piece.work for piece in running), found)
 
 
 def _weight(piece: Work) -> float:
     return 0.1 if piece.kind == "diagonal" else 1.0
 
 
-def split(pending: Sequence[Work], near: int) -> tuple[list[Work], list[Work]]:
-    """Divide work into what can run with `near` bits near, and what is left behind; both in order."""
-    found = reasons(pending, near)
-    ready = [piece for piece, reason in zip(pending, found, strict=False) if not reason]
-    left = [piece for piece, reason in zip(pending, found, strict=False) if reason]
+def split(pending: Sequence[Work], near: int, found: Sequence[int]) -> tuple[list[Work], list[Work]]:
+    """Divide work into what can run with `near` bits near, and what is left behind; both in order.
+
+    found: the reasons of the work for bits that are all in `near`. They are exact, so no second scan is needed.
+    """
+    ready = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~near]
+    left = [piece for piece, reason in zip(pending, found, strict=False) if reason & ~near]
     return ready, [*left, *pending[len(found) :]]
 
 

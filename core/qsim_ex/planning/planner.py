@@ -91,8 +91,8 @@ def _schedule(
             pending = pending[1:]
             continue
         before = growth.fresh
-        tile = growth.tile(pending)
-        ready, left = split(pending, tile)
+        tile, found = growth.tile(pending)
+        ready, left = split(pending, tile, found)
         sweep, places, undone = _sweep(ready, tile, shape, program)
         steps.append(replace(sweep, fresh=before))
         packed.append(places)
@@ -137,8 +137,9 @@ def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, 
     while work or not phases:
         first, last = not phases, shape.phases is not None and len(phases) == shape.phases - 1
         allowed = middle if first or last else tile
-        near = fill(grow(work, 0, allowed, shape.near).bits, middle, shape.near, lowest=False)
-        ready, work = split(work, near)
+        choice = grow(work, 0, allowed, shape.near)
+        near = fill(choice.bits, middle, shape.near, lowest=False)
+        ready, work = split(work, near, choice.found)
         phases.append((near, ready))
         if last:
             break
