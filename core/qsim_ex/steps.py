@@ -7,6 +7,7 @@ number will stand, and `planning.numbers.bind` fills it in.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -314,7 +315,7 @@ class Plan:
 
     start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
     fresh: index bits that are fresh at the start (see `Sweep`); at the end none is.
-    key: a digest of all that the plan was made from.
+    made_from: all that the plan was made from.
     """
 
     num_wires: int
@@ -324,8 +325,13 @@ class Plan:
     numbers: Numbers
     shape: Shape
     num_gates: int
-    key: str
+    made_from: tuple[Any, ...]
     fresh: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that the plan was made from, the same in every process; made when it is asked for."""
+        return hashlib.blake2b(repr(self.made_from).encode(), digest_size=8).hexdigest()
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -5,7 +5,6 @@ absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* �
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from functools import lru_cache
 
@@ -43,7 +42,6 @@ def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, 
     program = NumberProgram(_num_operands(instructions))
     work = rotate(fuse(work, program, fitted.item_work), program, fitted.item_work)
     steps, packed = _schedule(work, num_wires, fitted, program, fresh)
-    digest = hashlib.blake2b(repr((instructions, num_wires, start, shape, fresh)).encode(), digest_size=8)
     return Plan(
         num_wires=num_wires,
         stages=(Stage(tuple(steps)),) if steps else (),
@@ -52,7 +50,7 @@ def make_plan(instructions: tuple[Unitary, ...], num_wires: int, start: Layout, 
         numbers=program.finish(packed),
         shape=fitted,
         num_gates=len(instructions),
-        key=digest.hexdigest(),
+        made_from=(instructions, num_wires, start, shape, fresh),
         fresh=fresh,
     )
 
