@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
 from qsim_ex.errors import DeviceError
@@ -104,6 +108,22 @@ def test_an_overgrown_cache_loses_its_older_half(monkeypatch):
     compilation._prune.cache_clear()
     compilation.machine_code("one more", "90")
     assert len(list(compilation.folder().glob("*.cubin"))) == 7
+
+
+@pytest.mark.usefixtures("nvrtc")
+def test_threads_that_store_at_once_prune_once(monkeypatch):
+    """A thread that comes while another one looks at the folder waits for it, and does not drop what was just made."""
+    looks = []
+
+    def slow(_path, pattern):
+        looks.append(pattern)
+        time.sleep(0.05)
+        return iter(())
+
+    monkeypatch.setattr(Path, "glob", slow)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(compilation.store, "abcd", [b"code"] * 4))
+    assert looks == ["*.cubin"]
 
 
 def test_the_log_is_read():

@@ -115,11 +115,15 @@ def store(name: str, code: bytes) -> None:
     """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
-        _prune()
+        with _pruning:  # a cached function may run in several threads before the first result is there
+            _prune()
         handle, partial = tempfile.mkstemp(dir=folder(), suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(code).digest() + code)
         Path(partial).replace(folder() / f"{name}.cubin")
+
+
+_pruning = threading.Lock()
 
 
 @functools.cache
