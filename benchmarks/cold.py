@@ -24,6 +24,7 @@ from benchmarks.families import FAMILIES
 from benchmarks.peers import PEERS
 
 _CACHES = {
+    "QSIM_EX_CACHE_DIR": "own",
     "XDG_CACHE_HOME": "xdg",
     "CUPY_CACHE_DIR": "cupy",
     "NUMBA_CACHE_DIR": "numba",
@@ -50,7 +51,8 @@ def measure_here(device: str, peer_name: str, family: str, n: int, precision: st
         cupy.cuda.runtime.free(0)  # does nothing but make the context
         cupy.cuda.runtime.deviceSynchronize()
     ready = perf_counter()
-    session = peer.open(Setup(n, case.precision, os.cpu_count() or 1), peer.variants[0])
+    setup = Setup(n, case.precision, os.cpu_count() or 1)
+    session = peer.open(setup, peer.variants(setup)[0])
     session.load(first)
     session.run()
     called = perf_counter()

@@ -38,9 +38,17 @@ def gpu() -> dict[str, str] | None:
 
 
 def memory_bytes(device: str) -> int:
-    """Return how much memory the device has in all; raise RuntimeError for a GPU that is not there."""
+    """Return how much memory the device has in all; raise RuntimeError for a GPU that is not there.
+
+    Of the host it is what the container may use, where that is less.
+    """
     if device == "cpu":
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        try:
+            limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        except OSError:
+            return machine
+        return min(machine, int(limit)) if limit.isdigit() else machine
     found = gpu()
     if found is None:
         raise RuntimeError("no GPU: nvidia-smi is missing or lists none")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import sqrt
 from statistics import median
 from time import sleep
+from typing import Any
 
 import numpy as np
 
 from benchmarks.dense import simulate
 from benchmarks.families import by_name
 from benchmarks.gates import Gate
-from benchmarks.peers.base import COMPLEX, Amplitudes, Peer, Precision, Session, Setup, Timing
+from benchmarks.peers.base import COMPLEX, Amplitudes, CannotDivide, Peer, Precision, Session, Setup, Timing
 
 ORACLE_LIMIT = 12
 """Up to this many qubits the oracle decides what is right; above it the peers check each other."""
@@ -21,17 +22,28 @@ ORACLE_LIMIT = 12
 REHEARSAL_LIMIT = 20
 """Up to this many qubits a state fits into caches, so every turn begins with a run that is not timed."""
 
+ROUNDS = 4
+"""Up to as many qubits, so many runs of a turn count, each with fresh numbers: as in a user's loop, where nobody
+else's data and no pause lies between two runs."""
+
 PAUSE = 0.01
 """Seconds before a turn, in which the OpenMP threads of the peer before stop spinning."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A family at one size and one precision."""
+    """A family at one size and one precision; gpus, device_wires and in_flight as in `Setup`."""
 
     family: str
     n: int
     precision: Precision
+    gpus: int = 1
+    device_wires: int | None = None
+    in_flight: int | None = None
+
+    def setup(self, threads: int, watch: tuple[int, ...]) -> Setup:
+        """Return what sessions are opened for; raises ValueError for a state that cannot be divided so."""
+        return Setup(self.n, self.precision, threads, watch, self.gpus, self.device_wires, self.in_flight)
 
     def gates(self, seed: int) -> list[Gate]:
         """Build the circuit: same structure for every seed, other numbers."""
@@ -56,6 +68,7 @@ class Cell:
 
     seconds: one entry per repetition, each with fresh numbers, after the warm-up.
     extras: medians of the times that do not count, by name.
+    facts: of a state in several pieces, where the last one lay and what was moved.
     deviation: relative error of the watched amplitudes of the last repetition.
     """
 
@@ -67,6 +80,7 @@ class Cell:
     variant: str
     seconds: list[float] = field(default_factory=list)
     extras: dict[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     deviation: float | None = None
     correct: bool | None = None
     interleaved: bool = True
@@ -89,6 +103,7 @@ class _Runner:
         self.peer, self.variant = peer, variant
         self.timings: list[Timing] = []
         self.amplitudes: Amplitudes | None = None
+        self.facts: Mapping[str, Any] = {}
         self.error: str | None = None
         self._session: Session | None = None
 
@@ -98,8 +113,8 @@ class _Runner:
         except Exception as error:  # noqa: BLE001 - a peer out of memory must not end the table; it is reported
             self._fail(error)
 
-    def repeat(self, gates: Sequence[Gate], *, counts: bool, rehearse: bool) -> None:
-        """Translate, run, and keep the time if this repetition counts.
+    def repeat(self, circuits: Sequence[Sequence[Gate]], *, counts: bool, rehearse: bool) -> None:
+        """Translate and run one circuit after another, and keep the times if this repetition counts.
 
         A rehearsal repeats the circuit of the turn before: it warms what the peer before left cold,
         and the circuit that counts still has fresh numbers.
@@ -110,10 +125,11 @@ class _Runner:
             sleep(PAUSE)
             if rehearse:
                 self._session.run()
-            self._session.load(gates)
-            timing = self._session.run()
-            if counts:
-                self.timings.append(timing)
+            for gates in circuits:
+                self._session.load(gates)
+                timing = self._session.run()
+                if counts:
+                    self.timings.append(timing)
         except Exception as error:  # noqa: BLE001 - as above
             self._fail(error)
 
@@ -122,6 +138,7 @@ class _Runner:
         if self._session is None:
             return
         try:
+            self.facts = self._session.facts()
             self.amplitudes = self._session.amplitudes()
             self._session.close()
         except Exception as error:  # noqa: BLE001 - as above
@@ -142,6 +159,18 @@ def watched(n: int) -> tuple[int, ...]:
     return (0, 2**n - 1, *(int(i) for i in rng.integers(1, 2**n - 1, 14)))
 
 
+def able(case: Case, peers: Sequence[Peer]) -> tuple[list[Peer], dict[str, str]]:
+    """Return the peers that can hold such a state and, by name, why the others cannot."""
+    setup, here, refused = case.setup(1, (0,)), [], {}
+    for peer in peers:
+        try:
+            peer.variants(setup)
+            here.append(peer)
+        except CannotDivide as error:
+            refused[peer.name] = str(error)
+    return here, refused
+
+
 def measure(
     case: Case,
     peers: Sequence[Peer],
@@ -150,31 +179,48 @@ def measure(
     repeat: int,
     warmup: int,
     memory: int,
+    host_memory: int | None = None,
     seed: int = 0,
 ) -> list[Cell]:
-    """Run every peer on one case.
+    """Run every peer on one case; all of them must be `able`.
+
+    memory, host_memory: bytes of each device, and of the host beside it (None where the device is the host).
 
     Interleaved: repetition by repetition, all peers in turn, a different one first each time, so
     that drift of clocks and neighbours on the machine fall on everybody alike. Where the memory
     does not hold a state of each peer at once, one peer after the other instead; the cells say so.
     """
+    setup = case.setup(threads, watched(case.n))
     runners = [
-        _Runner(peer, variant) for peer in peers if case.precision in peer.precisions for variant in peer.variants
+        _Runner(peer, variant)
+        for peer in peers
+        if case.precision in peer.precisions
+        for variant in peer.variants(setup)
     ]
-    setup = Setup(case.n, case.precision, threads, watched(case.n))
-    interleaved = len(runners) * case.state_bytes() < 0.8 * memory
+    interleaved = _fits(len(runners), setup, memory, host_memory)
     turns = [runners] if interleaved else [[runner] for runner in runners]
+    small = case.n <= REHEARSAL_LIMIT
+    rounds = ROUNDS if small else 1
     gates: list[Gate] = []
     for turn in turns:
         for runner in turn:
             runner.open(setup)
         for k in range(warmup + repeat):
-            gates = case.gates(seed + k)
+            circuits = [case.gates(seed + rounds * k + round_) for round_ in range(rounds)]
+            gates = circuits[-1]
             for runner in turn[k % len(turn) :] + turn[: k % len(turn)]:
-                runner.repeat(gates, counts=k >= warmup, rehearse=k > 0 and case.n <= REHEARSAL_LIMIT)
+                runner.repeat(circuits, counts=k >= warmup, rehearse=k > 0 and small)
         for runner in turn:
             runner.finish()
     return _cells(case, runners, gates, interleaved)
+
+
+def _fits(sessions: int, setup: Setup, memory: int, host_memory: int | None) -> bool:
+    """Whether the states of so many sessions fit side by side."""
+    device, host = setup.held()
+    if host_memory is None:
+        return sessions * (device * setup.gpus + host) < 0.8 * memory
+    return sessions * device < 0.8 * memory and sessions * host < 0.8 * host_memory
 
 
 def _cells(case: Case, runners: Sequence[_Runner], gates: Sequence[Gate], interleaved: bool) -> list[Cell]:
@@ -192,6 +238,7 @@ def _cells(case: Case, runners: Sequence[_Runner], gates: Sequence[Gate], interl
                 *(case.family, case.n, case.precision, len(gates), runner.peer.name, runner.variant),
                 seconds=[t.seconds for t in runner.timings],
                 extras=extras,
+                facts=runner.facts,
                 deviation=deviation,
                 correct=None if deviation is None else deviation <= case.tolerance(len(gates)),
                 interleaved=interleaved,

@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks import ceilings, machine
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu import shape_of
 from qsim_ex.kernels.cuda import compile as compilation
 from qsim_ex.kernels.cuda import emit, fixed, loading
 from qsim_ex.kernels.cuda.places import visited_bits
@@ -52,13 +52,14 @@ class Variant:
     """A way to write kernels: a style, another tile, or a change of the text.
 
     tile: how many bits smaller than usual the tile is. edit: changes the text, given multiply-adds of a thread.
-    empty: phases without items.
+    empty: phases without items. tensor: whether dense blocks are for the tensor cores, if the GPU's are good at it.
     """
 
     style: Style = STYLE
     tile: int = 0
     edit: Callable[[str, float], str] | None = None
     empty: bool = False
+    tensor: bool = True
 
 
 BLOCK = "    const u64 b = blockIdx.x;\n"
@@ -86,6 +87,7 @@ def _staggered(text: str, work: float) -> str:
 
 VARIANTS = {
     "base": Variant(),
+    "gates": Variant(tensor=False),
     "moves": Variant(empty=True),
     "cached": Variant(edit=_cached),
     "blocks2": Variant(replace(STYLE, blocks=(2, 3))),
@@ -199,7 +201,7 @@ class Ceilings:
 
 
 @functools.cache
-def plan_of(family: str, n: int, dtype: Any, smaller: int) -> tuple[Plan, Any]:
+def plan_of(family: str, n: int, itemsize: int, smaller: int, tensor: bool) -> tuple[Plan, Any]:
     """A family's plan, from |0…0>, and its numbers."""
     builder = CircuitBuilder(n)
     for gate in FAMILIES[family].build(n, 1):
@@ -208,7 +210,7 @@ def plan_of(family: str, n: int, dtype: Any, smaller: int) -> tuple[Plan, Any]:
         else:
             builder.gate(gate.name, gate.wires, *gate.params)
     circuit = builder.build()
-    shape = GpuDevice.shape(GpuDevice.__new__(GpuDevice), dtype)
+    shape = shape_of(itemsize, tensor)
     shape = replace(shape, tile=shape.tile - smaller)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
     return plan, bind(plan, circuit.operands)
@@ -218,18 +220,18 @@ def jobs_of(
     bench: Bench, pool: ThreadPoolExecutor, family: str, variants: Sequence[str], n: int, itemsize: int
 ) -> list[Job]:
     """All kernels of a family, on their way through the compiler, the longest first."""
-    dtype = np.complex64 if itemsize == 8 else np.complex128
     made: list[tuple[Row, Sweep, Any, emit.Kernel, str]] = []
     for name in variants:
         variant = VARIANTS[name]
-        plan, numbers = plan_of(family, n, dtype, variant.tile)
+        tensor = variant.tensor and bench.runtime.tensor
+        plan, numbers = plan_of(family, n, itemsize, variant.tile, tensor)
         for number, (step, packed) in enumerate(zip(plan.steps, numbers, strict=True)):
             if not isinstance(step, Sweep) or visited_bits(step, n) < n - SMALL:
                 continue
-            cost = step_cost(step, n, itemsize)
+            cost = step_cost(step, n, itemsize, plan.shape.block)
             items = sum(len(phase.items) for phase in step.phases)
             sweep = replace(step, phases=tuple(Phase(p.near, ()) for p in step.phases)) if variant.empty else step
-            kernel = emit.emit(sweep, itemsize, bench.runtime.room, variant.style)
+            kernel = emit.emit(sweep, itemsize, bench.runtime.room, variant.style, tensor=tensor)
             row = Row(
                 family, name, number, visited_bits(step, n), len(step.phases), items, cost.bytes, cost.fma,
                 kernel.threads,

@@ -107,15 +107,51 @@ def _plans_table(document: Mapping[str, Any], block: Block) -> list[str]:
     for cell in document["cells"]:
         found = cell["extras"]
         here = (cell["n"], cell["precision"]) == (block.n, block.precision)
-        if here and cell["peer"] == OURS and cell["median"] and "sweeps" in found:
+        if here and cell["peer"] == OURS and cell["median"] and "sweeps" in found and not cell.get("facts"):
             seconds = cell["median"]
             row = [f"{found['sweeps']:.0f}", f"{found['bytes'] / 2**30:.3g}", f"{found['bytes'] / seconds / 1e9:.4g}"]
             row += [f"{found['fma']:.3g}", f"{found['fma'] / seconds / 1e9:.4g}"]
-            rows.append("| " + " | ".join([FAMILIES[cell["family"]].title, *row]) + " |")
+            rows.append("| " + " | ".join([(FAMILIES | EXTRA)[cell["family"]].title, *row]) + " |")
     if not rows:
         return []
     titles = ["ours", "sweeps", "GiB moved", "GB/s", "multiply-adds", "10⁹ a second"]
     return ["| " + " | ".join(titles) + " |", "| --- " * len(titles) + "|", *rows, ""]
+
+
+def _levels_table(document: Mapping[str, Any], block: Block) -> list[str]:
+    """Say what ours moved between memories, as planned and as counted, and how well the time was predicted."""
+    rows = []
+    for cell in document["cells"]:
+        facts = cell.get("facts") or {}
+        here = (cell["n"], cell["precision"]) == (block.n, block.precision)
+        if not (here and cell["peer"] == OURS and cell["median"] and "planned" in facts):
+            continue
+        planned, gib = facts["planned"], 2**30
+        host = sum(facts.get("bytes_from_host", ())) + sum(facts.get("bytes_to_host", ()))
+        sent = sum(facts.get("bytes_sent", {}).values())
+        row = [f"{planned['passes']}", f"{planned['bytes_host'] / gib:.4g}", f"{host / gib:.4g}"]
+        row += [f"{planned['exchanges']}", f"{planned['bytes_peers'] / gib:.4g}", f"{sent / gib:.4g}"]
+        row += [f"{max(facts.get('peak_device_bytes') or facts['bytes_held']) / gib:.4g}"]
+        row += [f"{facts['bytes_held_on_host'] / gib:.4g} {facts.get('host_memory_kind', '')}".strip()]
+        row += [f"{cell['median'] * 1e3:.4g}", f"{planned['seconds'] * 1e3:.4g}"]
+        name = f"{(FAMILIES | EXTRA)[cell['family']].title}, {cell['variant']}"
+        rows.append("| " + " | ".join([name, *row]) + " |")
+    if not rows:
+        return []
+    titles = ["ours", "passes", "GiB host link, planned", "counted", "exchanges", "GiB peers, planned", "counted"]
+    titles += ["GiB most on a device", "GiB on the host", "ms", "ms predicted"]
+    return ["| " + " | ".join(titles) + " |", "| --- " * len(titles) + "|", *rows, ""]
+
+
+def _division(document: Mapping[str, Any]) -> list[str]:
+    """Say how states were divided, and what the links between memories reach by plain copies."""
+    gpus, wires = document.get("gpus", 1), document.get("device_wires")
+    if gpus == 1 and wires is None:
+        return []
+    lines = [f"- states on {gpus} device{'s' * (gpus > 1)}" + (f", {wires} wires on each" if wires else "")]
+    links = document.get("links") or {}
+    found = [f"{name} {rate / 1e9:.4g} GB/s" for name, rate in links.get("bytes_per_second", {}).items()]
+    return [*lines, f"- plain copies in this run: {', '.join(found)}"] if found else lines
 
 
 def _header(document: Mapping[str, Any]) -> list[str]:
@@ -125,6 +161,7 @@ def _header(document: Mapping[str, Any]) -> list[str]:
     lines = [f"{what}, {document['threads']} threads, {where['date']}, commit {document['commit']}."]
     lines += [f"{document['kind'].capitalize()}; medians of {document['repeat']} in ms (and ratio to ours).", ""]
     lines += [f"- {name} {p['version']}: {p['note']}" for name, p in document["peers"].items()]
+    lines += _division(document)
     lines += [f"- not measured: {reason}" for reason in document["missing"].values()]
     for cell in document["cells"]:
         place = f"{cell['family']} n={cell['n']} {cell['precision']}, {cell['peer']}/{cell['variant']}"
@@ -144,6 +181,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         present = {peer for row in block.rows.values() for peer in row}
         peers = [p for p in document["peers"] if p in present]
         lines += _block_table(block, peers) + _plans_table(document, block)
+        lines += _levels_table(document, block)
     return "\n".join(lines)
 
 
@@ -153,6 +191,7 @@ def plot(document: Mapping[str, Any], path: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
     drawn = [b for b in blocks(document) if any(b.best_ratio(f) for f in b.rows)]
     if not drawn:
@@ -164,13 +203,19 @@ def plot(document: Mapping[str, Any], path: Path) -> None:
         ratios = {i: block.best_ratio(f) for i, f in enumerate(families) if f in block.rows}
         bars = {i + (k - (len(drawn) - 1) / 2) * width: r for i, r in ratios.items() if r is not None}
         mean = geometric_mean(block.best_ratio(f) for f in block.rows if f in FAMILIES)
-        label = f"n = {block.n}, {block.precision} (mean {_times(mean)})"
+        label = f"{block.n} qubits (mean {_times(mean)})"
         # From 1 up or down: on a logarithmic axis a bar has no natural foot.
-        axes.bar(list(bars), [r - 1 for r in bars.values()], width, bottom=1, label=label)
+        shade = mpl.colormaps["viridis"](0.9 - 0.8 * k / max(1, len(drawn) - 1))
+        axes.bar(list(bars), [r - 1 for r in bars.values()], width, bottom=1, label=label, color=shade)
     axes.axhline(1, color="black", linewidth=1)
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}×")
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="y", alpha=0.3)
     axes.set_xticks(range(len(families)), families)
     axes.set_ylabel("time of the best peer / time of qsim-ex")
+    axes.set_title(f"{drawn[0].precision} precision")
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -31,9 +31,10 @@ class FinalState:
         self.timings = {**timings, "run": ended - sum(timings.values()), "total": ended}
 
     def vector(self) -> Vector:
-        """The amplitudes in Cirq's order; on the CPU the engine's own array, from a GPU the one copy."""
+        """The amplitudes in Cirq's order; on the CPU the engine's own array; from elsewhere the one copy."""
         state = self.state.canonical()
-        return state.to_numpy() if state.device.kind == "gpu" else np.asarray(state)
+        apart = state.device.kind == "gpu" or state.placement != "single"
+        return state.to_numpy() if apart else np.asarray(state)
 
     def metadata(self) -> Metadata:
         """Where and how the state came about."""
@@ -44,7 +45,8 @@ class FinalState:
             "device_description": where.device.description,
             "device_reason": where.reason,
             "precision": self.state.options.precision,
-            "placement": "single",
+            "placement": self.state.placement,
+            "deployment": where.deployment.to_json(),
             "timings": self.timings,
             "peak_bytes": where.needed,
         }

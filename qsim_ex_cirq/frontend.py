@@ -15,7 +15,7 @@ import numpy as np
 from qsim_ex import Options
 from qsim_ex.errors import UnknownInstruction, nearest
 from qsim_ex_cirq.results import Vector
-from qsim_ex_cirq.simulator import QsimExSimulator
+from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 
 
 def _fixed(gate: cirq.Gate) -> Callable[[], cirq.Gate]:
@@ -78,16 +78,8 @@ class CirqFrontend:
         """
         line = cirq.LineQubit.range(num_qubits)
         circuit = circuit_of(gates, line)
-        simulator = QsimExSimulator(
-            dtype=options.dtype.type,
-            seed=seed,
-            device=options.device,
-            device_id=options.device_id,
-            max_memory=options.max_memory,
-            threads=options.threads,
-            compile=options.compile,
-            progress=options.progress,
-        )
+        given = {name: getattr(options, name) for name in ENGINE}
+        simulator = QsimExSimulator(dtype=options.dtype.type, seed=seed, **given)
         run = next(simulator.run_sweep_iter(circuit + cirq.measure(*line, key="all"), None, repetitions=shots))
         amplitudes = simulator.simulate(circuit, qubit_order=line).final_state_vector
         return amplitudes, dict(sorted(run.histogram(key="all").items())), run.qsim_ex

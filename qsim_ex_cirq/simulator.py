@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from time import perf_counter
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ import numpy as np
 import qsim_ex
 from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.options import Compile, DeviceChoice, Options, Precision, ProgressCallback
+from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import pauli_sum, value_of
 from qsim_ex_cirq.results import Bits, QsimExTrialResult, ResultDict, Vector, records_of
@@ -25,18 +26,10 @@ _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
     np.dtype(np.complex128): "double",
 }
-_KNOWN = (
-    "dtype",
-    "noise",
-    "seed",
-    "split_untangled_states",
-    "device",
-    "device_id",
-    "max_memory",
-    "threads",
-    "compile",
-    "progress",
-)
+_OWN = ("dtype", "noise", "seed", "split_untangled_states")
+ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
+"""Fields of `qsim_ex.Options` that the simulator takes as they are."""
+_KNOWN = (*_OWN, *ENGINE)
 
 
 class QsimExSimulator(
@@ -54,7 +47,8 @@ class QsimExSimulator(
     dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: None; noise is not supported yet.
     split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
     planner needs no advice.
-    device, device_id, max_memory, threads, compile, progress: see `qsim_ex.Options`.
+    engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
+    ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 
     Raises `OptionError` for an unknown option and `NotSupported` for noise.
     """
@@ -66,32 +60,17 @@ class QsimExSimulator(
         noise: cirq.NOISE_MODEL_LIKE = None,
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
         split_untangled_states: bool = True,
-        device: DeviceChoice = "auto",
-        device_id: int = 0,
-        max_memory: int | None = None,
-        threads: int | None = None,
-        compile: Compile = "auto",
-        progress: ProgressCallback | None = None,
-        **unknown: Any,
+        **engine: Any,
     ) -> None:
-        for name in unknown:
-            raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
+        for name in engine:
+            if name not in ENGINE:
+                raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
             raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
         self._dtype = _dtype(dtype)
         self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
-        self._engine = qsim_ex.Simulator(
-            Options(
-                device=device,
-                device_id=device_id,
-                precision=_PRECISIONS[self._dtype],
-                max_memory=max_memory,
-                threads=threads,
-                compile=compile,
-                progress=progress,
-            )
-        )
+        self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
 
     @property
     def noise(self) -> cirq.NoiseModel:

@@ -1,4 +1,4 @@
-"""Qiskit on qsim-ex: a backend, a provider, and an instruction that saves the state vector."""
+"""Qiskit on qsim-ex: a backend, a provider, primitives, and an instruction that saves the state vector."""
 
 import importlib.util
 
@@ -8,8 +8,18 @@ if importlib.util.find_spec("qiskit") is None:
     raise MissingPackage("qsim_ex_provider needs Qiskit. Run: pip install 'qsim-ex[qiskit]'")
 
 from qsim_ex_provider.backend import QsimExBackend
+from qsim_ex_provider.estimator import EstimatorV2
 from qsim_ex_provider.job import QsimExJob
 from qsim_ex_provider.provider import QsimExProvider
+from qsim_ex_provider.sampler import SamplerV2
 from qsim_ex_provider.save import SaveStatevector, save_statevector
 
-__all__ = ["QsimExBackend", "QsimExJob", "QsimExProvider", "SaveStatevector", "save_statevector"]
+__all__ = [
+    "EstimatorV2",
+    "QsimExBackend",
+    "QsimExJob",
+    "QsimExProvider",
+    "SamplerV2",
+    "SaveStatevector",
+    "save_statevector",
+]

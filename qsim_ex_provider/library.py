@@ -159,7 +159,7 @@ def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
     if len(wires) != base.num_qubits:  # some of the MCX family carry helper qubits at their end
         to.circuit(gate.definition, place.wires, (), place.controls)
     elif isinstance(base, UGate) and len(gate.params) == 4:  # CU has a phase that its base gate lacks
-        *angles, phase = map(float, gate.params)
+        *angles, phase = map(to.number, gate.params)
         to.gate("u", wires, controls, *angles)
         to.gate("global_phase", (), controls, phase)
     else:
@@ -323,7 +323,7 @@ def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
     terms = formula.expand(gate) if plain else []
     if plain and all(set(letters) <= set("IXYZ01") for letters, _, _ in terms):
         for letters, qubits, angle in terms:
-            _rotate(letters, tuple(place.wires[q] for q in qubits), float(angle), place.controls, to)
+            _rotate(letters, tuple(place.wires[q] for q in qubits), to.number(angle), place.controls, to)
     else:
         to.circuit(gate.definition, place.wires, (), place.controls)
     to.used.update(place.wires)
@@ -346,7 +346,7 @@ def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Contro
 
 def _product_rotation(gate: Any, place: Place, to: Walk) -> None:
     letters = gate.pauli().to_label().lstrip("-+")[::-1]
-    _rotate(letters, place.wires, float(gate.params[0]), place.controls, to)
+    _rotate(letters, place.wires, to.number(gate.params[0]), place.controls, to)
     to.used.update(place.wires)
 
 

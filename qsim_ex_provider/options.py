@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,11 +12,9 @@ import numpy as np
 
 from qsim_ex.circuit import check
 from qsim_ex.errors import NotSupported, OptionError, nearest
-from qsim_ex.options import Options
+from qsim_ex.options import Options, Progress
 
 LATER = {
-    "devices": "several GPUs",
-    "device_wires": "several GPUs",
     "noise_model": "noise",
     "parameter_binds": "binding parameters in a run (use assign_parameters)",
 }
@@ -26,7 +25,9 @@ ELSEWHERE = {
     "max_parallel_threads": "threads",
     "method": "nothing: qsim-ex has one method, the state vector",
     "seed": "seed_simulator",
-    "target_gpus": "device_id",
+    "target_gpus": "devices",
+    "blocking_qubits": "device_wires",
+    "blocking_enable": "device_wires",
 }
 """Names that users of other simulators would type, and what they are called here."""
 
@@ -39,7 +40,7 @@ class RunOptions:
     memory: keep the outcome of every shot, in order.
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
-    device, device_id, precision, max_memory, threads, compile, progress: as in `qsim_ex.Options`.
+    All others are those of `qsim_ex.Options`.
     """
 
     shots: int = 1024
@@ -48,11 +49,22 @@ class RunOptions:
     executor: concurrent.futures.Executor | None = None
     device: Any = "auto"
     device_id: int = 0
+    devices: Sequence[int] | None = None
+    virtual_peers: int = 1
+    device_wires: int | None = None
+    window_slots: int | None = None
+    in_flight_buffers: int | None = None
+    host_memory: Any = "auto"
+    network: Any = "auto"
     precision: Any = "double"
     max_memory: int | None = None
+    max_host_memory: int | None = None
     threads: int | None = None
     compile: Any = "auto"
     progress: Callable[[int, int], None] | None = None
+    watch: Callable[[Progress], None] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: float = 600.0
 
     def __post_init__(self) -> None:
         check.shots(self.shots)
@@ -67,17 +79,11 @@ class RunOptions:
     def engine(self) -> Options:
         """The engine's own options; raises `OptionError` where a value cannot be taken."""
         device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'
-        return Options(
-            device=device,
-            device_id=self.device_id,
-            precision=self.precision,
-            max_memory=self.max_memory,
-            threads=self.threads,
-            compile=self.compile,
-            seed=self.seed_simulator,
-            progress=self.progress,
-        )
+        given = {name: getattr(self, name) for name in _ENGINE}
+        return Options(**{**given, "device": device, "seed": self.seed_simulator})
 
+
+_ENGINE = tuple(field.name for field in fields(Options) if field.name != "seed")
 
 KNOWN = tuple(field.name for field in fields(RunOptions))
 

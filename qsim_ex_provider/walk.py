@@ -57,12 +57,18 @@ def class_rows() -> dict[type, tuple[str, bool]]:
 class Walk:
     """A circuit on its way: the builder, and the wires that are no longer known to be |0>.
 
-    emit: appends an operation that is not a standard gate.
+    emit: appends an operation that is not a standard gate. number: makes of a gate's parameter what the builder takes.
     """
 
-    def __init__(self, builder: CircuitBuilder, emit: Callable[[Any, Place, Walk], None]) -> None:
+    def __init__(
+        self,
+        builder: CircuitBuilder,
+        emit: Callable[[Any, Place, Walk], None],
+        number: Callable[[Any], Any] = float,
+    ) -> None:
         self.builder = builder
         self.emit = emit
+        self.number = number
         self.used: set[int] = set()
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
@@ -70,18 +76,18 @@ class Walk:
         wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
         held, values = controls.wires, controls.values
-        gate, used = self.builder.gate, self.used.update
+        gate, used, number = self.builder.gate, self.used.update, self.number
         position, name = 0, ""
         try:
             if circuit.global_phase:
-                gate("global_phase", (), float(circuit.global_phase), controls=held, control_values=values)
+                gate("global_phase", (), number(circuit.global_phase), controls=held, control_values=values)
             for position, instruction in enumerate(circuit.data):  # noqa: B007 (the error message reads it)
                 name = instruction.name
                 on = tuple([wire_of[qubit] for qubit in instruction.qubits])
                 row = ROWS.get(name)
                 # A gate of a user's own may bear a standard gate's name, hence the second question.
                 if row is not None and instruction.is_standard_gate():
-                    parameters = map(float, instruction.params) if row[1] else ()
+                    parameters = map(number, instruction.params) if row[1] else ()
                     gate(row[0], on, *parameters, controls=held, control_values=values)
                     used(on)
                 else:
@@ -97,7 +103,7 @@ class Walk:
         row = class_rows().get(getattr(operation, "base_class", object))
         if row is None or (isinstance(operation, ControlledGate) and not all_ones(operation)):
             return False
-        self.gate(row[0], place.wires, place.controls, *(map(float, operation.params) if row[1] else ()))
+        self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
 
     def gate(self, name: str, wires: Sequence[int], controls: Controls, *parameters: float) -> None:

@@ -1,6 +1,6 @@
 """Fixtures that every test may use: each device that is present, and both precisions.
 
-Shared test code lies beside this file (`plain`, `strategies`) and is imported by its plain name.
+Shared test code lies beside this file (`plain`, `strategies`, `gpus`) and is imported by its plain name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gpus import gpu_missing
 from plain import PlainDevice
 
 from qsim_ex.devices import probe
@@ -23,18 +24,6 @@ ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
-
-
-def gpu_missing() -> str:
-    """Why no GPU can be used here, or an empty string."""
-    if importlib.util.find_spec("cupy") is None:
-        return "no GPU: CuPy is not installed"
-    import cupy
-
-    try:
-        return "" if cupy.cuda.runtime.getDeviceCount() else "no GPU: the driver lists none"
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        return f"no GPU: {error}"
 
 
 def device_names() -> list[Any]:

@@ -88,6 +88,10 @@ class PlainDevice:
         """Copy amplitudes out."""
         return buffer[start:stop].copy()
 
+    def copy(self, to: Array, source: Array) -> None:
+        """Copy amplitudes."""
+        to[:] = source
+
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> None:
         """Nothing needs preparing."""
 

@@ -20,7 +20,7 @@ def random_unitary(size: int, seed: int) -> np.ndarray:
 
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
-    """Small machines of every kind: with and without edge bits, limited phases, narrow registers."""
+    """Small machines of every kind: with and without edge bits, limited phases, narrow registers, dense blocks."""
     near = draw(st.integers(1, 4))
     edge = draw(st.integers(0, 3))
     low = draw(st.integers(edge, edge + 1))
@@ -32,6 +32,8 @@ def shapes(draw: st.DrawFn) -> Shape:
         phases=draw(st.sampled_from([None, 3, 4])),
         dense=draw(st.integers(1, near)),
         table=draw(st.integers(1, 5)),
+        start=draw(st.sampled_from([0, 3, 14])),
+        block=draw(st.sampled_from([None, 0.5, 20.0])),
     )
 
 

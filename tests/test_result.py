@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qsim_ex.devices.choice import single
 from qsim_ex.errors import MeasurementError
 from qsim_ex.planning.cost import NO_WORK
 from qsim_ex.result import Result
@@ -16,7 +17,8 @@ def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:
     """A result that holds the given bits and nothing else of interest."""
     packed = None if bits is None else np.packbits(bits, axis=1, bitorder="little")
     shots = None if bits is None else len(bits)
-    return Result(shots, num_clbits, packed, {}, 0, "cpu", "", "", "double", "single", NO_WORK, {}, 0)
+    how = single(0, 16, 0, "")
+    return Result(shots, num_clbits, packed, {}, 0, "cpu", "", "", "double", "single", NO_WORK, {}, 0, how, {})
 
 
 @given(st.integers(0, 130), st.integers(0, 12), st.integers(0, 999))

@@ -50,7 +50,6 @@ def test_groups_and_pieces_change_nothing(
     """Shots depend on how many wires one pass sums over, or on how many amplitudes are fetched at a time."""
     psi = random_state(9)
     wanted = by_definition(psi.astype(options.dtype), sampling.uniforms(3, 0, 40))
-    monkeypatch.setattr(sampling, "MARGINAL_WIRES", max(marginal_wires, 4))
     monkeypatch.setattr(single, "MARGINAL_WIRES", marginal_wires)
     monkeypatch.setattr(search, "CHUNK", chunk)
     with state_in(options, psi, Layout((8, 1, 4, 3, 0, 5, 7, 6, 2), 0b101010101)) as state:

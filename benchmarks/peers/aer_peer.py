@@ -9,14 +9,14 @@ Aer's own (diagonals as diagonals), so nothing is transpiled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gates import Gate
-from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
+from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing, in_one_piece
 
 try:
     import qiskit_aer
@@ -67,6 +67,10 @@ class AerSession:
         """Return what the last run saved."""
         return np.asarray(self._result.data(0)["amplitudes"], dtype=np.complex128)
 
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing is to be said of a state in one piece."""
+        return {}
+
     def close(self) -> None:
         """Nothing is held between runs but the circuit."""
 
@@ -77,8 +81,12 @@ class AerPeer:
     name = "aer"
     version = qiskit_aer.__version__
     precisions: tuple[Precision, ...] = ("single", "double")
-    variants = ("default",)
     note = "the time is Aer's own C++ clock: allocation and fusion included, Python left out"
+
+    def variants(self, setup: Setup) -> tuple[str, ...]:
+        """Return the settings that are measured, for a state in one piece."""
+        in_one_piece(setup, self.name)
+        return ("default",)
 
     def open(self, setup: Setup, variant: str) -> AerSession:
         """Set Aer up; fusion and everything else keep their defaults."""

@@ -1,4 +1,7 @@
-"""cuStateVec Ex (NVIDIA, closed source): SVUpdater with default settings on one GPU.
+"""cuStateVec Ex (NVIDIA, closed source): SVUpdater with default settings.
+
+The state vector lies on one GPU, on one GPU and in host memory (up to three migration wires), or on
+several GPUs of this process that a switch joins. It has no state on several GPUs and in host memory.
 
 SVUpdater takes a queue of gates, fuses them, and applies them to a state vector; the queue stays,
 and its numbers cannot be changed in place. A run is set to zero, apply, synchronise, on a state
@@ -14,16 +17,18 @@ as a control, ``targets`` passes CX as a dense 4x4 matrix and CZ, CP as a diagon
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.gates import Gate, Parts, Shape, parts
+from benchmarks.memory import free_bytes
 from benchmarks.peers import custatevec_library as cu
-from benchmarks.peers.base import COMPLEX, Amplitudes, Precision, Setup, Timing
+from benchmarks.peers.base import COMPLEX, Amplitudes, CannotDivide, Precision, Setup, Timing
 
 _MATRIX_TYPE = {
     Shape.DENSE: cu.MATRIX_DENSE,
@@ -79,7 +84,7 @@ def _item(gate: Gate, precision: Precision, variant: str) -> _Item:
 
 
 class ExSession:
-    """A state vector on GPU 0 and an updater with its queue."""
+    """A state vector from GPU 0 on, and an updater with its queue."""
 
     def __init__(self, library: cu.Library, setup: Setup, variant: str) -> None:
         self._library = library
@@ -88,14 +93,23 @@ class ExSession:
         self._data_type = cu.DATA_TYPE[setup.precision]
         self._items: list[_Item] = []
         self._enqueue_seconds = 0.0
+        before = free_bytes(setup.gpus) if setup.divided else []
         self._state = self._create_state()
+        after = free_bytes(setup.gpus) if setup.divided else []
+        self._held = [had - has for had, has in zip(before, after, strict=True)]
         self._updater = self._create_updater()
 
     def _create_state(self) -> ctypes.c_void_p:
-        """Allocate the state vector: all wires on the device, the default stream."""
+        """Allocate the state vector: so many wires on each device, the default streams."""
         call, create = self._library.call, self._library.create
-        n = self._setup.n
-        config = create("ConfigureStateVectorSingleDevice", self._data_type, n, n, 0, 0)
+        setup = self._setup
+        shape = (self._data_type, setup.n, setup.local)
+        if setup.gpus == 1:
+            config = create("ConfigureStateVectorSingleDevice", *shape, 0, cu.CAPABILITY_NONE)
+        else:
+            devices = cu.int32s(tuple(range(setup.gpus)))
+            network = (cu.NETWORK_SWITCH, cu.CAPABILITY_NONE)
+            config = create("ConfigureStateVectorMultiDevice", *shape, devices, setup.gpus, *network)
         try:
             return create("StateVectorCreateSingleProcess", config, None, 0, None)
         finally:
@@ -147,7 +161,14 @@ class ExSession:
         return Timing(perf_counter() - start, {"enqueue": self._enqueue_seconds})
 
     def amplitudes(self) -> Amplitudes:
-        """Copy single amplitudes to the host, through the wire ordering that the state has now."""
+        """Copy single amplitudes to the host, through the wire ordering that the state has now.
+
+        GetState takes indices of the whole state wherever its parts lie. With host memory, operations
+        may be pending and the layout may change with them, so both are settled before the ordering is asked.
+        """
+        self._library.call("StateVectorSynchronize", self._state)
+        if self._setup.divided:
+            self._library.call("StateVectorExposeResources", self._state, cu.EXPOSE_ACCESSIBLE)
         ordering = self._wire_ordering()
         watch = self._setup.watch
         result = np.zeros(len(watch), dtype=COMPLEX[self._setup.precision])
@@ -168,6 +189,25 @@ class ExSession:
         self._library.call("StateVectorGetProperty", self._state, cu.PROPERTY_WIRE_ORDERING, ordering, size)
         return list(ordering)
 
+    def _number(self, name: int) -> int:
+        """Ask for a property that is one int32."""
+        value = ctypes.c_int32()
+        size = ctypes.sizeof(value)
+        self._library.call("StateVectorGetProperty", self._state, name, ctypes.byref(value), size)
+        return value.value
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return how the library says that the state is divided, and the device memory it took when it was made."""
+        if not self._setup.divided:
+            return {}
+        return {
+            "device_wires": self._number(cu.PROPERTY_NUM_LOCAL_WIRES),
+            "peer_wires": self._number(cu.PROPERTY_NUM_INPROC_DEVICE_WIRES),
+            "migration_wires": self._number(cu.PROPERTY_NUM_MIGRATION_WIRES),
+            "sub_states_on_devices": self._number(cu.PROPERTY_NUM_DEVICE_SUBSVS),
+            "bytes_held": self._held,
+        }
+
     def close(self) -> None:
         """Destroy the updater and the state vector."""
         self._library.call("SVUpdaterDestroy", self._updater)
@@ -176,16 +216,25 @@ class ExSession:
 
 
 class ExPeer:
-    """cuStateVec Ex on one GPU."""
+    """cuStateVec Ex on one GPU, with host memory or without it, or on several GPUs."""
 
     name = "custatevec_ex"
     precisions: tuple[Precision, ...] = ("single", "double")
-    variants = ("controls", "targets")
     note = "set to zero + apply + synchronise; allocation and enqueueing are left out in its favour"
 
     def __init__(self) -> None:
         self._library = cu.Library()
         self.version = self._library.version
+
+    def variants(self, setup: Setup) -> tuple[str, ...]:
+        """Return the two ways to say a controlled gate; raise `CannotDivide` for states that the library refuses."""
+        if setup.gpus > 1 and setup.migration:
+            raise CannotDivide(f"{self.name}: it has no state on several GPUs and in host memory in one process")
+        if setup.migration > cu.MOST_MIGRATION_WIRES:
+            raise CannotDivide(
+                f"{self.name}: {setup.migration} migration wires; it takes at most {cu.MOST_MIGRATION_WIRES}"
+            )
+        return ("controls", "targets")
 
     def open(self, setup: Setup, variant: str) -> ExSession:
         """Allocate the state vector and make the updater; its host threads keep their default."""

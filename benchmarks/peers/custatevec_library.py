@@ -23,7 +23,14 @@ DATA_TYPE: dict[Precision, int] = {"single": 4, "double": 5}
 # custatevecExMatrixType_t, custatevecMatrixLayout_t, custatevecExStateVectorProperty_t
 MATRIX_DENSE, MATRIX_DIAGONAL, MATRIX_ANTI_DIAGONAL = 1, 2, 4
 LAYOUT_ROW = 1
-PROPERTY_WIRE_ORDERING = 3
+PROPERTY_WIRE_ORDERING, PROPERTY_NUM_LOCAL_WIRES = 3, 4
+PROPERTY_NUM_DEVICE_SUBSVS, PROPERTY_NUM_INPROC_DEVICE_WIRES, PROPERTY_NUM_MIGRATION_WIRES = 5, 8, 9
+# custatevecDeviceNetworkType_t, custatevecExStateVectorCapability_t, custatevecExExposeResources_t
+NETWORK_SWITCH = 1
+CAPABILITY_NONE = 0
+EXPOSE_ACCESSIBLE = 0
+MOST_MIGRATION_WIRES = 3
+"""More are refused by custatevecExConfigureStateVectorSingleDevice."""
 
 _Int32s = POINTER(c_int32)
 _Handle = c_void_p  # every descriptor is a pointer to a struct that the header does not define
@@ -32,6 +39,11 @@ _Out = POINTER(c_void_p)
 _SIGNATURES: dict[str, tuple[object, ...]] = {
     # (svConfig out, svDataType, numWires, numDeviceWires, deviceId, capability)
     "custatevecExConfigureStateVectorSingleDevice": (*(_Out, c_int32, c_int32, c_int32, c_int32, c_uint32),),
+    # (svConfig out, svDataType, numWires, numDeviceWires, deviceIds, numDevices, networkType, capability)
+    "custatevecExConfigureStateVectorMultiDevice": (
+        *(_Out, c_int32, c_int32, c_int32),
+        *(_Int32s, c_int32, c_int32, c_uint32),
+    ),
     # (stateVector out, svConfig, streams, numStreams, resourceManager)
     "custatevecExStateVectorCreateSingleProcess": (_Out, _Handle, c_void_p, c_int32, c_void_p),
     "custatevecExStateVectorDestroy": (_Handle,),
@@ -39,6 +51,8 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     "custatevecExStateVectorSynchronize": (_Handle,),
     # (stateVector, property, value on the host, sizeInBytes)
     "custatevecExStateVectorGetProperty": (_Handle, c_int32, c_void_p, c_size_t),
+    # (stateVector, exposeResources)
+    "custatevecExStateVectorExposeResources": (_Handle, c_int32),
     # (stateVector, state on the host, dataType, begin, end, maxNumConcurrentCopies)
     "custatevecExStateVectorGetState": (_Handle, c_void_p, c_int32, c_int64, c_int64, c_int32),
     "custatevecExDictionaryDestroy": (_Handle,),

@@ -7,7 +7,7 @@ wheel's gate kernels run on one thread, whatever the number of threads asked for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gates import Gate, parts
-from benchmarks.peers.base import COMPLEX, Amplitudes, PeerMissing, Precision, Setup, Timing
+from benchmarks.peers.base import COMPLEX, Amplitudes, PeerMissing, Precision, Setup, Timing, in_one_piece
 
 try:
     # The device wrapper only forwards to these classes, gate by gate.
@@ -76,6 +76,10 @@ class LightningSession:
         self._state.getState(state)
         return state[self._watch].astype(np.complex128)
 
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing is to be said of a state in one piece."""
+        return {}
+
     def close(self) -> None:
         """Free the state vector."""
         self._calls.clear()
@@ -88,8 +92,12 @@ class LightningPeer:
     name = "lightning"
     version = version("pennylane-lightning")
     precisions: tuple[Precision, ...] = ("single", "double")
-    variants = ("default",)
     note = "one thread, whatever the setting: its gate kernels are not threaded in the wheel"
+
+    def variants(self, setup: Setup) -> tuple[str, ...]:
+        """Return the settings that are measured, for a state in one piece."""
+        in_one_piece(setup, self.name)
+        return ("default",)
 
     def open(self, setup: Setup, variant: str) -> LightningSession:
         """Allocate the state vector."""

@@ -8,14 +8,14 @@ has no call that keeps a fused circuit. Sizes 3 and 4 of the fused gate are both
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gates import Gate, parts
-from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing
+from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Timing, in_one_piece
 
 try:
     import cirq
@@ -80,6 +80,10 @@ class QsimSession:
         """Return what the last run read."""
         return np.array(self._read, dtype=np.complex128)
 
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing is to be said of a state in one piece."""
+        return {}
+
     def close(self) -> None:
         """Nothing is held between runs but the circuit."""
 
@@ -90,8 +94,12 @@ class QsimPeer:
     name = "qsim"
     version = str(_version.__version__)
     precisions: tuple[Precision, ...] = ("single",)
-    variants = ("fused3", "fused4")
     note = "the time includes allocation and gate fusion, which qsim does in every call"
+
+    def variants(self, setup: Setup) -> tuple[str, ...]:
+        """Return the settings that are measured, for a state in one piece."""
+        in_one_piece(setup, self.name)
+        return ("fused3", "fused4")
 
     def open(self, setup: Setup, variant: str) -> QsimSession:
         """Set qsim up; the variant names the largest fused gate."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,11 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import DeviceError, OptionError, StateError
 from qsim_ex.options import Options
+from qsim_ex.placement.divided import Divided
+from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.peers import Peers
+from qsim_ex.placement.peers_over_host import PeersOverHost
+from qsim_ex.steps import Layout
 
 
 def adopt(array: Any, num_wires: int, options: Options, stream: Any, allocator: Any) -> tuple[probe.Where, Options]:
@@ -37,7 +42,7 @@ def adopt(array: Any, num_wires: int, options: Options, stream: Any, allocator: 
         raise StateError("array: it is read only; give a copy.")
     found = replace(options, precision=precision)  # type: ignore[arg-type]
     size = state_bytes(num_wires, found.dtype)
-    return probe.Where(device, "where the caller's array lies", size, size, size), found
+    return probe.on(device, num_wires, found, "where the caller's array lies", size, size), found
 
 
 def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> probe.Where:
@@ -47,7 +52,63 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> prob
         return where
     if where.device.kind != "gpu":
         raise OptionError(f"stream and allocator belong to a GPU, and the state goes to the CPU ({where.reason}).")
-    return replace(where, device=probe.gpu_with(options.device_id, stream, allocator))
+    if where.deployment.kind != "single":
+        raise OptionError(f"stream and allocator belong to a state on one GPU; here: {where.deployment.describe()}.")
+    device = probe.gpu_with(where.deployment.devices[0], stream, allocator)
+    return replace(where, device=device, devices=(device,))
+
+
+def divided(where: probe.Where, options: Options) -> Divided:
+    """A state |0…0> in several sub state vectors, as it was deployed; raises `OutOfMemory`, and keeps nothing then."""
+    how = where.deployment
+    match how.kind:
+        case "peers":
+            return Peers(where.devices, how.num_wires, options.dtype, how.levels, limit=options.max_memory)
+        case "migrated":
+            return Migrated(
+                where.device,
+                Layout.identity(how.num_wires),
+                how.levels,
+                options.dtype,
+                slots=how.in_flight,
+                scenario=how.host_memory or "whole",
+                allowed=_allowed(where, options),
+            )
+        case "peers over host":
+            return PeersOverHost(
+                where.devices,
+                how.num_wires,
+                options.dtype,
+                how.levels,
+                frames=how.in_flight,
+                limit=_allowed(where, options),
+            )
+        case "single":
+            raise ValueError("a state in one piece is not divided.")
+        case _:
+            assert_never(how.kind)
+
+
+def _allowed(where: probe.Where, options: Options) -> tuple[int, int] | None:
+    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
+    if options.max_memory is None and options.max_host_memory is None:
+        return None
+    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
+
+
+def begun(where: probe.Where, options: Options, initial: int | NDArray[np.complex128]) -> Divided:
+    """A state in several sub state vectors that is a basis state or has these amplitudes."""
+    made = divided(where, options)
+    if isinstance(initial, int):
+        made.layout = replace(made.layout, flip=initial)
+        return made
+    try:
+        made.forget()
+        made.write(0, initial.astype(options.dtype, copy=False))
+    except BaseException:
+        made.release()
+        raise
+    return made
 
 
 def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:

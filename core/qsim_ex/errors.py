@@ -16,6 +16,7 @@
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
     ├── OutOfMemory (MemoryError)        the sum is in the message
     ├── DeviceError (RuntimeError)       the device that was asked for is not there, or failed
+    ├── SavedStateError (OSError)        a file of a state that is damaged, of something else, or not written
     ├── MissingPackage (ImportError)     with the command that installs it
     ├── StateVectorClosed (RuntimeError)
     ├── StateVectorBusy (RuntimeError)   two threads on one state vector
@@ -83,6 +84,10 @@ class OutOfMemory(QsimExError, MemoryError):
 
 class DeviceError(QsimExError, RuntimeError):
     """The device that was asked for is not there, or it failed."""
+
+
+class SavedStateError(QsimExError, OSError):
+    """A file of a saved state or a checkpoint that is damaged, holds something else, or cannot be read or written."""
 
 
 class MissingPackage(QsimExError, ImportError):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.errors import NotSupported, WireError
-from qsim_ex.placement.single import Single
+from qsim_ex.placement.base import Placement
 
 MATRIX_WIRES = 12
 """Most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
@@ -23,7 +23,7 @@ Z_PARTS = 1024
 """How many strings with one X-part are summed in one pass."""
 
 
-def pauli_sums(placement: Single, sums: Sequence[PauliSum]) -> NDArray[np.complex128]:
+def pauli_sums(placement: Placement, sums: Sequence[PauliSum]) -> NDArray[np.complex128]:
     """<ψ|H|ψ> for each sum H, complex128 [sums]; the state is taken as it is, normalised or not.
 
     Raises `WireError` for a string on wires that the state has not.
@@ -37,21 +37,20 @@ def pauli_sums(placement: Single, sums: Sequence[PauliSum]) -> NDArray[np.comple
     return np.array([sum(t.coefficient * values[t.x, t.z] for t in one.terms) for one in sums], dtype=np.complex128)
 
 
-def _strings(placement: Single, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """The expectation value of each Pauli string (x, z), a real number, by one pass for each x."""
+def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """The expectation value of each Pauli string (x, z), a real number; all strings are asked for at once."""
     by_x: dict[int, list[int]] = {}
     for x, z in sorted(wanted):
         by_x.setdefault(x, []).append(z)
+    parts = [(x, zs[first : first + Z_PARTS]) for x, zs in by_x.items() for first in range(0, len(zs), Z_PARTS)]
     values: dict[tuple[int, int], float] = {}
-    for x, zs in by_x.items():
-        for first in range(0, len(zs), Z_PARTS):
-            part = zs[first : first + Z_PARTS]
-            for z, total in zip(part, placement.pauli(x, part), strict=True):
-                values[x, z] = float((1j ** PauliString(x, z).num_y * total).real)
+    for (x, zs), totals in zip(parts, placement.paulis(parts), strict=True):
+        for z, total in zip(zs, totals.tolist(), strict=True):
+            values[x, z] = float((1j ** PauliString(x, z).num_y * total).real)
     return values
 
 
-def matrix(placement: Single, observable: ArrayLike, wires: Sequence[int]) -> complex:
+def matrix(placement: Placement, observable: ArrayLike, wires: Sequence[int]) -> complex:
     """<ψ|M|ψ> for a matrix M [2^k, 2^k] on k wires, which need not be Hermitian.
 
     Raises `MatrixError`, `WireError`, and `NotSupported` above `MATRIX_WIRES` wires.

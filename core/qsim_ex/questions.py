@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -17,9 +17,10 @@ from qsim_ex.devices.probe import Where, host_free
 from qsim_ex.errors import StateError
 from qsim_ex.guard import Guard
 from qsim_ex.options import Options
+from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
-from qsim_ex.placement.single import CHUNK, Amplitudes, Single
-from qsim_ex.steps import Layout
+from qsim_ex.placement.single import Single
+from qsim_ex.steps import Layout, Levels
 
 
 class Questions:
@@ -28,7 +29,7 @@ class Questions:
     No question moves an amplitude, but for `inner` of two states in different layouts.
     """
 
-    def __init__(self, placement: Single, where: Where, options: Options) -> None:
+    def __init__(self, placement: Placement, where: Where, options: Options) -> None:
         self.num_wires = placement.num_wires
         self.options = options
         self.where = where
@@ -59,6 +60,11 @@ class Questions:
         return self.layout.wires()
 
     @property
+    def _levels(self) -> Levels | None:
+        """How the index bits are divided; None for a state in one piece, which is what planning takes it for."""
+        return None if isinstance(self._placement, Single) else self._placement.levels
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the amplitudes."""
         return self.dtype.itemsize << self.num_wires
@@ -72,6 +78,8 @@ class Questions:
     def array(self) -> Any:
         """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
         with self._guard:
+            if not isinstance(self._placement, Single):
+                raise StateError(f"the amplitudes are {self._placement.kind}; no one array holds them. Use get().")
             return self._placement.buffer[: 1 << self.num_wires]
 
     # --- sums -------------------------------------------------------------------------------------------------
@@ -119,14 +127,7 @@ class Questions:
         with self._guard, other._guard:
             if other.num_wires != self.num_wires:
                 raise StateError(f"states of {self.num_wires} and {other.num_wires} wires have no inner product.")
-            if other.device is self.device and other.dtype == self.dtype:
-                return self._placement.inner(other._placement)
-            total = 0j  # on different devices or in different precisions: over the host, a piece at a time
-            for start in range(0, 1 << self.num_wires, CHUNK):
-                stop = min(start + CHUNK, 1 << self.num_wires)
-                left, right = self.get(start, stop).astype(np.complex128), other.get(start, stop)
-                total += complex(np.vdot(left, right))
-            return total
+            return self._placement.inner(other._placement)
 
     def fidelity(self, other: Questions) -> float:
         """|<self|other>|²."""
@@ -158,15 +159,18 @@ class Questions:
             self._fits_host("a copy of the state", self.nbytes)
             return self._placement.read(0, 1 << self.num_wires, wires)
 
-    def draw(self, shots: int, seed: int | None = None) -> NDArray[np.int64]:
+    def draw(
+        self, shots: int, seed: int | None = None, *, check_norm: Callable[[float], None] | None = None
+    ) -> NDArray[np.int64]:
         """The basis value of each of `shots` shots, int64 [shots], bit w = wire w; the state is not changed.
 
-        The same seed gives the same shots on every device and in every layout. Raises `ShotsError`, `OptionError`.
+        The same seed gives the same shots on every device and in every layout. check_norm: told the squared norm, which
+        is known on the way. Raises `ShotsError`, `OptionError`.
         """
         with self._guard:
             shots = check.shots(shots)
             self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
-            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), shots))
+            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), shots), check_norm)
 
     def sample(
         self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False

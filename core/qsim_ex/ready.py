@@ -1,8 +1,8 @@
-"""Work made ready for one device: planned, its numbers filled in, its kernels there."""
+"""Work made ready for devices: planned, its numbers filled in, its kernels there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,32 +13,50 @@ from numpy.typing import NDArray
 from qsim_ex.devices.base import Device, Loads
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.program import Segment
-from qsim_ex.steps import Layout, Plan, Shape
+from qsim_ex.steps import Bound, Layout, Levels, Plan, Shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ready:
-    """A plan, the numbers of each of its steps, and what the device has prepared for them."""
+    """A plan, and for each device what it has prepared for the plan's steps and the numbers of each of them."""
 
     plan: Plan
-    numbers: Iterable[Any]
-    prepared: Any
+    work: tuple[tuple[Any, Iterable[Any]], ...]
 
 
 @lru_cache(maxsize=256)
-def plan_of(segment: Segment, num_wires: int, start: Layout, shape: Shape, fresh: int) -> Plan:
+def plan_of(
+    segment: Segment,
+    num_wires: int,
+    start: Layout,
+    shape: Shape,
+    fresh: int,
+    levels: Levels | None = None,
+    place: bool = False,
+) -> Plan:
     """The plan of a segment, found by identity where it was made before; see `make_plan`."""
-    return make_plan(segment.work, num_wires, start, shape, fresh)
+    return make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
 
 
 def make_ready(
     plan: Plan,
     operands: NDArray[np.complex128],
-    device: Device,
+    devices: Sequence[Device],
     dtype: np.dtype[Any],
     compile: str,
 ) -> Ready:
-    """Bind and prepare the plan of some work whose numbers are in a circuit's operands."""
-    prepared = device.prepare(plan.steps, plan.num_wires, dtype, compile)
+    """Bind the plan of some work whose numbers are in a circuit's operands, and prepare it on each device."""
+    if len(devices) == 1:
+        prepared = devices[0].prepare(plan.steps, plan.levels.local, dtype, compile)
+        return Ready(plan, ((prepared, _loaded(devices[0], prepared, bind(plan, operands))),))
     numbers = bind(plan, operands)
-    return Ready(plan, device.load(prepared, numbers) if isinstance(device, Loads) else numbers, prepared)
+    shares: dict[int, tuple[Any, Iterable[Any]]] = {}  # peers that share a device share its work
+    for device in devices:
+        if id(device) not in shares:
+            prepared = device.prepare(plan.steps, plan.levels.local, dtype, compile)
+            shares[id(device)] = prepared, _loaded(device, prepared, numbers)
+    return Ready(plan, tuple(shares[id(device)] for device in devices))
+
+
+def _loaded(device: Device, prepared: Any, numbers: Bound) -> Iterable[Any]:
+    return device.load(prepared, numbers) if isinstance(device, Loads) else numbers

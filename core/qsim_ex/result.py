@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.devices.choice import Deployment
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.planning.cost import PlanSummary
@@ -26,7 +27,9 @@ class Result:
     device, device_description, device_reason: where it ran, what that is, and why it ran there.
     plan: what moved.
     timings: seconds of plan, prepare, run, sample and total.
-    peak_bytes: the device's memory for amplitudes.
+    placement: 'single', 'peers', 'migrated', or 'peers over host'. peak_bytes: each device's memory for amplitudes.
+    deployment: how the state was divided over devices and host memory, and why.
+    facts: of a divided state, the kind of the host's memory, how devices were linked, and bytes copied over each link.
     """
 
     shots: int | None
@@ -42,6 +45,8 @@ class Result:
     plan: PlanSummary
     timings: Mapping[str, float]
     peak_bytes: int
+    deployment: Deployment
+    facts: Mapping[str, Any]
 
     def bits(self) -> NDArray[np.uint8]:
         """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError`."""
@@ -77,6 +82,8 @@ class Result:
             "plan": self.plan.to_json(),
             "timings": dict(self.timings),
             "peak_bytes": self.peak_bytes,
+            "deployment": self.deployment.to_json(),
+            **self.facts,
         }
 
     def _shots(self) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ that memory is read about once however many shots there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
+from qsim_ex.placement.base import Placement
 from qsim_ex.placement.layout import held
-from qsim_ex.placement.single import MARGINAL_WIRES, Single
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -46,16 +46,17 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
     return np.random.Generator(bits).random(count)
 
 
-def draw(placement: Single, numbers: Floats) -> Values:
+def draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None) -> Values:
     """The basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
 
-    numbers: the shots' numbers in [0, 1).
+    numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, which is known on the way;
+    what it raises ends the drawing.
     """
     if not len(numbers):
         return np.zeros(0, dtype=np.int64)
     order = _ascending(numbers)  # so that shots of one prefix stand together, and memory is walked through once
     values = np.empty(len(numbers), dtype=np.int64)
-    values[order] = _draw(placement, numbers[order])
+    values[order] = _draw(placement, numbers[order], check)
     return values
 
 
@@ -66,15 +67,18 @@ def _ascending(numbers: Floats) -> Values:
     return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
 
 
-def _draw(placement: Single, numbers: Floats) -> Values:
+def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None) -> Values:
     """`draw` for numbers that about ascend."""
-    n, shots = placement.num_wires, len(numbers)
-    high = n - placement.device.searched_bits(n, shots)  # so many wires by marginals, the others by amplitudes
-    first = high if high <= MARGINAL_WIRES else high - MARGINAL_WIRES
+    n, shots, most = placement.num_wires, len(numbers), placement.marginal_wires
+    high = n - placement.searched_bits(shots)  # so many wires by marginals, the others by amplitudes
+    first = high if high <= most else (high - 1) % most + 1
     weights = placement.marginal(range(n - first, n))
-    values, rest = _choose(weights, numbers * _norm(weights))
-    if first < high:
-        values, rest = _by_marginals(placement, values, rest, n - first, high - first)
+    norm = _norm(weights)
+    if check is not None:
+        check(norm)
+    values, rest = _choose(weights, numbers * norm)
+    for below in range(n - first, n - high, -most):
+        values, rest = _by_marginals(placement, values, rest, below, most)
     if high < n:
         values = _by_amplitudes(placement, values, rest, n - high)
     return values
@@ -95,7 +99,9 @@ def _runs(prefixes: Values) -> Values:
     return np.concatenate(([0], changes, [len(prefixes)]))
 
 
-def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int, wires: int) -> tuple[Values, Floats]:
+def _by_marginals(
+    placement: Placement, prefixes: Values, rest: Floats, below: int, wires: int
+) -> tuple[Values, Floats]:
     """Draw the next `wires` wires under `below`, given the wires from `below` up; one marginal for each prefix."""
     mask = (1 << placement.num_wires) - (1 << below)
     values, left = np.empty_like(prefixes), np.empty_like(rest)
@@ -108,23 +114,27 @@ def _by_marginals(placement: Single, prefixes: Values, rest: Floats, below: int,
     return values, left
 
 
-def _by_amplitudes(placement: Single, prefixes: Values, rest: Floats, wires: int) -> Values:
+def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: int) -> Values:
     """Draw the lowest `wires` wires from the amplitudes of each prefix that a shot has fallen on."""
     runs = _runs(prefixes)
     found = placement.search(range(wires), prefixes[runs[:-1]] << wires, runs, rest)
     return prefixes << wires | found
 
 
-def draw_wires(placement: Single, wires: Sequence[int], number: float) -> int:
+def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int:
     """The value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
 
     The wires are drawn from the last to the first, a group at a time. For all wires in their order this is the
     shot that `draw` gives for the same number.
     """
-    groups = [wires[max(0, end - MARGINAL_WIRES) : end] for end in range(len(wires), 0, -MARGINAL_WIRES)]
-    value, when, rest = 0, ALWAYS, np.array([number * _norm(placement.marginal(()))])
-    for group in groups:
-        found, rest = _choose(placement.marginal(group, when), rest)
+    most = placement.marginal_wires
+    weights = placement.marginal(wires[max(0, len(wires) - most) :])
+    value, when, rest = 0, ALWAYS, np.array([number * _norm(weights)])
+    for end in range(len(wires), 0, -most):
+        group = wires[max(0, end - most) : end]
+        if when.mask:
+            weights = placement.marginal(group, when)
+        found, rest = _choose(weights, rest)
         value = value << len(group) | int(found[0])
         when = held(when, group, int(found[0]))
     return value

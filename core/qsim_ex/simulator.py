@@ -6,24 +6,31 @@ divide → choose a device and check memory → plan → prepare → run, saving
 from __future__ import annotations
 
 import threading
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import sampling
+from qsim_ex.checkpoints import Checkpoints
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import require, require_on_host
-from qsim_ex.devices.probe import Where, choose, place
-from qsim_ex.errors import CircuitError, MeasurementError
+from qsim_ex.devices.choice import Deployment
+from qsim_ex.devices.memory import human, require, require_on_host
+from qsim_ex.devices.probe import Where, imagine, place
+from qsim_ex.errors import CircuitError, MeasurementError, SavedStateError
+from qsim_ex.facts import facts_of, ticks
 from qsim_ex.options import Options
+from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import pack
-from qsim_ex.placement.single import Amplitudes, Single
-from qsim_ex.planning.cost import NO_WORK, PlanSummary
+from qsim_ex.placement.norm import check_norm
+from qsim_ex.placement.rehearsal import rehearse
+from qsim_ex.placement.room import Scenario
+from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cut import cut
 from qsim_ex.planning.explain import explain, summary
 from qsim_ex.program import Program, divide
 from qsim_ex.ready import Ready, make_ready, plan_of
@@ -31,6 +38,9 @@ from qsim_ex.result import Result
 from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout, Plan
 from qsim_ex.ticker import Ticker
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.absent import Planned
 
 
 class Simulator:
@@ -69,20 +79,38 @@ class Simulator:
             shots = check.shots(shots)
             if not program.has_measurement:
                 raise MeasurementError("shots were asked for, but the circuit measures nothing; add a measurement.")
-        seed = self._seed(seed)
         where = self.placement(circuit.num_qubits)
         dtype = self.options.dtype
         _require_saves(program, circuit.num_qubits, dtype, where)
         require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
-        plans = _plans(program, circuit.num_qubits, where.device, dtype)
+        plans = _plans(program, where.device, where.deployment, dtype)
+        parts: list[tuple[Plan, ...]] = [(plan,) for plan in plans]
+        kept: Checkpoints | None = None
+        if self.options.checkpoint is not None:
+            parts, kept = self._checkpoints(circuit, plans, seed)
+            seed = kept.seed
+        seed = self._seed(seed)
         clock.lap("plan")
-        ready = [make_ready(plan, circuit.operands, where.device, dtype, self.options.compile) for plan in plans]
+        compile = self.options.compile
+        ready = [[make_ready(part, circuit.operands, where.devices, dtype, compile) for part in some] for some in parts]
         clock.lap("prepare")
-        ticker = Ticker(sum(len(plan.steps) for plan in plans), cancel, self.options.progress)
         with StateVector(circuit.num_qubits, options=self.options, where=where) as state:
-            saved = _run(state, program, ready, ticker)
+            ticker = state.ticker(plans, cancel)
+            saved = _run(state, program, ready, ticker, kept)
             clock.lap("run")
-            packed = None if shots is None else _sample(state, program, shots, seed, circuit.num_clbits)
+            watchful = None
+            facts: dict[str, Any] = {}
+            if where.deployment.kind != "single":  # amplitudes have been moved about: one look at their norm
+                gates = sum(plan.num_gates for plan in plans)
+                watchful = partial(check_norm, num_gates=gates, dtype=dtype)
+            packed = None if shots is None else _sample(state, program, shots, seed, circuit.num_clbits, watchful)
+            if watchful is not None:
+                if packed is None:
+                    watchful(state.norm() ** 2)
+                with state.placed() as placed:
+                    facts = dict(facts_of(placed))
+        if kept is not None:
+            kept.end(len(program.labels))
         clock.lap("sample")
         return Result(
             shots=shots,
@@ -94,11 +122,27 @@ class Simulator:
             device_description=where.device.description,
             device_reason=where.reason,
             precision=self.options.precision,
-            placement=Single.kind,
-            plan=sum((_summary(plan, dtype.itemsize) for plan in plans), NO_WORK),
+            placement=where.deployment.kind,
+            plan=_total(plans, dtype, where.deployment),
             timings=clock.timings(),
             peak_bytes=where.needed,
+            deployment=where.deployment,
+            facts=facts,
         )
+
+    def _checkpoints(
+        self, circuit: Circuit, plans: Sequence[Plan], seed: int | None
+    ) -> tuple[list[tuple[Plan, ...]], Checkpoints]:
+        """The parts of each plan between which a run may stop, and its checkpoints."""
+        options = self.options
+        assert options.checkpoint is not None
+        parts = [cut(plan) for plan in plans]
+        known = None if seed is None and options.seed is None else self._seed(seed)
+        every = [part for some in parts for part in some]
+        kept = Checkpoints(options.checkpoint, options.checkpoint_every, circuit, every, options.dtype, known)
+        if kept.seed is None:
+            kept.seed = sampling.fresh_seed()
+        return parts, kept
 
     def state(
         self,
@@ -128,69 +172,133 @@ class Simulator:
 
     def explain(self, circuit: Circuit) -> str:
         """The plan of a circuit in words: steps, and bytes moved. Touches no memory and runs nothing."""
-        device, reason = choose(circuit.num_qubits, self.options)
+        device, deployment = imagine(circuit.num_qubits, self.options)
         dtype = self.options.dtype
-        plans, program = self.plans(circuit), divide(circuit)
-        lines = [f"{device.name}: {device.description} ({reason}), {dtype.name}"]
+        program = divide(circuit)
+        plans = _plans(program, device, deployment, dtype)
+        head = f"{device.name}: {device.description}"
+        if deployment.kind == "single":
+            lines = [f"{head} ({deployment.reason}), {dtype.name}"]
+        else:
+            lines = [f"{head}, {dtype.name}", deployment.describe()]
         for plan, segment in zip(plans, program.segments, strict=True):
             lines.append(explain(plan, dtype.itemsize))
             if segment.label is not None:
                 lines.append(f"the state is saved as {segment.label!r}")
+        if deployment.kind == "migrated":
+            total = _total(plans, dtype, deployment)
+            lines.append(
+                f"what is on the device already is not copied: {human(total.bytes_host)} go to and from the host with "
+                f"{deployment.in_flight} sub state vectors on it; predicted: {total.seconds:.3g} s"
+            )
         return "\n".join(lines)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
-        """The plans that a run of a circuit follows, one for each part between two saves; runs nothing."""
-        device, _ = choose(circuit.num_qubits, self.options)
-        return _plans(divide(circuit), circuit.num_qubits, device, self.options.dtype)
+        """The plans that a run of a circuit follows, one for each part between two saves; runs nothing.
+
+        They can be made for GPUs that are not here: give `device` or `devices`, and `max_memory` or `device_wires`.
+        """
+        device, deployment = imagine(circuit.num_qubits, self.options)
+        return _plans(divide(circuit), device, deployment, self.options.dtype)
 
     def summary(self, circuit: Circuit) -> PlanSummary:
         """What a run of a circuit does, counted: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
-        return sum((_summary(plan, self.options.dtype.itemsize) for plan in self.plans(circuit)), NO_WORK)
+        device, deployment = imagine(circuit.num_qubits, self.options)
+        plans = _plans(divide(circuit), device, deployment, self.options.dtype)
+        return _total(plans, self.options.dtype, deployment)
 
     def _seed(self, seed: int | None) -> int:
         given = self.options.seed if seed is None else seed
         return sampling.fresh_seed() if given is None else sampling.checked_seed(given)
 
 
-def _plans(program: Program, num_wires: int, device: Device, dtype: np.dtype[Any]) -> list[Plan]:
+def _plans(program: Program, device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
     plans = []
+    num_wires = deployment.num_wires
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
     shape = device.shape(dtype)
+    levels = None if deployment.kind == "single" else deployment.levels
     for segment in program.segments:
-        plan = plan_of(segment, num_wires, start, shape, fresh)
+        plan = plan_of(segment, num_wires, start, shape, fresh, levels, place=fresh == (1 << num_wires) - 1)
         plans.append(plan)
-        fresh = 0
-        start = plan.end if segment.label is None else Layout.identity(num_wires)
+        start, fresh = (plan.end, plan.left) if segment.label is None else (Layout.identity(num_wires), 0)
     return plans
 
 
-def _run(state: StateVector, program: Program, ready: list[Ready], ticker: Ticker) -> dict[str, Amplitudes]:
-    """Run all segments and return the states that are saved between them."""
+def _run(
+    state: StateVector, program: Program, ready: list[list[Ready]], ticker: Ticker, kept: Checkpoints | None
+) -> dict[str, Amplitudes]:
+    """Run all segments and return the states that are saved between them; with checkpoints, go on where one stands."""
     saved: dict[str, Amplitudes] = {}
-    for segment, work in zip(program.segments, ready, strict=True):
-        state.run(work, ticker)
+    done = 0
+    if kept is not None:
+        with state.placed() as placed:
+            kept.resume(placed)
+    for segment, parts in zip(program.segments, ready, strict=True):
+        for part in parts:
+            done += 1
+            if kept is not None and done <= kept.done:
+                with state.placed() as placed:
+                    ticker.skip(ticks(placed, part.plan))
+                continue
+            state.run(part, ticker)
+            if kept is not None:
+                with state.placed() as placed:
+                    kept.after(placed, done)
         if segment.label is not None:
-            saved[segment.label] = state.canonical().to_numpy()
+            saved[segment.label] = _saved(state, len(saved), done, kept)
     ticker.finish()
     state.synchronize()
     return saved
 
 
-def _sample(state: StateVector, program: Program, shots: int, seed: int, num_clbits: int) -> NDArray[np.uint8]:
+def _saved(state: StateVector, label: int, done: int, kept: Checkpoints | None) -> Amplitudes:
+    """The state that is saved after so many parts, in the order of the wires; an earlier run may have written it."""
+    found = None if kept is None else kept.kept(label)
+    if kept is not None and done < kept.done:
+        if found is None:
+            raise SavedStateError(f"{kept.path} has lost the state that was saved beside it. Remove it and run again.")
+        return found
+    state.canonical()
+    with state.placed() as placed:
+        placed.settle()
+        if kept is not None and found is None:
+            kept.keep(placed, label)
+    return state.to_numpy() if found is None else found
+
+
+def _sample(
+    state: StateVector,
+    program: Program,
+    shots: int,
+    seed: int,
+    num_clbits: int,
+    watchful: Callable[[float], None] | None,
+) -> NDArray[np.uint8]:
     """The classical bits of each shot, packed; bits that nothing was measured into are 0."""
     masks = [0] * state.num_wires
     for clbit, wire in program.measured.items():
         masks[wire] |= 1 << clbit
     if not any(masks):
         return np.zeros((shots, -(-num_clbits // 8)), dtype=np.uint8)
-    return pack(state.draw(shots, seed), masks, num_clbits)
+    return pack(state.draw(shots, seed, check_norm=watchful), masks, num_clbits)
+
+
+def _total(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
+    """All plans together."""
+    slots = deployment.in_flight if deployment.kind == "migrated" else None
+    first, *others = (_summary(plan, dtype, slots, deployment.host_memory) for plan in plans)
+    return sum(others, first)
 
 
 @lru_cache(maxsize=256)
-def _summary(plan: Plan, itemsize: int) -> PlanSummary:
-    """Counted once for a plan: it looks at every item."""
-    return summary(plan, itemsize)
+def _summary(plan: Plan, dtype: np.dtype[Any], slots: int | None, scenario: Scenario | None) -> PlanSummary:
+    """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
+    if slots is None:
+        return summary(plan, dtype.itemsize)
+    copied = rehearse(plan, dtype, slots, scenario or "whole")
+    return summary(plan, dtype.itemsize, copied=copied, overlaps=slots > 1)
 
 
 def _require_saves(program: Program, num_wires: int, dtype: np.dtype[Any], where: Where) -> None:

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex import basis, sampling
-from qsim_ex.adopt import adopt, checked, fresh, put
+from qsim_ex import basis, sampling, saving
+from qsim_ex.adopt import adopt, begun, checked, fresh, put
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.devices.probe import Where
 from qsim_ex.errors import CircuitError, OptionError, StateError
+from qsim_ex.facts import bytes_moved, stage_ends, ticks
 from qsim_ex.options import Options
 from qsim_ex.placement import layout as at
+from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
 from qsim_ex.program import divide
 from qsim_ex.questions import Questions
 from qsim_ex.ready import Ready, make_ready, plan_of
-from qsim_ex.steps import Layout
-from qsim_ex.ticker import Ticker
+from qsim_ex.steps import Layout, Plan
+from qsim_ex.ticker import Ticker, Watcher
+from qsim_ex.wiring import Wiring
 
 Collapse = Literal["normalise", "none", "reset"]
 
 
-class StateVector(Questions):
+class StateVector(Wiring):
     """The state of `num_wires` qubits, 2^n amplitudes on one device.
 
     Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
@@ -63,6 +69,11 @@ class StateVector(Questions):
         elif where is None:
             where = fresh(num_wires, options, stream, allocator)
         start = checked(0 if initial is None else initial, num_wires)
+        whole = start == 0 if isinstance(start, int) else False
+        if where.deployment.kind != "single":
+            super().__init__(begun(where, options, start), where, options)
+            self._touched = 0 if whole else (1 << num_wires) - 1
+            return
         buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
         layout, unwritten = Layout.identity(num_wires), 0
         if array is None and isinstance(start, int) and where.device.grows:
@@ -71,7 +82,7 @@ class StateVector(Questions):
         elif array is None or initial is not None:
             put(where.device, buffer, start)
         super().__init__(Single(where.device, buffer, layout, unwritten), where, options)
-        self._touched = 0 if isinstance(start, int) and start == 0 and array is None else (1 << num_wires) - 1
+        self._touched = 0 if whole and array is None else (1 << num_wires) - 1
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.device.name
@@ -89,22 +100,48 @@ class StateVector(Questions):
             if circuit.num_qubits > self.num_wires:
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
             program = divide(circuit, self._touched)
-            shape = self.device.shape(self.dtype)
-            plan = plan_of(program.whole, self.num_wires, self.layout, shape, self._placement.fresh)
-            ready = make_ready(plan, circuit.operands, self.device, self.dtype, self.options.compile)
-            ticker = Ticker(len(plan.steps), cancel, self.options.progress)
+            shape, placed = self.device.shape(self.dtype), self._placement
+            new = placed.fresh == (1 << self.num_wires) - 1
+            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, self._levels, new)
+            ready = make_ready(plan, circuit.operands, self.where.devices, self.dtype, self.options.compile)
+            ticker = self.ticker([plan], cancel)
             self.run(ready, ticker)
             ticker.finish()
             self._touched = program.touched
         return self
 
+    def ticker(self, plans: Sequence[Plan], cancel: threading.Event | None = None) -> Ticker:
+        """What follows the work of some plans on this state, and ends it when the event is set."""
+        options, placed = self.options, self._placement
+        counts = [ticks(placed, plan) for plan in plans]
+        watcher = None
+        if options.watch is not None:
+            watcher = Watcher(options.watch, stage_ends(placed, plans), lambda: bytes_moved(placed))
+        return Ticker(sum(counts), cancel, options.progress, watcher)
+
     def run(self, ready: Ready, ticker: Ticker) -> None:
-        """Run work that was made ready for this state's device and layout; closes the state if it is interrupted."""
+        """Run work that was made ready for this state's devices and layout; closes the state if it is interrupted."""
         with self._guard:
-            if (ready.plan.start, ready.plan.fresh) != (self.layout, self._placement.fresh):
-                raise StateError("the plan begins in another layout than this state is in.")
+            placed, plan = self._placement, ready.plan
+            if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
+                if not (placed.fresh == plan.fresh == (1 << self.num_wires) - 1):
+                    raise StateError("the plan begins in another layout than this state is in.")
+                placed.layout = at.begun_as(placed.layout, plan.start)
             try:
-                self._placement.run(ready.plan, ready.numbers, ready.prepared, ticker)
+                placed.run(plan, ready.work, ticker)
+            except BaseException:
+                self.close()
+                raise
+
+    @contextmanager
+    def placed(self) -> Iterator[Placement]:
+        """The placement itself, for code that works on amplitudes by their index; nobody else uses it meanwhile.
+
+        If that fails the state is closed, since it may be neither the old one nor a new one.
+        """
+        with self._guard:
+            try:
+                yield self._placement
             except BaseException:
                 self.close()
                 raise
@@ -197,28 +234,6 @@ class StateVector(Questions):
             self._placement.write(start, array)
             self._touched = (1 << self.num_wires) - 1
 
-    def permute(self, wires: Sequence[int]) -> Self:
-        """Move amplitudes so that wire ``wires[k]`` lies on index bit k and none is inverted; the state is the same."""
-        with self._guard:
-            wires = basis.order(wires, self.num_wires, "permute", all_wires=True)
-            address = tuple(wires.index(wire) for wire in range(self.num_wires))
-            self._placement.arrange(Layout(address))
-        return self
-
-    def canonical(self) -> Self:
-        """Move amplitudes into the order of the wires: the amplitude of basis value i is then at index i."""
-        return self.permute(range(self.num_wires))
-
-    def relabel(self, names: Sequence[int] | Mapping[int, int]) -> Self:
-        """Call wire w ``names[w]`` from now on; moves nothing. Raises `WireError` unless each name is given once."""
-        with self._guard:
-            pairs = names if isinstance(names, Mapping) else dict(enumerate(names))
-            to = [pairs.get(wire, wire) for wire in range(self.num_wires)]
-            check.wires((*to, *(wire for wire in pairs if wire >= self.num_wires)), self.num_wires, "relabel")
-            self._touched = mask_of(tuple(name for wire, name in enumerate(to) if self._touched >> wire & 1))
-            self._placement.layout = at.relabelled(self.layout, to)
-        return self
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
         if self.device.kind == "gpu":
@@ -249,16 +264,56 @@ class StateVector(Questions):
             self.device.synchronize()
             return self.array
 
+    # --- copies and files ------------------------------------------------------------------------------------------
+
+    def clone(self) -> Self:
+        """Another state vector of the same placement on the same devices, in the same state. Raises `OutOfMemory`."""
+        with self._guard:
+            return self._of(self._placement.clone(), self.where, self.options, self._touched)
+
+    @classmethod
+    def _of(cls, placement: Placement, where: Where, options: Options, touched: int) -> Self:
+        made = cls.__new__(cls)
+        Questions.__init__(made, placement, where, options)
+        made._touched = touched
+        return made
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, a piece at a time, each with a checksum; see docs/saved_states.md.
+
+        The file appears under its name when it is whole. Raises `SavedStateError` if the disk is full or fails.
+        """
+        with self._guard:
+            saving.save(self._placement, Path(path), {"touched": hex(self._touched)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, options: Options | None = None, **changes: Any) -> Self:
+        """The state of a file, in whatever placement and precision the options ask for.
+
+        The file's precision is taken if the options are the default ones. Raises `SavedStateError` for a file that is
+        missing, damaged, or of something else, before any memory is taken where that can be seen.
+        """
+        found = saving.look(Path(path))
+        if options is None:
+            options = Options(precision="single" if found.dtype == np.complex64 else "double")
+        state = cls(found.num_wires, options=options, **changes)
+        with state.placed() as placed:
+            saving.restore(placed, found)
+        state._touched = int(str(found.about.get("touched", hex((1 << found.num_wires) - 1))), 16)
+        return state
+
     # --- its life --------------------------------------------------------------------------------------------------
 
     def synchronize(self) -> None:
         """Wait until all work on the device is done."""
         with self._guard:
-            self.device.synchronize()
+            for device in self.where.devices:
+                device.synchronize()
 
     def close(self) -> None:
         """Give the memory back; every later use raises `StateVectorClosed`. May be called again."""
         if self._guard.close():
+            self._drop()
             self._placement.release()
 
     def __enter__(self) -> Self:

@@ -8,10 +8,10 @@ number will stand, and `planning.numbers.bind` fills it in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from qsim_ex.circuit.ops import Entry, Pattern, When
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 """The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
+
+
+BLOCK_BITS = 4
+"""A dense block (see `Shape.block`) is a matrix on so many bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Shape:
     balance: multiply-adds per amplitude that take as long as reading and writing it once.
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
         tile; 0 where amplitudes stay in registers.
+    block: multiply-adds per amplitude in whose time units for matrices apply any dense matrix on `BLOCK_BITS` bits;
+        None where there are no such units, or where other numbers of bits are near.
     """
 
     tile: int
@@ -89,6 +95,11 @@ class Shape:
     item_work: float = 0.0
     start: int = 14
     balance: float = 60.0
+    block: float | None = None
+
+    def plain(self) -> Shape:
+        """The shape without units for matrices."""
+        return replace(self, block=None)
 
     def fit(self, num_bits: int) -> Shape:
         """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
@@ -96,6 +107,7 @@ class Shape:
         A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
         """
         near = min(self.near, num_bits)
+        whole = near == BLOCK_BITS and self.dense >= BLOCK_BITS
         return replace(
             self,
             tile=min(self.tile, num_bits),
@@ -103,6 +115,7 @@ class Shape:
             low=min(self.low, num_bits),
             edge=min(self.edge, num_bits - near),
             dense=min(self.dense, near),
+            block=self.block if whole else None,
         )
 
 
@@ -184,7 +197,7 @@ class Sweep:
 
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: how many numbers and table entries there are; see `Slot`.
-    fresh: mask of the index bits that are fresh before the sweep; those in its tile are not fresh after it.
+    fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
     """
 
     tile: tuple[int, ...]
@@ -227,7 +240,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Write the zeros that a growing state has not written yet: where any of the `fresh` bits is 1."""
+    """Write the zeros that a growing state has not written yet: where any of the `fresh` bits, all local, is 1."""
 
     fresh: int
 
@@ -236,17 +249,74 @@ Step = Sweep | Wide | Shuffle | Spread | Clear
 
 
 @dataclass(frozen=True, slots=True)
+class Levels:
+    """The memory hierarchy above the tile: how the n bits of an index are divided. `Levels(n)` is one device.
+
+    Positions 0 … local − 1 are **local** bits, the next `peers` are **device** bits, all above are **migration** bits.
+    local: index bits of one sub state vector, which lies in one piece in the memory of one device.
+    peers: 2^peers devices of this process hold one sub state vector each at the same time.
+    slice: the lowest bits, which are contiguous wherever amplitudes are copied, and always local; at most `local`.
+    network: 'switch' (any two devices at full speed) or 'mesh' (each pair has a link of its own).
+    """
+
+    local: int
+    peers: int = 0
+    slice: int = 0
+    network: Literal["switch", "mesh"] = "switch"
+
+
+SPARED_FROM = 12
+"""Fresh local positions from here up are left out of an exchange; below, rows would be short: 32 KiB and less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Position ``swaps[k][0]`` (local) and position ``swaps[k][1]`` (a device bit) trade places, all pairs at once.
+
+    Half of every sub state vector (with one pair) moves to another device, for good: what was read as a device bit is
+    local from now on, and the other way round. Pairs are disjoint; local positions are `Levels.slice` or higher.
+    """
+
+    swaps: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A pass over a state whose home is in host memory begins: which index bits are near during it.
+
+    The window of 2^(local + peers) amplitudes is filled 2^(migration bits) times, worked on, and written back to where
+    it came from, so a pass moves no amplitude for good. bits: a permutation; position p of an index, as the steps of
+    this pass see it, is index bit ``bits[p]`` at home. ``bits[p] == p`` below `Levels.slice`; the positions of the
+    migration bits come last, ascending.
+    """
+
+    bits: tuple[int, ...]
+
+
+Motion = Exchange | Migration
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
-    """Steps that run while a sub state vector is near. Exchanges between stages come with several devices."""
+    """Steps that run while sub state vectors are near: they mix local positions only, and may read all.
+
+    motion: what happens before; None where nothing has to move. The stages from one `Migration` up to the next are one
+    pass: all of them run on a window before the next window comes.
+    fresh: mask of all positions that are fresh after the motion and before the steps (see `Sweep`); a sub state vector
+    at which a position from `Levels.local` up is 1 and fresh is zero: it is neither moved nor worked on.
+    """
 
     steps: tuple[Step, ...]
+    motion: Motion | None = None
+    fresh: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Product:
     """out = left · right for `count` pairs of matrices; both are gathered from the number buffer.
 
-    left, right: indices into the buffer, int64 [count, blocks, d, d]. The results are appended in C order.
+    left: indices into the buffer, int64 [count, blocks, d, d]. right: likewise [count, blocks, d, columns]. The results
+    have the shape of `right` and are appended in C order.
     """
 
     left: NDArray[np.int64]
@@ -281,7 +351,7 @@ class Numbers:
     """A short program over a growing buffer of numbers that begins with the circuit's operands.
 
     num_operands: how many of the circuit's operands the buffer begins with.
-    program: runs in order, each appending to the buffer.
+    program: runs in order, each appending to the buffer; folds come last, smaller tables first.
     packed: for each step, in the order of the plan, which entries of the buffer it is given.
     """
 
@@ -289,24 +359,54 @@ class Numbers:
     program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 
+    def tables_at(self) -> int:
+        """Where the tables of folds begin in the number buffer: behind all that is made from matrices."""
+        at = self.num_operands
+        for instruction in self.program:
+            match instruction:
+                case Product(right=right):
+                    at += right.size
+                case Euler(places):
+                    at += 7 * len(places)
+                case Fold():
+                    pass
+        return at
+
+    def size(self) -> int:
+        """How long the number buffer is."""
+        folds = [instruction.incidence.shape for instruction in self.program if isinstance(instruction, Fold)]
+        return self.tables_at() + int(sum(tables * entries for tables, entries, _ in folds))
+
 
 class Bound:
     """The numbers of one run: a packed array [count] for each of a plan's steps, cut when it is asked for.
 
-    buffer: the number buffer after the program has run, complex128 [total]. packed: as in `Numbers`.
+    numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet.
+    fold: makes them, in place. A device that makes its tables itself asks for `given` alone.
     """
 
-    __slots__ = ("buffer", "packed")
+    __slots__ = ("_fold", "given", "numbers")
 
-    def __init__(self, buffer: NDArray[np.complex128], packed: tuple[NDArray[np.int64], ...]) -> None:
-        self.buffer = buffer
-        self.packed = packed
+    def __init__(
+        self, numbers: Numbers, given: NDArray[np.complex128], fold: Callable[[NDArray[np.complex128]], None] | None
+    ) -> None:
+        self.numbers = numbers
+        self.given = given
+        self._fold = fold
+
+    @property
+    def buffer(self) -> NDArray[np.complex128]:
+        """The whole number buffer."""
+        if self._fold is not None:
+            self._fold(self.given)
+            self._fold = None
+        return self.given
 
     def __len__(self) -> int:
-        return len(self.packed)
+        return len(self.numbers.packed)
 
     def __iter__(self) -> Iterator[NDArray[np.complex128]]:
-        return map(self.buffer.take, self.packed)
+        return map(self.buffer.take, self.numbers.packed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +414,10 @@ class Plan:
     """Straight-line unitary work, ready for any operands of the right structure.
 
     start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
-    fresh: index bits that are fresh at the start (see `Sweep`); at the end none is.
+    fresh: index bits that are fresh at the start (see `Sweep`).
+    left: index bits that are still fresh at the end: bits from `Levels.local` up that nothing has mixed.
+    levels: how the index bits are divided. Without migration bits, exchanges are in the difference of `start` and
+        `end`; with them, layouts are those at home, and no pass changes them but by relabelling.
     made_from: all that the plan was made from.
     """
 
@@ -326,7 +429,9 @@ class Plan:
     shape: Shape
     num_gates: int
     made_from: tuple[Any, ...]
+    levels: Levels
     fresh: int = 0
+    left: int = 0
 
     @cached_property
     def key(self) -> str:
@@ -359,5 +464,5 @@ class Plan:
                 return [plain(v) for v in value]
             return value
 
-        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key", "fresh")
+        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key", "levels", "fresh", "left")
         return {name: plain(getattr(self, name)) for name in names}

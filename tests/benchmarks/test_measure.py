@@ -9,9 +9,9 @@ import pytest
 from benchmarks.check import check
 from benchmarks.dense import simulate
 from benchmarks.gates import Gate
-from benchmarks.measure import Case, Cell, measure
+from benchmarks.measure import ROUNDS, Case, Cell, able, measure
 from benchmarks.peers import PeerMissing, load
-from benchmarks.peers.base import Amplitudes, Precision, Setup, Timing
+from benchmarks.peers.base import Amplitudes, CannotDivide, Precision, Setup, Timing
 from benchmarks.table import blocks, geometric_mean, markdown
 
 
@@ -31,6 +31,10 @@ class OracleSession:
         """Take the time that was given."""
         return Timing(self.seconds, {"queue": 2 * self.seconds})
 
+    def facts(self) -> dict[str, Any]:
+        """Say how the state is divided, as if it were."""
+        return {"device_wires": self.setup.local} if self.setup.divided else {}
+
     def amplitudes(self) -> Amplitudes:
         """Ask the oracle."""
         assert self.gates is not None
@@ -45,15 +49,23 @@ class OraclePeer:
 
     version, note = "1", "a note"
     precisions: tuple[Precision, ...] = ("single", "double")
-    variants: tuple[str, ...] = ("default",)
 
-    def __init__(self, name: str, seconds: float, *, stale: bool = False, broken: bool = False) -> None:
+    def __init__(
+        self, name: str, seconds: float, *, stale: bool = False, broken: bool = False, most_migration: int = 9
+    ) -> None:
         self.name = name
         self.seconds, self.stale, self.broken = seconds, stale, broken
+        self.most_migration = most_migration
+
+    def variants(self, setup: Setup) -> tuple[str, ...]:
+        """One, but for states that are divided too far."""
+        if setup.migration > self.most_migration:
+            raise CannotDivide(f"{self.name}: too far")
+        return ("default",)
 
     def open(self, setup: Setup, variant: str) -> OracleSession:
         """Open, or fail as a peer without memory does."""
-        assert variant in self.variants
+        assert variant in self.variants(setup)
         if self.broken:
             raise MemoryError("no room")
         return OracleSession(setup, self.seconds, self.stale)
@@ -83,9 +95,9 @@ def document(found: list[Cell]) -> dict[str, Any]:
 
 
 def test_right_peers_have_their_medians_and_ratio() -> None:
-    """Three repetitions count, extras are kept apart, and the ratio is peer over ours."""
+    """All runs of three repetitions count, extras are kept apart, and the ratio is peer over ours."""
     found = cells(OraclePeer("ours", 0.5), OraclePeer("peer", 2.0))
-    assert [c.seconds for c in found] == [[0.5] * 3, [2.0] * 3]
+    assert [c.seconds for c in found] == [[0.5] * 3 * ROUNDS, [2.0] * 3 * ROUNDS]
     assert found[1].extras == {"queue": 4.0}
     assert all(c.correct and c.interleaved for c in found)
     assert blocks(document(found))[0].best_ratio("qv") == pytest.approx(4)
@@ -127,6 +139,32 @@ def test_little_memory_means_one_after_the_other() -> None:
     assert all(c.correct for c in found)
 
 
+def test_a_peer_that_cannot_divide_is_refused_with_its_reason() -> None:
+    """What a peer cannot hold is measured as a failure, or another peer's reason is given."""
+    case = Case("qv", 6, "double", device_wires=4)
+    peers = [OraclePeer("ours", 1), OraclePeer("peer", 1, most_migration=1)]
+    here, refused = able(case, peers)
+    assert here == peers[:1]
+    assert refused == {"peer": "peer: too far"}
+    assert able(CASE, peers) == (peers, {})
+
+
+def test_cells_keep_what_a_session_says_of_a_divided_state() -> None:
+    """The facts of a session are lost on the way to the JSON."""
+    found = cells(OraclePeer("ours", 1), case=Case("qv", 6, "double", device_wires=4))
+    assert found[0].to_json()["facts"] == {"device_wires": 4}
+
+
+def test_host_memory_decides_who_takes_turns() -> None:
+    """States that fit on the devices side by side, but not on the host, are measured at the same time."""
+    case = Case("qv", 6, "double", device_wires=2)
+    peers = [OraclePeer("ours", 1), OraclePeer("peer", 1)]
+    room = 2 * case.state_bytes()
+    for host, expected in ((room, False), (2 * room, True)):
+        found = measure(case, peers, threads=1, repeat=1, warmup=0, memory=1 << 40, host_memory=host)
+        assert all(c.interleaved is expected for c in found)
+
+
 def test_check_tells_right_from_stale() -> None:
     """The check of whole states passes the oracle and names the error of a stale peer."""
     assert check(OraclePeer("peer", 1), "default", CASE) is None
@@ -150,7 +188,7 @@ def test_cpu_peers_are_right(name: str) -> None:
         pytest.skip(str(error))
     for family in FAMILIES | EXTRA:
         for precision in peer.precisions:
-            for variant in peer.variants:
+            for variant in peer.variants(CASE.setup(1, (0,))):
                 assert check(peer, variant, Case(family, 11, precision)) is None
 
 

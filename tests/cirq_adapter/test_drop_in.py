@@ -119,3 +119,22 @@ def test_frozen_circuits(simulator):
     circuit = cirq.FrozenCircuit(cirq.X(Q[0]), cirq.measure(Q[0], key="m"))
     assert simulator.run(circuit).measurements["m"].tolist() == [[1]]
     assert simulator.simulate(circuit[:1]).dirac_notation() == "|1⟩"
+
+
+def test_states_larger_than_a_device_by_options_alone() -> None:
+    """Options that divide a state do not reach the engine, or change records and amplitudes."""
+    line = cirq.LineQubit.range(8)
+    gates = cirq.Circuit(cirq.H.on_each(*line), [cirq.CNOT(line[k], line[(k + 3) % 8]) for k in range(8)])
+    measured = gates + cirq.measure(*line, key="m")
+    records, states = [], []
+    for options in ({}, {"device_wires": 5}, {"virtual_peers": 4}):
+        simulator = QsimExSimulator(device="cpu", seed=3, dtype=np.complex128, **options)
+        result = next(simulator.run_sweep_iter(measured, None, repetitions=50))
+        records.append(result.measurements["m"])
+        final = simulator.simulate(gates)
+        states.append(final.final_state_vector)
+        wanted = {0: "single", 5: "migrated", 4: "peers"}[sum(options.values())]
+        assert result.qsim_ex["placement"] == final.qsim_ex["placement"] == wanted
+        assert final.qsim_ex["deployment"]["num_wires"] == 8
+    assert all(np.array_equal(found, records[0]) for found in records)
+    assert all(np.allclose(found, states[0]) for found in states)

@@ -22,7 +22,10 @@ from plain import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.steps import Shuffle, Spread, Wide
+from qsim_ex.kernels.cuda.packing import CONSTANTS
+from qsim_ex.kernels.cuda.tables import Recipe
+from qsim_ex.planning.binding import fill
+from qsim_ex.steps import Fold, Numbers, Shuffle, Spread, Wide
 
 PLAIN = PlainDevice()
 
@@ -52,6 +55,21 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
                 close(gpu.read(buffer, 0, len(psi)), want, dtype, f"sweep {seed} on {num_bits} bits, {compile}")
                 count += 1
     return count
+
+
+def tables(gpu: GpuDevice, dtype: type) -> None:
+    """Numbers that are made on the device, from few, many and very many operands."""
+    rng = np.random.default_rng(3)
+    for operands in (10, 300, 2100):
+        incidence = rng.integers(0, 2, (2, 128, 40)).astype(np.float64)
+        numbers = Numbers(operands + 2, (Fold(incidence, rng.integers(2, operands + 2, (2, 40))),), ())
+        bound = fill(numbers, np.concatenate([[0, 1], np.exp(1j * rng.uniform(-4, 4, operands))]))
+        take = np.concatenate([rng.permutation(2 * operands) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
+        made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make(
+            gpu._runtime, bound.given.view(np.float64)
+        )
+        want = np.concatenate([bound.buffer.view(np.float64), CONSTANTS])[take]
+        close(gpu._runtime.download(made), want, dtype, f"tables of {operands} operands")
 
 
 def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
@@ -99,6 +117,7 @@ def main() -> None:
     gpu = GpuDevice()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype)
+        tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)
         gpu.synchronize()

@@ -6,6 +6,7 @@ Every method is compared with `plain.PlainDevice`, which is written from the def
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,12 +14,14 @@ import numpy as np
 import pytest
 from plain import PlainDevice
 
+from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels.cuda.runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps import Layout, Mix, Shuffle, Spread, Sweep, Wide
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
 
@@ -77,6 +80,10 @@ def test_memory_goes_in_and_out(gpu, dtype, num_bits):
     indices = np.array([0, size - 1, size // 2, 0])
     assert np.array_equal(gpu.gather(buffer, indices), want[indices])
     assert gpu.gather(buffer, np.zeros(0, dtype=np.int64)).shape == (0,)
+    other = gpu.allocate(2 * size, dtype)
+    gpu.copy(other[size:], buffer)
+    gpu.set_basis(buffer, 0)
+    assert np.array_equal(gpu.read(other, size, 2 * size), want)
     gpu.synchronize()
     free, total = gpu.memory()
     assert 0 < free <= total
@@ -234,6 +241,57 @@ def test_sweeps(gpu, dtype, num_bits, compile):
         assert error < (2e-5 if dtype == np.complex64 else 1e-12)
 
 
+@pytest.mark.parametrize("compile", ["always", "never"])
+@pytest.mark.parametrize("target", ["emulated", pytest.param("real", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("num_bits", [12, 15])
+def test_dense_blocks(target, dtype, num_bits, compile):
+    """A plan with dense blocks makes the state that the definitions make, by tensor cores if the GPU has good ones."""
+    try:
+        gpu = GpuDevice() if target == "real" else GpuDevice.on(EmulatedRuntime(tensor=True))
+    except (DeviceError, MissingPackage) as error:
+        pytest.skip(str(error))
+    builder = CircuitBuilder(num_bits)
+    rng = np.random.default_rng(num_bits)
+    for layer in range(8):
+        for wire in range(layer % 2, num_bits - 1, 2):
+            matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
+            builder.unitary(matrix, [wire, wire + 1])
+        builder.gate("rzz", [layer, layer + 4], rng.random())
+    circuit = builder.build()
+    shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), start=0)
+    plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
+    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+    assert sum(isinstance(item, Mix) and len(item.bits) == 4 for item in items) >= 3
+    buffer = gpu.allocate(1 << num_bits, dtype)
+    gpu.begin(buffer)
+    prepared = gpu.prepare(plan.steps, num_bits, dtype, compile)
+    for step, numbers in zip(plan.steps, gpu.load(prepared, bind(plan, circuit.operands)), strict=True):
+        gpu.run(buffer, num_bits, step, numbers, prepared)
+    want = np.empty(1 << num_bits, dtype=np.complex128)
+    want[[plan.end.index(value) for value in range(1 << num_bits)]] = reference.simulate(circuit)
+    agree(gpu, buffer, want, dtype)
+
+
+@pytest.mark.parametrize("tensor", [False, True])
+def test_blocks_are_for_gpus_with_fast_tensor_cores(tensor):
+    """The shape has dense blocks where the runtime promises no tensor cores, or none where it does."""
+    for dtype in (np.complex64, np.complex128):
+        assert (GpuDevice.on(EmulatedRuntime(tensor=tensor)).shape(dtype).block is not None) == tensor
+
+
+@pytest.mark.gpu
+def test_the_shape_follows_the_compute_capability():
+    """A real GPU has dense blocks if its compute capability is one of those, and not otherwise."""
+    try:
+        gpu = GpuDevice()
+    except (DeviceError, MissingPackage) as error:
+        pytest.skip(str(error))
+    import cupy
+
+    capability = cupy.cuda.Device(0).compute_capability
+    assert (gpu.shape(np.complex64).block is not None) == (capability in TENSOR)
+
+
 def test_a_structure_that_comes_back_is_compiled(dtype):
     """After `RETURNS` interpreted runs a structure gets its kernel, and keeps it."""
     from qsim_ex.kernels.cuda.policy import RETURNS
@@ -247,8 +305,8 @@ def test_a_structure_that_comes_back_is_compiled(dtype):
 
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("room", [32_764, 96])
-def test_numbers_of_a_run_go_in_one_transfer(dtype, compile, room):
-    """All numbers loaded at once are not those that each step is given, or they take more than one transfer."""
+def test_numbers_of_a_run_are_arguments_or_one_transfer(dtype, compile, room):
+    """All numbers loaded at once are not those that each step is given, or take a transfer of their own, or several."""
     runtime = EmulatedRuntime(room)
     device = GpuDevice.on(runtime)
     circuit = _every_kind_of_step()
@@ -258,8 +316,10 @@ def test_numbers_of_a_run_go_in_one_transfer(dtype, compile, room):
     prepared = device.prepare(plan.steps, 8, dtype, compile)
     uploads = []
     runtime.upload = lambda host: uploads.append(host) or np.array(host)
-    loaded = device.load(prepared, bound)
-    assert len(uploads) == 1
+    device.load(prepared, bound)
+    uploads.clear()  # what is sent once for a plan
+    loaded = device.load(prepared, bind(plan, circuit.operands))
+    assert len(uploads) == (0 if room > 8 * 4000 else 1)
     psi = random_state(5, 8, dtype)
     want, buffer = psi.astype(np.complex128), filled(device, psi)
     for step, numbers, given in zip(plan.steps, bound, loaded, strict=True):

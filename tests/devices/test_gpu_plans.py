@@ -13,8 +13,9 @@ from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.devices.probe import Where
+from qsim_ex.devices.probe import on
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.options import Options
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout
@@ -79,6 +80,6 @@ def test_sweeps_without_numbers(gpu, wires, compile, precision):
         builder.gate("h", [0])
     for wire in range(1, wires):
         builder.gate("cx", [wire - 1, wire])
-    made, where = builder.build(), Where(gpu, "the test's", 1 << 30, 1 << 30, 1 << 30)
+    made, where = builder.build(), on(gpu, wires, Options(precision=precision), "the test's")
     with StateVector(wires, compile=compile, precision=precision, where=where) as state:
         assert state.apply(made).to_numpy() == pytest.approx(reference.simulate(made), abs=1e-6)

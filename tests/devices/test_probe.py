@@ -37,6 +37,8 @@ def card(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> PlainGpu:
     device = PlainGpu(free=4 << 30)
     monkeypatch.setattr(probe, "gpu_missing", lambda: None)
     monkeypatch.setattr(probe, "gpu", lambda _id=0: device)
+    monkeypatch.setattr(probe, "gpu_count", lambda: 1)
+    monkeypatch.setattr(probe, "generation", lambda _id: "90")
     return device
 
 
@@ -57,22 +59,64 @@ def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) 
     assert "faster on the CPU" in small.reason
 
 
-def test_auto_takes_the_host_for_what_only_fits_there(host: PlainDevice, card: PlainGpu) -> None:
+def test_auto_takes_host_memory_for_what_only_fits_there(host: PlainDevice, card: PlainGpu) -> None:
+    """'auto' fails with a state that a GPU and the host could hold together, or does not say that it divides it."""
+    where = probe.place(29, Options())
+    assert (where.device, where.deployment.kind, where.deployment.levels.local) == (card, "migrated", 26)
+    assert where.reason == "auto: a GPU is present; single needs 8.0 GiB on GPU 0, GPU 0 has 4.0 GiB free"
+    assert where.needed == (3 << 30) + (1 << 26)
+    assert probe.place(29, Options(precision="single")).deployment.kind == "single"
+    assert host.memory()[0] >= where.deployment.host_bytes
+
+
+def test_auto_takes_the_host_where_the_gpu_is_full(
+    host: PlainDevice, card: PlainGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """'auto' fails with a state that the host could hold, or takes it there without saying so."""
+    monkeypatch.setattr(card, "_free", 1 << 20)
     where = probe.place(29, Options())
     assert where.device is host
-    assert where.reason == "auto: the state needs 8.0 GiB, gpu:0 has 4.0 GiB free"
-    assert probe.place(29, Options(precision="single")).device is card
+    assert "needs 8.0 GiB on GPU 0, GPU 0 has 1.0 MiB free" in where.reason
 
 
 def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
     """device='gpu' goes to the CPU when the GPU is full, or device='cpu' to the GPU."""
     assert probe.place(4, Options(device="gpu")).device is card
     assert probe.place(20, Options(device="cpu")).device is host
-    message = r"29 wires in complex128 need 8\.0 GiB; GPU 0 has 4\.0 GiB free and the host 12\.0 GiB\. Use precision="
+    message = r"30 wires in complex128 need 16\.0 GiB\. single needs 16\.0 GiB on GPU 0, GPU 0 has 4\.0 GiB free; "
     with pytest.raises(OutOfMemory, match=message):
-        probe.place(29, Options(device="gpu"))
+        probe.place(30, Options(device="gpu"))
     assert probe.place(29, Options(device="gpu", max_memory=8 << 30)).free == 8 << 30
+    with pytest.raises(OutOfMemory, match=r"need 16\.0 GiB; the host has 12\.0 GiB free"):
+        probe.place(30, Options(device="cpu"))
+
+
+def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices that are absent, or of several generations, are taken, or the message does not name them."""
+    assert probe.place(20, Options(devices=(0,))).device is card
+    with pytest.raises(DeviceError, match=r"devices=\[0, 1\]: GPU 1 is not there; only GPU 0 is there"):
+        probe.place(20, Options(devices=(0, 1)))
+    with pytest.raises(DeviceError, match="only GPU 0"):
+        probe.place(20, Options(devices=(5,)))
+    monkeypatch.setattr(probe, "gpu_count", lambda: 2)
+    where = probe.place(20, Options(devices=(0, 1)))
+    assert (where.deployment.kind, len(where.devices)) == ("peers", 2)
+    monkeypatch.setattr(probe, "generation", lambda number: ("80", "90")[number])
+    with pytest.raises(DeviceError, match=r"2 compute capabilities \(GPU 0 has 80, GPU 1 has 90\)"):
+        probe.place(20, Options(devices=(0, 1)))
+    assert probe.place(29, Options()).deployment.devices == (0,)  # a GPU of another generation is left alone
+
+
+def test_a_plan_needs_no_gpu(host: PlainDevice) -> None:
+    """A plan for GPUs that are not here cannot be made, or forgets that they are not here."""
+    device, deployment = probe.imagine(38, Options(devices=(0, 1, 2, 3), max_memory=139 << 30, precision="single"))
+    assert (device.name, deployment.kind) == ("gpu:0", "peers over host")
+    assert "not on this machine" in deployment.reason
+    assert probe.imagine(50, Options(device="cpu"))[1].reason == "asked for; it does not fit there"
+    assert probe.imagine(20, Options())[0] is host
+    assert probe.imagine(30, Options(device="gpu", device_wires=28))[1].kind == "migrated"
+    with pytest.raises(DeviceError, match="no GPU found"):
+        probe.imagine(30, Options(device="gpu"))
 
 
 @pytest.mark.usefixtures("host")

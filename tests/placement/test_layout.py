@@ -88,3 +88,24 @@ def test_value_order(layout: Layout, data: st.DataObject) -> None:
         by_stored[sum((index >> bit & 1) << k for k, bit in enumerate(bits))] += value
         by_value[sum((value >> wire & 1) << k for k, wire in enumerate(wires))] += value
     assert at.value_order(layout, by_stored, wires).tolist() == by_value.tolist()
+
+
+@given(laid_out(), st.data())
+def test_first_and_last_wires(layout: Layout, data: st.DataObject) -> None:
+    """Wires that shall come first or last do not, others change their order, or taking some away moves the rest."""
+    n = len(layout)
+    wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
+    others = [wire for wire in layout.wires() if wire not in wires]
+    value = data.draw(st.integers(0, (1 << len(wires)) - 1))
+    first, last = at.with_first(layout, wires), at.with_last(layout, wires, value)
+    assert first.wires() == (*wires, *others)
+    assert last.wires() == (*others, *wires)
+    assert at.wires_on(last, (1 << len(others)) - 1) == tuple(others)
+    fewer = at.without_last(last, wires)
+    left = sorted(others)
+    for number in range(1 << n):
+        for wire in others:  # what was stored inverted still is
+            assert last.flip >> last.address[wire] & 1 == layout.flip >> layout.address[wire] & 1
+        if sum((number >> wire & 1) << k for k, wire in enumerate(wires)) == value:
+            assert last.index(number) == fewer.index(sum((number >> wire & 1) << k for k, wire in enumerate(left)))
+    assert all(first.flip >> first.address[w] & 1 == layout.flip >> layout.address[w] & 1 for w in range(n))

@@ -3,23 +3,25 @@
 import numpy as np
 import pytest
 
-from qsim_ex.planning.binding import _binder
+from qsim_ex.planning.binding import fill
 from qsim_ex.steps import Euler, Fold, Numbers, Product
 
 
 def run(program, operands):
     """The number buffer after a program."""
     operands = np.array([0, 1, *operands], dtype=np.complex128)
-    return _binder(Numbers(len(operands), tuple(program), ()))(np.append(operands, 7)), len(operands)
+    bound = fill(Numbers(len(operands), tuple(program), ()), np.append(operands, 7))
+    return bound.buffer, len(operands)
 
 
 def test_products():
-    """Products of matrices of any size differ from NumPy's, or zeros that are known make a difference."""
+    """Products of matrices, square or not, differ from NumPy's, or zeros that are known make a difference."""
     rng = np.random.default_rng(1)
     numbers = rng.normal(size=40) + 1j * rng.normal(size=40)
     program, wanted = [], [0, 1, *numbers]
-    for shape in ((3, 1, 2, 2), (2, 2, 4, 4), (1, 1, 1, 1)):
-        left, right = (rng.integers(0, len(wanted), shape) for _ in range(2))
+    for *shape, columns in ((3, 1, 2, 2, 2), (2, 2, 4, 4, 4), (1, 1, 1, 1, 1), (2, 2, 4, 4, 32), (2, 4, 1, 1, 9)):
+        left = rng.integers(0, len(wanted), shape)
+        right = rng.integers(0, len(wanted), (*shape[:-1], columns))
         left[rng.random(shape) < 0.6] = 0  # where the constant 0 stands
         program.append(Product(left, right))
         values = np.array(wanted)

@@ -271,3 +271,20 @@ def test_transpiled_circuits_have_the_same_state(level: int) -> None:
     made = transpile(save_statevector(circuit), backend, optimization_level=level)
     state = backend.run(made).result().get_statevector()
     assert abs(np.vdot(state.data, wanted.data)) == pytest.approx(1, abs=1e-9)
+
+
+def test_states_larger_than_a_device_by_options_alone() -> None:
+    """Options that divide a state do not reach the engine, or change the counts."""
+    circuit = QuantumCircuit(8)
+    circuit.h(range(8))
+    for k in range(7):
+        circuit.cx(k, k + 1)
+    circuit.measure_all()
+    counts = []
+    for options in ({}, {"device_wires": 5}, {"virtual_peers": 4}, {"device_wires": 5, "host_memory": "spread"}):
+        result = QsimExBackend().run(circuit, device="cpu", shots=100, seed_simulator=5, **options).result()
+        counts.append(result.get_counts())
+        told = result.results[0].metadata
+        assert told["deployment"]["device_wires"] == options.get("device_wires", 6 if options else 8)
+        assert told["placement"] == told["deployment"]["kind"]
+    assert all(found == counts[0] for found in counts)

@@ -113,18 +113,26 @@ def test_cancel_in_the_middle_of_a_circuit() -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal
 from qiskit import QuantumCircuit
 from qsim_ex_provider import QsimExBackend
 
-circuit = QuantumCircuit(22)
-for layer in range(40):
-    for wire in range(22):
-        circuit.rx(0.1 * layer + wire, wire)
-    for wire in range(21):
-        circuit.rxx(0.3, wire, wire + 1)
-circuit.measure_all()
-job = QsimExBackend(device="cpu").run([circuit] * 100)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell starts without it
+
+
+def layers(wires, depth):
+    circuit = QuantumCircuit(wires)
+    for layer in range(depth):
+        for wire in range(wires):
+            circuit.rx(0.1 * layer + wire, wire)
+        for wire in range(wires - 1):
+            circuit.rxx(0.3, wire, wire + 1)
+    circuit.measure_all()
+    return circuit
+
+
+QsimExBackend(device="cpu").run(layers(18, 2)).result()  # on a fresh machine this compiles, which nothing interrupts
+job = QsimExBackend(device="cpu").run([layers(22, 40)] * 100)
 print("waiting", flush=True)
 try:
     job.result()

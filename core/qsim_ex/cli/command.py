@@ -22,7 +22,15 @@ from qsim_ex.cli.progress import Watch
 from qsim_ex.cli.report import Report, Task
 from qsim_ex.cli.supervise import Interrupted, Supervised
 from qsim_ex.cli.where import document
-from qsim_ex.errors import Cancelled, DeviceError, MissingPackage, OutOfMemory, PlanError, QsimExError
+from qsim_ex.errors import (
+    Cancelled,
+    DeviceError,
+    MissingPackage,
+    OutOfMemory,
+    PlanError,
+    QsimExError,
+    SavedStateError,
+)
 
 COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",
@@ -83,7 +91,7 @@ def _write(told: dict[str, Any]) -> None:
 
 
 def _code(error: QsimExError) -> int:
-    missing = isinstance(error, OutOfMemory | DeviceError | MissingPackage)
+    missing = isinstance(error, OutOfMemory | DeviceError | MissingPackage | SavedStateError)
     return report.NOT_POSSIBLE if missing else report.NOT_MEANT
 
 

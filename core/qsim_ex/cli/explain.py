@@ -19,9 +19,10 @@ from qsim_ex.cli import options, report
 from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import describe, read, title
-from qsim_ex.cli.where import document, plan_line
+from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
+from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.devices.probe import choose
+from qsim_ex.devices.probe import imagine
 from qsim_ex.frontends import FileInfo
 from qsim_ex.options import Options
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
@@ -49,10 +50,10 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     circuit, info = read(path, task)
     task.stage("planning")
     chosen = options.chosen(args)
-    device, reason = choose(circuit.num_qubits, chosen)
+    device, deployment = imagine(circuit.num_qubits, chosen)
     plans = Simulator(chosen).plans(circuit)  # the very plans that a run follows
     where = f"{device.name}: {device.description}"
-    return ExplainReport(path, circuit, info, chosen, where, reason, plans, args.full)
+    return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,7 +65,7 @@ class ExplainReport:
     info: FileInfo
     options: Options
     where: str
-    reason: str
+    deployment: Deployment
     plans: Sequence[Plan]
     full: bool
     exit_code: int = report.DONE
@@ -85,7 +86,8 @@ class ExplainReport:
             "explain",
             file=describe(self.path, self.circuit, self.info),
             device=self.where,
-            device_reason=self.reason,
+            device_reason=self.deployment.reason,
+            deployment=self.deployment.to_json(),
             precision=self.options.precision,
             state_bytes=state_bytes(self.circuit.num_qubits, self.options.dtype),
             summary=self.total.to_json(),
@@ -101,24 +103,28 @@ class ExplainReport:
         title(page, self.path, self.circuit, self.info)
         page.print()
         rows = [(plan, step) for plan in self.plans for step in plan.steps]
-        if rows:
+        if self.deployment.kind != "single":
+            for plan in self.plans:
+                page.print(Text(explain(plan, self.itemsize, phases=self.full)), soft_wrap=True)
+            page.print()
+        elif rows:
             page.print(self._table(rows))
             page.print()
-        size = state_bytes(self.circuit.num_qubits, self.options.dtype)
         passes = total.sweeps + total.wide
         facts(
             page,
             [
                 ("planned for", self.where),
-                ("because", self.reason),
+                ("because", self.deployment.reason),
                 ("precision", self.options.precision),
+                ("placement", placement_line(self.deployment)),
                 ("plan", plan_line(total)),
-                ("memory", f"{human(size)} for amplitudes"),
+                ("memory", memory_line(self.deployment)),
                 ("moved", f"{human(total.bytes_moved)}{_saved(total.gates, passes)}"),
                 ("arithmetic", f"{total.fma:.2e} multiply-adds"),
             ],
         )
-        if self.full:
+        if self.full and self.deployment.kind == "single":
             heading(page, "Every phase")
             for plan in self.plans:
                 page.print(Text(explain(plan, self.itemsize)), soft_wrap=True)
@@ -134,7 +140,7 @@ class ExplainReport:
         )
 
     def _cost(self, plan: Plan, step: Step) -> Any:
-        return step_cost(step, plan.num_wires, self.itemsize)
+        return step_cost(step, plan.num_wires, self.itemsize, plan.shape.block)
 
 
 def _saved(gates: int, passes: int) -> str:

@@ -34,6 +34,15 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-memory", type=_size, metavar="SIZE", help="the most that a state may take, such as '8 GiB'"
     )
+    parser.add_argument(
+        "--devices", type=_numbers, metavar="N,N", help="GPUs that share the state, such as 0,1,2,3 (a power of two)"
+    )
+    parser.add_argument(
+        "--device-wires", type=int, metavar="N", help="wires of one sub state vector on a device; the rest lies above"
+    )
+    parser.add_argument(
+        "--max-host-memory", type=_size, metavar="SIZE", help="the most that a state may take on the host besides"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
 
 
@@ -49,8 +58,11 @@ def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
     return Options(
         device=args.device,
         device_id=args.device_id,
+        devices=args.devices,
+        device_wires=args.device_wires,
         precision=args.precision,
         max_memory=args.max_memory,
+        max_host_memory=args.max_host_memory,
         threads=args.threads,
         progress=None if task is None else task.step,
     )
@@ -61,3 +73,10 @@ def _size(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: GPU numbers are wanted, such as 0,1,2,3") from None

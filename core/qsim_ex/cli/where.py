@@ -9,6 +9,7 @@ from rich.console import Console
 
 from qsim_ex.cli.layout import facts, heading, plural
 from qsim_ex.cli.sizes import seconds
+from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.result import Result
@@ -22,6 +23,23 @@ def plan_line(plan: PlanSummary) -> str:
     if plan.wide:
         parts.append(plural(plan.wide, "other step"))
     return " · ".join(parts)
+
+
+def placement_line(how: Deployment) -> str | None:
+    """How a state is divided; None for one in one piece."""
+    if how.kind == "single":
+        return None
+    count = 1 << (how.num_wires - how.levels.local)
+    devices = plural(len(how.devices), "device")
+    return f"{how.kind}: {count} sub state vectors of {how.levels.local} wires, {devices}"
+
+
+def memory_line(how: Deployment) -> str:
+    """Bytes for amplitudes, on each device and on the host."""
+    if how.kind == "single":
+        return f"{human(how.device_bytes)} for amplitudes"
+    host = f", {human(how.host_bytes)} on the host ({how.host_memory})" if how.host_memory else ""
+    return f"{human(how.device_bytes)} for amplitudes on each device{host}"
 
 
 def times_line(timings: Mapping[str, float]) -> str:
@@ -39,7 +57,8 @@ def show_where(page: Console, result: Result) -> None:
             ("device", f"{result.device}: {result.device_description}"),
             ("because", result.device_reason),
             ("precision", result.precision),
-            ("memory", f"{human(result.peak_bytes)} for amplitudes"),
+            ("placement", placement_line(result.deployment)),
+            ("memory", memory_line(result.deployment)),
             ("plan", plan_line(result.plan)),
             ("moved", human(result.plan.bytes_moved)),
             ("time", times_line(result.timings)),

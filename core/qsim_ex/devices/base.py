@@ -53,6 +53,9 @@ class Device(Protocol):
     def read(self, buffer: Buffer, start: int, stop: int) -> NDArray[np.complexfloating]:
         """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
 
+    def copy(self, to: Buffer, source: Buffer) -> None:
+        """Overwrite amplitudes of this device by others of it: arrays [k] of one dtype that do not overlap."""
+
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
         """Get ready to run steps (compile kernels in parallel) and return what `run` wants as `prepared`."""
 
@@ -127,6 +130,55 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
+
+
+class Channel(Protocol):
+    """An ordered queue of copies beside a device's work: one for each direction, so that all run at once.
+
+    On a device that finishes every call before it returns (the CPU), marks are None and waiting is free.
+    """
+
+    def copy(self, to: Buffer, source: Buffer) -> None:
+        """Queue a copy between arrays of one shape, on this device, a peer or the host.
+
+        Both are views of amplitudes, [k] contiguous or [rows, k] with contiguous rows.
+        """
+
+    def mark(self) -> Any:
+        """A mark behind all that is queued so far."""
+
+    def wait(self, mark: Any) -> None:
+        """What is queued from now on begins after the mark, which may be another channel's or `Copies.mark`'s."""
+
+    def synchronize(self) -> None:
+        """Wait on the host until all that is queued is done."""
+
+
+class Copies(ABC):
+    """A device whose memory is filled from elsewhere while it works: what placements of several levels need."""
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """A new queue of copies."""
+
+    @abstractmethod
+    def mark(self) -> Any:
+        """A mark behind all work that is queued on the device so far."""
+
+    @abstractmethod
+    def wait(self, mark: Any) -> None:
+        """Work that is queued on the device from now on begins after a channel's mark."""
+
+    @abstractmethod
+    def reach(self, mark: Any) -> None:
+        """Wait on the host until all before a mark is done, the device's own or a channel's."""
+
+    @abstractmethod
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
+        """Host memory that this device copies from and to, and its kind: 'pinned', 'pageable' or 'plain'.
+
+        'plain' where the device reads any host memory. Raises `OutOfMemory`.
+        """
 
 
 class Loads(ABC):

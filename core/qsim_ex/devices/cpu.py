@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices import search
+from qsim_ex.devices import locked, search
+from qsim_ex.devices.channels import HostCopies
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
@@ -32,7 +33,7 @@ _CHUNK_BITS = 18  # amplitudes that one thread handles between two looks at Ctrl
 _WORKSPACE = 32 << 20  # bytes, for each of the matrices of a product
 
 
-class CpuDevice:
+class CpuDevice(HostCopies):
     """The cores of this machine and its memory.
 
     threads: how many threads to use; all cores this process may use if None.
@@ -57,13 +58,19 @@ class CpuDevice:
         return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, item_work=0.5)
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes, for this process."""
-        return host.memory()
+        """Free and total bytes, for this process; what is kept locked for the next state on GPUs counts as free."""
+        free, total = host.memory()
+        return free + locked.kept_bytes(), total
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """A buffer whose contents are undefined, on a cache line; raises `OutOfMemory`."""
         size = num_amplitudes * np.dtype(dtype).itemsize
-        free, total = self.memory()
+        if size <= _UNASKED:
+            return aligned(num_amplitudes, np.dtype(dtype))
+        free, total = host.memory()
+        if size > free and locked.kept_bytes():
+            locked.release()
+            free, total = host.memory()
         if size > free:
             raise OutOfMemory(
                 f"{num_amplitudes} amplitudes in {np.dtype(dtype).name} need {_gib(size)}; this machine has "
@@ -106,6 +113,10 @@ class CpuDevice:
 
         self._in_chunks(source.size, copy)
         return out
+
+    def copy(self, to: Buffer, source: Buffer) -> None:
+        """Overwrite amplitudes by others."""
+        self.write(to, 0, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:  # noqa: ARG002
         """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
@@ -467,6 +478,10 @@ class Prepared:
                 program = encode(step, self.num_bits, len(self.kind), _real(self.dtype).itemsize)
             found = self._programs[id(step)] = (step, program)
         return found[1]
+
+
+_UNASKED = 1 << 24
+"""Bytes that every machine has; to ask how much is free takes 40 of the 60 µs of a small state."""
 
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Loads
+from qsim_ex.devices.base import Channel, Copies, Loads
+from qsim_ex.devices.streams import copies_of
 from qsim_ex.kernels.cuda import fixed, interpreter, wide
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
@@ -26,11 +27,15 @@ _TILE = {8: 12, 16: 11}
 _BALANCE = {8: 88.0, 16: 100.0}
 """Multiply-adds per amplitude in the time of a pass: 22e12 and 12e12 a second, 16 and 32 bytes at 4e12 (one H200)."""
 
+_BLOCK = {8: 36.0, 16: 27.0}
+"""Multiply-adds per amplitude in the time of a dense block on four bits: 0.44 and 0.6 ms for 2^28 amplitudes, at the
+same rates as `_BALANCE` (one H200)."""
+
 _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
-class GpuDevice(Loads):
+class GpuDevice(Loads, Copies):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -59,12 +64,18 @@ class GpuDevice(Loads):
     def _use(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._sweeps = Sweeps(runtime)
+        self._copies = copies_of(runtime)
         self.name = runtime.name
         self.description = runtime.description
 
+    @property
+    def stream(self) -> Any:
+        """The CuPy stream on which work is queued now."""
+        return self._runtime.queue() if isinstance(self._runtime, CupyRuntime) else None
+
     def shape(self, dtype: DTypeLike) -> Shape:
         """What fits into the shared memory of a thread block and the registers of a thread."""
-        return _shape(np.dtype(dtype).itemsize)
+        return shape_of(np.dtype(dtype).itemsize, self._runtime.tensor)
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
@@ -90,6 +101,10 @@ class GpuDevice(Loads):
     def read(self, buffer: Array, start: int, stop: int) -> NDArray[np.complexfloating[Any, Any]]:
         """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
         return self._runtime.download(buffer[start:stop])
+
+    def copy(self, to: Array, source: Array) -> None:
+        """Overwrite amplitudes by others of this device."""
+        self._runtime.copy(to, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
         """Choose which sweeps get kernels of their own, and compile them at the same time."""
@@ -193,9 +208,30 @@ class GpuDevice(Loads):
         """Wait until all queued work is done."""
         self._runtime.synchronize()
 
+    def channel(self) -> Channel:
+        """A new queue of copies, on a stream of its own."""
+        return self._copies.channel()
+
+    def mark(self) -> Any:
+        """A mark behind all work that is queued so far."""
+        return self._copies.mark()
+
+    def wait(self, mark: Any) -> None:
+        """Work that is queued from now on begins after a channel's mark."""
+        self._copies.wait(mark)
+
+    def reach(self, mark: Any) -> None:
+        """Wait on the host until all before a mark is done."""
+        self._copies.reach(mark)
+
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
+        """Page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
+        return self._copies.host_memory(num_amplitudes, dtype)
+
 
 @cache
-def _shape(itemsize: int) -> Shape:
+def shape_of(itemsize: int, tensor: bool = False) -> Shape:
+    """The shape of a GPU for amplitudes of so many bytes; `tensor`: whether its tensor cores are worth their while."""
     return Shape(
         tile=_TILE[itemsize],
         near=REGISTERS,
@@ -205,4 +241,5 @@ def _shape(itemsize: int) -> Shape:
         dense=REGISTERS,
         start=_START,
         balance=_BALANCE[itemsize],
+        block=_BLOCK[itemsize] if tensor else None,
     )

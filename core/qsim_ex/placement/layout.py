@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of, wires_of
+from qsim_ex.errors import StateError
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.steps import Layout
 
@@ -70,6 +71,16 @@ def moves(old: Layout, new: Layout) -> tuple[tuple[int, ...], int]:
     return sources, flip
 
 
+def moved(layout: Layout, sources: Sequence[int], flip: int = 0) -> Layout:
+    """The layout after index bits have moved: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
+    address = [0] * len(layout)
+    wires = layout.wires()
+    for bit, source in enumerate(sources):
+        address[wires[source]] = bit
+        flip ^= (layout.flip >> source & 1) << bit
+    return Layout(tuple(address), flip)
+
+
 def relabelled(layout: Layout, to: Sequence[int]) -> Layout:
     """The layout after wire w has been given the name ``to[w]``."""
     address = [0] * len(layout)
@@ -81,3 +92,46 @@ def relabelled(layout: Layout, to: Sequence[int]) -> Layout:
 def inverted(layout: Layout, wires: int) -> Layout:
     """The layout after an X on each wire of a mask."""
     return Layout(layout.address, layout.flip ^ index_mask(layout, wires))
+
+
+def wires_on(layout: Layout, bits: int) -> tuple[int, ...]:
+    """The wires on a mask of index bits, in the order of the bits."""
+    return tuple(wire for bit, wire in enumerate(layout.wires()) if bits >> bit & 1)
+
+
+def ordered(layout: Layout, wires: Sequence[int]) -> Layout:
+    """The layout in which wire ``wires[k]`` is on index bit k; what was stored inverted still is."""
+    flip, address = 0, [0] * len(layout)
+    for bit, wire in enumerate(wires):
+        address[wire] = bit
+        flip |= (layout.flip >> layout.address[wire] & 1) << bit
+    return Layout(tuple(address), flip)
+
+
+def with_first(layout: Layout, wires: Sequence[int]) -> Layout:
+    """The layout in which some wires are the first index bits; the others keep the order of theirs."""
+    return ordered(layout, [*wires, *(wire for wire in layout.wires() if wire not in wires)])
+
+
+def with_last(layout: Layout, wires: Sequence[int], value: int) -> Layout:
+    """The layout in which some wires are the last index bits, all 0 at the value `value` (bit k is ``wires[k]``)."""
+    others = [wire for wire in layout.wires() if wire not in wires]
+    found = ordered(layout, [*others, *wires])
+    return Layout(found.address, found.flip & (1 << len(others)) - 1 | value << len(others))
+
+
+def without_last(layout: Layout, wires: Sequence[int]) -> Layout:
+    """The layout after wires on the last index bits are gone; the others keep their order and are numbered anew."""
+    address = tuple(bit for wire, bit in enumerate(layout.address) if wire not in wires)
+    return Layout(address, layout.flip & (1 << len(address)) - 1)
+
+
+def begun_as(layout: Layout, start: Layout) -> Layout:
+    """Another layout for a state of which amplitude 0 is all there is: |x> is the same |x> in it.
+
+    Raises `StateError` if it would be another basis state.
+    """
+    every = range(len(layout))
+    if any((layout.flip >> layout.address[w] ^ start.flip >> start.address[w]) & 1 for w in every):
+        raise StateError("the plan begins in another basis state than this state is in.")
+    return start

@@ -1,13 +1,13 @@
 """All amplitudes in one buffer of one device.
 
-Questions come in wires and are put to the device in index bits: this is the only place where both are known. The
-state's layout is respected by every question without moving an amplitude.
+Questions come in wires and are put to the device in index bits. The state's layout is respected by every question
+without moving an amplitude.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,10 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.placement import layout as at
-from qsim_ex.steps import Clear, Layout, Plan
-
-Amplitudes = NDArray[np.complexfloating[Any, Any]]
-Tick = Callable[[], None]
-
-MARGINAL_WIRES = 22
-"""Most wires that one pass sums over, so that what comes back stays in a processor's cache."""
-
-CHUNK = 1 << 20
-"""How many amplitudes are gathered at a time: their indices take 8 MiB."""
+from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Placement, Tick
+from qsim_ex.placement.overlap import overlap
+from qsim_ex.placement.wires import held_values
+from qsim_ex.steps import Clear, Layout, Levels, Plan
 
 QUEUED_BYTES = 1 << 37
 """How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
@@ -47,16 +41,25 @@ class Single:
         self.num_wires = len(layout)
 
     @property
+    def levels(self) -> Levels:
+        """All index bits are local."""
+        return Levels(self.num_wires)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The amplitudes' dtype."""
+        found: np.dtype[Any] = self._buffer.dtype
+        return found
+
+    @property
     def buffer(self) -> Buffer:
         """All amplitudes; zeros that a growing state had not written yet are written now."""
-        if self.fresh:
-            self.device.run(self._buffer, self.num_wires, Clear(self.fresh), np.zeros(0, dtype=np.complex128))
-            self.fresh = 0
+        self.settle()
         return self._buffer
 
     def release(self) -> None:
-        """Let go of the memory."""
-        del self._buffer
+        """Let go of the memory; may be called again."""
+        self.__dict__.pop("_buffer", None)
 
     def forget(self) -> None:
         """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
@@ -64,8 +67,12 @@ class Single:
 
     # --- work ----------------------------------------------------------------------------------------------------
 
-    def run(self, plan: Plan, numbers: Iterable[Any], prepared: Any, tick: Tick) -> None:
-        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step."""
+    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+        work: one pair of what the device has prepared and the numbers of all steps.
+        """
+        ((prepared, numbers),) = work
         queued = 0
         for step, packed in zip(plan.steps, numbers, strict=True):
             tick()
@@ -74,7 +81,17 @@ class Single:
             if queued > QUEUED_BYTES:
                 self.device.synchronize()
                 queued = 0
-        self.layout, self.fresh = plan.end, 0
+        self.layout, self.fresh = plan.end, plan.left
+
+    def settle(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits, all at once, whichever are asked for."""
+        if self.fresh & bits:
+            self.device.run(self._buffer, self.num_wires, Clear(self.fresh), np.zeros(0, dtype=np.complex128))
+            self.fresh = 0
+
+    def unsettle(self, bits: int) -> None:
+        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero."""
+        self.fresh |= bits
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes so that they lie in another layout."""
@@ -87,6 +104,35 @@ class Single:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
         stored = at.stored_when(self.layout, when)
         self.device.scale(self.buffer, self.num_wires, stored, inside, outside)
+
+    def extend(self, count: int) -> Single:
+        """This state with `count` more wires in |0>, on fresh index bits from n on; this placement is released."""
+        n = self.num_wires
+        buffer = self.device.allocate(1 << n + count, self.dtype)
+        self.device.copy(buffer[: 1 << n], self._buffer[: 1 << n])
+        fresh = self.fresh | (1 << n + count) - (1 << n)
+        layout = Layout((*self.layout.address, *range(n, n + count)), self.layout.flip)
+        self.release()
+        return Single(self.device, buffer, layout, fresh)
+
+    def shrink(self, wires: Sequence[int]) -> Single:
+        """This state without some wires, each of which is at 0 or at 1; this placement is released.
+
+        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
+        """
+        left = self.num_wires - len(wires)
+        self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
+        buffer = self.device.allocate(1 << left, self.dtype)
+        self.device.copy(buffer, self.buffer[: 1 << left])
+        layout = at.without_last(self.layout, wires)
+        self.release()
+        return Single(self.device, buffer, layout)
+
+    def clone(self) -> Self:
+        """Another buffer on the same device that holds the same state."""
+        buffer = self.device.allocate(1 << self.num_wires, self.dtype)
+        self.device.copy(buffer, self._buffer[: 1 << self.num_wires])
+        return type(self)(self.device, buffer, self.layout, self.fresh)
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 
@@ -108,11 +154,25 @@ class Single:
         """Overwrite amplitudes from basis value `start` on, which needs the layout of the wires' order."""
         self.device.write(self.buffer, start, values)
 
+    def stored(self, start: int, stop: int) -> Amplitudes:
+        """Amplitudes at the indices from `start` up to `stop`, as they lie."""
+        return self.device.read(self.buffer, start, stop)
+
+    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
+        """All amplitudes, in pieces of at most `size`, each with its first index."""
+        for start in range(0, 1 << self.num_wires, size):
+            yield start, self.stored(start, min(start + size, 1 << self.num_wires))
+
     # --- sums, all in float64 ------------------------------------------------------------------------------------
 
     def norm_squared(self) -> float:
         """Σ |amplitude|²."""
         return float(self.device.norms(self.buffer, 1)[0])
+
+    @property
+    def marginal_wires(self) -> int:
+        """As many as one pass sums over."""
+        return MARGINAL_WIRES
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
         """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
@@ -131,6 +191,10 @@ class Single:
             sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
         return at.value_order(self.layout, sums, wires)
 
+    def searched_bits(self, shots: int) -> int:
+        """As the device wants it."""
+        return self.device.searched_bits(self.num_wires, shots)
+
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
     ) -> NDArray[np.int64]:
@@ -140,6 +204,10 @@ class Single:
         """
         bases = at.indices(self.layout, prefixes, range(self.num_wires))
         return self.device.search(self.buffer, at.index_bits(self.layout, wires), bases, runs, targets)
+
+    def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
+        """For each X-part (a mask of wires) and each of its Z-parts <ψ| X-part · Z-part |ψ>, without factors of i."""
+        return [self.pauli(x, zs) for x, zs in parts]
 
     def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """<ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
@@ -153,7 +221,9 @@ class Single:
         value = np.arange(len(rho)) ^ at.flipped_values(self.layout, wires)
         return np.asarray(rho[np.ix_(value, value)])
 
-    def inner(self, other: Single) -> complex:
+    def inner(self, other: Placement) -> complex:
         """<self|other>; the other's amplitudes are brought into this layout first."""
-        other.arrange(self.layout)
-        return self.device.inner(self.buffer, other.buffer)
+        if isinstance(other, Single) and other.device is self.device and other.dtype == self.dtype:
+            other.arrange(self.layout)
+            return self.device.inner(self.buffer, other.buffer)
+        return overlap(self, other)

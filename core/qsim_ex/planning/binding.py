@@ -41,7 +41,12 @@ def bind(plan: Plan, operands: Complex) -> Bound:
 
     The circuit may have more operands than the plan, which may be of a part of it.
     """
-    return Bound(_binder(plan.numbers)(operands[0]), plan.numbers.packed)
+    return fill(plan.numbers, operands[0])
+
+
+def fill(numbers: Numbers, operands: Complex) -> Bound:
+    """Run a number program over operands [total]; its tables are made when they are asked for."""
+    return Bound(numbers, *_binder(numbers)(operands))
 
 
 @lru_cache(maxsize=256)
@@ -60,24 +65,23 @@ class _Binder:
         for instruction in numbers.program:
             match instruction:
                 case Product(left, right):
-                    self._work.append(_Products(left, right, at))
-                    at += left.size
+                    self._work.append((_Products if left.shape == right.shape else _Applied)(left, right, at))
+                    at += right.size
                 case Euler(places):
                     self._work.append(_Rotations(places, at))
                     at += 7 * len(places)
-                case Fold(incidence):
-                    folds.append(instruction)  # they come after everything else
-                    at += incidence.shape[0] * incidence.shape[1]
-        if folds:
-            self._work.append(_Tables(folds, at))
-        self._size = at
+                case Fold():
+                    folds.append(instruction)
+        self._size = numbers.size()
+        self._fold = _Tables(folds, self._size) if folds else None
 
-    def __call__(self, operands: Complex) -> Complex:
+    def __call__(self, operands: Complex) -> tuple[Complex, Callable[[Complex], None] | None]:
+        """The number buffer without tables, and what makes them."""
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         for work in self._work:
             work(buffer)
-        return buffer
+        return buffer, self._fold
 
 
 class _Products:
@@ -87,21 +91,33 @@ class _Products:
     """
 
     def __init__(self, left: Places, right: Places, at: int) -> None:
-        size = left.shape[-1]
-        rows = np.repeat(left.reshape(-1, size), size, axis=0)  # for each entry its row of the left matrix
+        size, width = right.shape[-2:]
+        rows = np.repeat(left.reshape(-1, size), width, axis=0)  # for each entry its row of the left matrix
         columns = np.swapaxes(right, -1, -2)[..., None, :, :]  # and its column of the right one
-        columns = np.broadcast_to(columns, (*left.shape, size)).reshape(-1, size)
+        columns = np.broadcast_to(columns, (*right.shape, size)).reshape(-1, size)
         zero = (rows == ZERO_AT) | (columns == ZERO_AT)
         terms = max(1, int((~zero).sum(axis=1).max()))
         first = np.argsort(zero, axis=1, kind="stable")[:, :terms]
         pairs = np.take_along_axis(rows, first, axis=1).T, np.take_along_axis(columns, first, axis=1).T
         self._pairs = np.ascontiguousarray(np.stack(pairs))  # [2, terms, entries]
-        self._to = slice(at, at + left.size)
+        self._to = slice(at, at + right.size)
 
     def __call__(self, buffer: Complex) -> None:
         left, right = buffer.take(self._pairs)
         left *= right
         np.add.reduce(left, axis=0, out=buffer[self._to])
+
+
+class _Applied:
+    """Products of small matrices with wide ones, which have no zeros to speak of."""
+
+    def __init__(self, left: Places, right: Places, at: int) -> None:
+        self._left, self._right = left, right
+        self._to = slice(at, at + right.size)
+
+    def __call__(self, buffer: Complex) -> None:
+        out = buffer[self._to].reshape(self._right.shape)
+        np.matmul(buffer.take(self._left), buffer.take(self._right), out=out)
 
 
 class _Rotations:
@@ -140,7 +156,6 @@ class _Tables:
     """
 
     def __init__(self, folds: list[Fold], end: int) -> None:
-        folds = sorted(folds, key=lambda fold: fold.incidence.shape[1])  # as they stand in the buffer: small ones first
         self._factors = np.concatenate([fold.factors.reshape(-1) for fold in folds])
         sizes = [fold.incidence.shape[0] * fold.incidence.shape[1] for fold in folds]
         self._to = slice(end - sum(sizes), end)

@@ -1,28 +1,15 @@
-"""What a plan costs, as data that adds up: bytes and multiply-adds, counted and not measured."""
+"""What a plan costs: bytes at every level of memory, multiply-adds and seconds, predicted and not measured."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, assert_never
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
-from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning import patterns
-from qsim_ex.steps import Clear, Diagonal, Item, Mix, Plan, Rename, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.planning.stage_cost import H200, Rates, StageCost, seconds, stage_costs
+from qsim_ex.planning.step_cost import Cost, step_cost
+from qsim_ex.steps import Exchange, Migration, Plan
 
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """bytes: read and written in the memory of the sub state vector. fma: real multiply-adds."""
-
-    bytes: float = 0.0
-    fma: float = 0.0
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.bytes + other.bytes, self.fma + other.fma)
-
-    def seconds(self, bytes_per_second: float, fma_per_second: float) -> float:
-        """The longer of the two times that a machine of these rates needs."""
-        return max(self.bytes / bytes_per_second, self.fma / fma_per_second)
+__all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", "stage_costs", "step_cost", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +17,9 @@ class PlanSummary:
     """A plan in a line of numbers, for results and tables.
 
     gates: instructions that were planned. stages, sweeps, phases, items: see `steps`. wide: steps that are not sweeps.
-    bytes_moved: read and written in device memory. fma: real multiply-adds. key: the plan's digest.
+    bytes_moved: read and written in device memory. fma: real multiply-adds, or what takes as long. key: the digest.
+    exchanges, passes: motions between devices, and to and from the host. bytes_peers: sent from device to device.
+    bytes_host: copied between devices and host, both ways together. seconds: predicted, for the rates given.
     """
 
     gates: int
@@ -42,19 +31,17 @@ class PlanSummary:
     bytes_moved: int
     fma: float
     key: str
+    exchanges: int = 0
+    passes: int = 0
+    bytes_peers: int = 0
+    bytes_host: int = 0
+    seconds: float = 0.0
 
     def __add__(self, other: PlanSummary) -> PlanSummary:
-        return PlanSummary(
-            self.gates + other.gates,
-            self.stages + other.stages,
-            self.sweeps + other.sweeps,
-            self.phases + other.phases,
-            self.items + other.items,
-            self.wide + other.wide,
-            self.bytes_moved + other.bytes_moved,
-            self.fma + other.fma,
-            "+".join(filter(None, (self.key, other.key))),
-        )
+        keys = "+".join(filter(None, (self.key, other.key)))
+        sums = [getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "key"]
+        names = [f.name for f in fields(self) if f.name != "key"]
+        return PlanSummary(key=keys, **dict(zip(names, sums, strict=True)))
 
     def to_json(self) -> dict[str, Any]:
         """The summary as plain numbers and strings."""
@@ -64,48 +51,33 @@ class PlanSummary:
 NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
 
 
-def item_work(item: Item) -> float:
-    """Multiply-adds for one amplitude; a condition on k bits leaves one in 2^k amplitudes."""
-    match item:
-        case Mix(bits, _, when, of):
-            return patterns.mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
-        case Diagonal(_, when, of):
-            return patterns.diagonal_work(of) * 0.5 ** when.mask.bit_count()
-        case Rename():
-            return 0.0
-        case _:
-            assert_never(item)
-
-
-def step_cost(step: Step, num_bits: int, itemsize: int) -> Cost:
-    """The cost of one step on a state of 2^num_bits amplitudes of `itemsize` bytes."""
-    amplitudes = float(1 << num_bits)
-    passes = 2.0 * amplitudes * itemsize  # one read and one write
-    match step:
-        case Sweep(tile, phases, _, _, fresh):
-            work = sum(item_work(item) for phase in phases for item in phase.items)
-            before = amplitudes / (1 << fresh.bit_count())
-            after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            return Cost((before + after) * itemsize, work * after)
-        case Clear(fresh):
-            return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
-        case Wide(bits, _, when):
-            share = 0.5 ** when.mask.bit_count()
-            return Cost(passes * share, 4.0 * (1 << len(bits)) * amplitudes * share)
-        case Shuffle() | Spread():
-            return Cost(passes)
-        case _:
-            assert_never(step)
-
-
 def plan_cost(plan: Plan, itemsize: int) -> Cost:
-    """The cost of a whole plan."""
-    return sum((step_cost(step, plan.num_wires, itemsize) for step in plan.steps), Cost())
+    """What all devices read and write in their memories, and their multiply-adds; without what moves between them."""
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, block=plan.shape.block)
+    return Cost(sum(cost.memory for cost in costs), sum(cost.fma for cost in costs))
 
 
-def summary(plan: Plan, itemsize: int) -> PlanSummary:
-    """Count what is in a plan, for amplitudes of `itemsize` bytes."""
-    cost = plan_cost(plan, itemsize)
+def summary(
+    plan: Plan,
+    itemsize: int,
+    rates: Rates = H200,
+    copied: tuple[int, int] | None = None,
+    *,
+    overlaps: bool = True,
+) -> PlanSummary:
+    """Count what is in a plan, for amplitudes of `itemsize` bytes on a machine of these rates.
+
+    copied: bytes from the host to a device and back, where it is known what stays on the device from one pass to the
+    next; otherwise nothing stays. overlaps: whether one window is copied while another one is worked on.
+    """
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
+    bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))
+    time = seconds(plan.stages, costs)
+    if copied is not None:
+        bytes_host = sum(copied)
+        copies = max(copied[0] / rates.host, copied[1] / rates.host, bytes_host / rates.host_both)
+        work = sum(cost.work for cost in costs)
+        time = max(copies, work) if overlaps else copies + work
     phases = [phase for sweep in plan.sweeps for phase in sweep.phases]
     return PlanSummary(
         gates=plan.num_gates,
@@ -114,7 +86,12 @@ def summary(plan: Plan, itemsize: int) -> PlanSummary:
         phases=len(phases),
         items=sum(len(phase.items) for phase in phases),
         wide=len(plan.steps) - len(plan.sweeps),
-        bytes_moved=int(cost.bytes),
-        fma=cost.fma,
+        bytes_moved=int(sum(cost.memory for cost in costs)),
+        fma=sum(cost.fma for cost in costs),
         key=plan.key,
+        exchanges=sum(isinstance(stage.motion, Exchange) for stage in plan.stages),
+        passes=sum(isinstance(stage.motion, Migration) for stage in plan.stages),
+        bytes_peers=int(sum(cost.peers for cost in costs)),
+        bytes_host=bytes_host,
+        seconds=time,
     )

@@ -7,15 +7,38 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.planning.cost import PlanSummary, step_cost, summary
-from qsim_ex.steps import Clear, Item, Layout, Phase, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.planning.stage_cost import H200, Rates, fresh_after, passes, stage_costs
+from qsim_ex.steps import (
+    Clear,
+    Exchange,
+    Item,
+    Layout,
+    Migration,
+    Phase,
+    Plan,
+    Shuffle,
+    Spread,
+    Stage,
+    Step,
+    Sweep,
+    Wide,
+)
 
 __all__ = ["PlanSummary", "explain", "human_bytes", "summary"]
 
 _MOST_LABELS = 6
 
 
-def explain(plan: Plan, itemsize: int, bytes_per_second: float | None = None) -> str:
-    """Describe a plan step by step; with a memory rate (bytes per second) also the seconds memory alone would take."""
+def explain(
+    plan: Plan, itemsize: int, bytes_per_second: float | None = None, *, rates: Rates = H200, phases: bool = True
+) -> str:
+    """Describe a plan step by step: what moves at every level of memory, and what a sweep does.
+
+    bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: what predicted
+    seconds of a state on several levels are computed from. phases: whether each sweep's phases are listed.
+    """
+    if plan.levels.local < plan.num_wires:
+        return "\n".join(_Levelled(plan, itemsize, rates, phases).lines())
     total = summary(plan, itemsize)
     head = (
         f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
@@ -27,12 +50,124 @@ def explain(plan: Plan, itemsize: int, bytes_per_second: float | None = None) ->
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, plan.num_wires, itemsize)
+        lines += _step(number, step, plan.num_wires, itemsize, plan.shape.block, phases)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
         lines.append(f"memory alone: {seconds:.3g} s at {human_bytes(bytes_per_second)}/s")
     return "\n".join(lines)
+
+
+class _Levelled:
+    """The words for a plan whose state lies on several devices, in host memory, or both."""
+
+    def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool) -> None:
+        self.plan, self.itemsize, self.rates, self.phases = plan, itemsize, rates, phases
+        self.costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
+        self.step = 0
+
+    def lines(self) -> list[str]:
+        """All of it."""
+        plan = self.plan
+        return [
+            *self._head(),
+            f"wires on index bits at the start: {_ordering(plan.start)}",
+            *(line for number, group in enumerate(passes(plan.stages), 1) for line in self._pass(number, group)),
+            f"wires on index bits at the end: {_ordering(plan.end)}",
+            *(
+                [f"zero wherever one of them is 1, and not written: index bits {_bits(wires_of(plan.left))}"]
+                if plan.left
+                else []
+            ),
+            *self._sums(),
+        ]
+
+    def _head(self) -> list[str]:
+        levels, plan = self.plan.levels, self.plan
+        total = summary(plan, self.itemsize, self.rates)
+        migration = plan.num_wires - levels.local - levels.peers
+        size = human_bytes(self.itemsize * 2.0**levels.local)
+        state = human_bytes(self.itemsize * 2.0**plan.num_wires)
+        motions = [_count(total.passes, "pass", "passes")] * bool(migration)
+        motions += [_count(total.exchanges, "exchange")] * bool(levels.peers)
+        parts = [f"{levels.local} local bits: {size} on each of {_count(1 << levels.peers, 'device')}"]
+        if levels.peers:
+            parts.append(f"{_count(levels.peers, 'device bit')} ({_NETWORKS[levels.network]})")
+        if migration:
+            slices = human_bytes(self.itemsize * 2.0**levels.slice)
+            parts.append(f"{_count(migration, 'migration bit')}: {state} at home on the host, in slices of {slices}")
+        counts = (
+            f"{total.gates} gates on {plan.num_wires} wires: {', '.join(motions)}, {_count(total.stages, 'stage')}, "
+            f"{_count(total.sweeps, 'sweep')}, {_count(total.wide, 'other step')}; "
+            f"predicted {_seconds(total.seconds)} (plan {plan.key})"
+        )
+        return [counts, "; ".join(parts)]
+
+    def _pass(self, number: int, group: list[int]) -> list[str]:
+        lines = []
+        first, plan = self.costs[group[0]], self.plan
+        if isinstance(plan.stages[group[0]].motion, Migration):
+            work = sum(self.costs[k].work + self.costs[k].moving for k in group)
+            total = max(work, first.copying - first.ends) + first.ends
+            why = "waits for copies" if first.copying > work else "copies wait for work"
+            devices = max(self.costs[k].devices for k in group)
+            lines.append(
+                f"pass {number}: {_count(first.windows, 'window')} on {_count(devices, 'device')}; "
+                f"{human_bytes(first.host_in)} in, {human_bytes(first.host_out)} out; work {_seconds(work)}, "
+                f"copies {_seconds(first.copying)}: {_seconds(total)}, {why}"
+            )
+        for k in group:
+            lines += self._stage(k, plan.stages[k])
+        return lines
+
+    def _stage(self, k: int, stage: Stage) -> list[str]:
+        cost, motion = self.costs[k], stage.motion
+        lines = []
+        if isinstance(motion, Migration):
+            away = motion.bits[self.plan.levels.local + self.plan.levels.peers :]
+            lines.append(f"  migration: index bits {_bits(away)} are far, one window for each of their values")
+        elif isinstance(motion, Exchange):
+            swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
+            links = f", {human_bytes(cost.link)} over a link" if self.plan.levels.network == "mesh" else ""
+            lines.append(
+                f"  exchange {swaps}: {human_bytes(cost.peers)} between devices, {human_bytes(cost.sent)} from or to "
+                f"one{links}: {_seconds(cost.moving)}"
+            )
+        there = self.plan.num_wires - stage.fresh.bit_count()
+        after = self.plan.num_wires - fresh_after(stage).bit_count()
+        size = f"the state has {there} bits" if there == after else f"the state grows from {there} to {after} bits"
+        lines.append(
+            f"  stage {k + 1}: {_count(cost.windows * cost.devices, 'sub state vector')} on "
+            f"{_count(cost.devices, 'device')}, {size}; {human_bytes(cost.memory)} in memory, "
+            f"work {_seconds(cost.work)}"
+        )
+        for step in stage.steps:
+            self.step += 1
+            text = _step(self.step, step, self.plan.levels.local, self.itemsize, self.plan.shape.block, self.phases)
+            lines += [f"  {line}" for line in text]
+        return lines
+
+    def _sums(self) -> list[str]:
+        levels, total = self.plan.levels, summary(self.plan, self.itemsize, self.rates)
+        work, moving = (sum(cost.work for cost in self.costs), sum(cost.moving for cost in self.costs))
+        memory = f"{human_bytes(total.bytes_moved)}, {total.fma:.2e} multiply-adds; {_seconds(work)}"
+        lines = [f"device memory: {memory} ({human_bytes(self.rates.memory)}/s on each device)"]
+        if levels.peers:
+            lines.append(
+                f"between devices: {human_bytes(total.bytes_peers)}; {_seconds(moving)} "
+                f"({human_bytes(self.rates.peer)}/s each way on each device)"
+            )
+        if self.plan.num_wires > levels.local + levels.peers:
+            copying = sum(cost.copying for cost in self.costs)
+            lines.append(
+                f"to and from the host: {human_bytes(total.bytes_host)}; {_seconds(copying)} "
+                f"({human_bytes(self.rates.host)}/s one way, {human_bytes(self.rates.host_both)}/s both ways, on each "
+                "device)"
+            )
+        return [*lines, f"predicted: {_seconds(total.seconds)}"]
+
+
+_NETWORKS = {"switch": "a switch joins all devices", "mesh": "a link between each two devices"}
 
 
 def human_bytes(count: float) -> str:
@@ -44,8 +179,16 @@ def human_bytes(count: float) -> str:
     raise AssertionError("the loop ends at the largest unit")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, several: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
+
+
+def _seconds(value: float) -> str:
+    """A time in the unit that leaves a number above 1."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return "no time"
 
 
 def _ordering(layout: Layout) -> str:
@@ -56,8 +199,8 @@ def _ordering(layout: Layout) -> str:
     return " ".join(reversed(marks))
 
 
-def _step(number: int, step: Step, num_bits: int, itemsize: int) -> list[str]:
-    cost = step_cost(step, num_bits, itemsize)
+def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | None, phases_too: bool) -> list[str]:
+    cost = step_cost(step, num_bits, itemsize, block)
     size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
         case Clear(fresh):
@@ -66,7 +209,7 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int) -> list[str]:
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
             head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {numbers} numbers, {tables} table entries{growth}"
-            return [head, *(_phase(phase) for phase in phases)]
+            return [head, *(_phase(phase) for phase in phases if phases_too)]
         case Wide(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]
         case Shuffle(bits, _, label):

@@ -153,10 +153,11 @@ class _Neighbours:
         for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
             level = 1 + max(level, piece.level)
             right = self._program.product(_places(piece, embedding), right, level)
-        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), _label(pieces), level=level)
+        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level)
 
 
-def _label(pieces: list[Work]) -> str:
+def label_of(pieces: list[Work]) -> str:
+    """The labels of pieces that became one, the latest first, as in a product of matrices."""
     label = "·".join(dict.fromkeys(piece.label for piece in reversed(pieces) if piece.label))
     return label if len(label) <= 40 else f"{label[:39]}…"
 

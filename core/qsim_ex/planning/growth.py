@@ -22,16 +22,19 @@ _AT_ONCE = (1, 2, 3, 4, 6)
 class Growth:
     """The bits that a state has while its plan is made.
 
-    fresh: bits that no sweep has brought in yet. reach: bits that sweeps may bring in now.
+    fresh: bits that no sweep has brought in yet. low: bits that are in every tile; the lowest if None are named.
+    reach: bits that sweeps may bring in now.
     """
 
     num_bits: int
     shape: Shape
     fresh: int
+    low: int | None = None
     reach: int = 0
 
     def __post_init__(self) -> None:
-        self.reach = (1 << self.num_bits) - 1 & ~self.fresh | (1 << self.shape.low) - 1
+        self._low = (1 << self.shape.low) - 1 if self.low is None else self.low
+        self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self._low
 
     def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
         """The next tile: the low bits, those that let work run, and the lowest of the others.
@@ -55,8 +58,7 @@ class Growth:
         self.fresh, self.reach = 0, (1 << self.num_bits) - 1
 
     def _within(self, pending: Sequence[Work]) -> Choice:
-        low = (1 << self.shape.low) - 1
-        return grow(pending, low, self.reach & ~low, self.shape.tile - self.shape.low)
+        return grow(pending, self._low, self.reach & ~self._low, self.shape.tile - self.shape.low)
 
     def _worth_a_sweep(self, choice: Choice) -> bool:
         """Whether work should run now and not later, when the state is larger by two bits or more.

@@ -26,11 +26,11 @@ _CANDIDATES = 192
 _IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
 
 
-def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[int]:
+def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int = NEVER) -> list[int]:
     """For each piece the mask of bits that it waits for, 0 if it can run now; shorter if the window ended.
 
     A piece waits for the bits it mixes that are not in `near`, and for all that any earlier waiting piece waits for
-    if one of the two mixes a bit that the other touches.
+    if one of the two mixes a bit that the other touches. alone: what a step of its own waits for besides.
     """
     mixing: dict[int, int] = {}  # bit -> what the waiting pieces that mix it wait for
     touching: dict[int, int] = {}  # bit -> what the waiting pieces that touch it wait for
@@ -39,7 +39,7 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW) -> list[in
     for piece in pending:
         reason = piece.mix & ~near
         if piece.kind not in _IN_A_SWEEP:
-            reason |= NEVER
+            reason |= alone
         if waiting:
             for bit in piece.touched:
                 if bit in mixing:
@@ -109,16 +109,17 @@ def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Cho
     forbidden = ~(near | allowed)
     found = reasons(pending, near)
     wanted = [
-        (reason, _weight(piece))
+        (reason, weight(piece))
         for piece, reason in zip(pending, found, strict=False)
         if reason and not reason & forbidden
     ]
     bits = near | choose(wanted, capacity)
     running = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~bits]
-    return Choice(bits, sum(map(_weight, running)), sum(piece.work for piece in running), found)
+    return Choice(bits, sum(map(weight, running)), sum(piece.work for piece in running), found)
 
 
-def _weight(piece: Work) -> float:
+def weight(piece: Work) -> float:
+    """How much a piece counts when bits are chosen: diagonals run wherever what they wait for runs."""
     return 0.1 if piece.kind == "diagonal" else 1.0
 
 

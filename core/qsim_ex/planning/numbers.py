@@ -8,6 +8,7 @@ only rearranges places; multiplying appends new ones. Nothing here reads a numbe
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +23,47 @@ _MOST_COLUMNS = 52
 """Rows of more columns do not fit into one number, and are not compared."""
 
 
+class _Kind(NamedTuple):
+    """What products have in common that are made at once."""
+
+    late: bool
+    level: int
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
 class NumberProgram:
     """Collects products and folds, and groups those of one size and level into one instruction each."""
 
     def __init__(self, num_operands: int) -> None:
         self._num_operands = num_operands
         self._size = num_operands
-        self._products: defaultdict[tuple[int, tuple[int, ...]], list[tuple[Places, Places, int]]] = defaultdict(list)
+        self._products: defaultdict[_Kind, list[tuple[Places, Places, int]]] = defaultdict(list)
         self._eulers: list[tuple[Places, int]] = []
         self._folds: defaultdict[tuple[int, ...], list[tuple[Incidence, Places, int]]] = defaultdict(list)
 
-    def product(self, left: Places, right: Places, level: int) -> Places:
-        """Places of left · right, both [blocks, d, d]; `level` is one more than the higher level of the two."""
-        start = self._take(left.size)
-        self._products[level, left.shape].append((left, right, start))
-        return np.arange(start, start + left.size, dtype=np.int64).reshape(left.shape)
+    def copy(self) -> NumberProgram:
+        """The same program, to go on from in another way."""
+        other = NumberProgram(self._num_operands)
+        other._size = self._size
+        for key, products in self._products.items():
+            other._products[key] = list(products)
+        for shape, folds in self._folds.items():
+            other._folds[shape] = list(folds)
+        other._eulers = list(self._eulers)
+        return other
+
+    def product(self, left: Places, right: Places, level: int, *, late: bool = False) -> Places:
+        """Places of left [blocks, d, d] · right [blocks, d, columns].
+
+        level: one more than the higher level of the two. late: after the numbers of `euler`, of which it may be made.
+        """
+        start = self._take(right.size)
+        self._products[_Kind(late, level, left.shape, right.shape)].append((left, right, start))
+        return np.arange(start, start + right.size, dtype=np.int64).reshape(right.shape)
 
     def euler(self, matrix: Places) -> Places:
-        """Places of the seven numbers that `steps.Euler` makes of a 2×2 matrix [4]; it comes after all products."""
+        """Places of the seven numbers that `steps.Euler` makes of a 2×2 matrix [4]; late products may use them."""
         start = self._take(7)
         self._eulers.append((matrix, start))
         return np.arange(start, start + 7, dtype=np.int64)
@@ -59,27 +83,30 @@ class NumberProgram:
         """The program, with all places renumbered to the order in which its instructions append."""
         final = np.arange(self._size, dtype=np.int64)
         at = self._num_operands
-        for key in sorted(self._products):
-            for left, _, start in self._products[key]:
-                final[start : start + left.size] = np.arange(at, at + left.size)
-                at += left.size
-        for _, start in self._eulers:
-            final[start : start + 7] = np.arange(at, at + 7)
-            at += 7
+        kinds = sorted(self._products)
+        early, late = [kind for kind in kinds if not kind.late], [kind for kind in kinds if kind.late]
+        appended = [(right.size, start) for kind in early for _, right, start in self._products[kind]]
+        appended += [(7, start) for _, start in self._eulers]
+        appended += [(right.size, start) for kind in late for _, right, start in self._products[kind]]
+        for size, start in appended:
+            final[start : start + size] = np.arange(at, at + size)
+            at += size
         for shape in sorted(self._folds):
             for incidence, _, start in self._folds[shape]:
                 final[start : start + len(incidence)] = np.arange(at, at + len(incidence))
                 at += len(incidence)
-        program: list[Product | Euler | Fold] = []
-        for key in sorted(self._products):
-            lefts, rights, _ = zip(*self._products[key], strict=True)
-            program.append(Product(final[np.stack(lefts)], final[np.stack(rights)]))
+        program: list[Product | Euler | Fold] = [self._made(kind, final) for kind in early]
         if self._eulers:
             program.append(Euler(final[np.stack([matrix for matrix, _ in self._eulers])]))
+        program += [self._made(kind, final) for kind in late]
         for shape in sorted(self._folds):
             incidences, factors, _ = zip(*self._folds[shape], strict=True)
             program.append(Fold(np.stack(incidences), final[np.stack(factors)]))
         return Numbers(self._num_operands, tuple(program), tuple(final[places] for places in packed))
+
+    def _made(self, kind: _Kind, final: Places) -> Product:
+        lefts, rights, _ = zip(*self._products[kind], strict=True)
+        return Product(final[np.stack(lefts)], final[np.stack(rights)])
 
     def _take(self, size: int) -> int:
         start = self._size

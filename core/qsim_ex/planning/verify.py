@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.steps import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Plan, Rename, Shape, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps import (
+    NUMBERED,
+    Clear,
+    Diagonal,
+    Exchange,
+    Item,
+    Migration,
+    Mix,
+    Motion,
+    Phase,
+    Plan,
+    Rename,
+    Shape,
+    Shuffle,
+    Spread,
+    Step,
+    Sweep,
+    Wide,
+)
 
 
 def _check(holds: bool, what: str) -> None:
@@ -15,34 +37,113 @@ def _check(holds: bool, what: str) -> None:
 
 
 def verify(plan: Plan) -> None:
-    """Raise `PlanError` unless every step keeps to the plan's shape and every slot lies within its numbers."""
-    shape = plan.shape
-    _check(shape.fit(plan.num_wires) == shape, "its shape fits the state")
+    """Raise `PlanError` unless every step and motion keeps to the plan's shape and levels, and slots to the numbers."""
+    _check(plan.shape.fit(plan.levels.local) == plan.shape, "its shape fits a sub state vector")
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
     _check(len(plan.numbers.packed) == len(plan.steps), "each step has its packed numbers")
-    fresh = plan.fresh
-    for step, places in zip(plan.steps, plan.numbers.packed, strict=True):
-        _check(not fresh or isinstance(step, Sweep | Clear), "only a sweep or a clearing runs on a growing state")
+    packed = iter(plan.numbers.packed)
+    at = Whereabouts(plan)
+    for stage in plan.stages:
+        at.move(stage.motion)
+        _check(stage.fresh == at.fresh, "a stage knows what is fresh")
+        _check(bool(stage.steps), "a stage has a step")
+        at.fresh = at.fresh & ~at.local | _steps(stage.steps, packed, plan, at.fresh & at.local)
+    at.end()
+    _check(plan.left == at.fresh, "what is left is what is still fresh")
+    _check(not plan.left & at.local, "no local index bit is fresh at the end")
+
+
+class Whereabouts:
+    """What is fresh where, while a plan's motions are followed.
+
+    fresh: mask of positions. home: the index bit at home of each position. local: mask of the local positions.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.levels = plan.levels
+        self.num_bits = plan.num_wires
+        self.migrated = plan.num_wires > plan.levels.local + plan.levels.peers
+        self.local = (1 << plan.levels.local) - 1
+        self.fresh = plan.fresh
+        self.home = list(range(plan.num_wires))
+        self.in_pass = False
+
+    def move(self, motion: Motion | None) -> None:
+        """Follow a motion and check that it may be made."""
+        match motion:
+            case None:
+                _check(not self.migrated, "the stages of a migrated state begin with a migration or an exchange")
+            case Exchange(swaps):
+                _check(self.in_pass or not self.migrated, "a migrated state exchanges nothing before its first pass")
+                self._exchange(swaps)
+            case Migration(bits):
+                _check(self.migrated, "only a state with migration bits migrates")
+                self._migrate(bits)
+            case _:
+                assert_never(motion)
+
+    def end(self) -> None:
+        """Follow the way home after the last pass."""
+        self.fresh, self.home = self._at_home(), list(range(self.num_bits))
+
+    def _exchange(self, swaps: tuple[tuple[int, int], ...]) -> None:
+        levels = self.levels
+        _check(bool(swaps), "an exchange moves something")
+        _check(len({place for pair in swaps for place in pair}) == 2 * len(swaps), "an exchange's pairs are disjoint")
+        for local, device in swaps:
+            _check(levels.slice <= local < levels.local, "an exchange takes local positions above the slice")
+            _check(levels.local <= device < levels.local + levels.peers, "an exchange takes device bits")
+            self.home[local], self.home[device] = self.home[device], self.home[local]
+            if (self.fresh >> local ^ self.fresh >> device) & 1:
+                self.fresh ^= 1 << local | 1 << device
+
+    def _migrate(self, bits: tuple[int, ...]) -> None:
+        near = self.levels.local + self.levels.peers
+        fresh = self._at_home()
+        _check(sorted(bits) == list(range(self.num_bits)), "a migration's bits are a permutation")
+        _check(bits[: self.levels.slice] == tuple(range(self.levels.slice)), "a migration leaves slices whole")
+        _check(list(bits[near:]) == sorted(bits[near:]), "migration bits are in ascending order")
+        self.home, self.in_pass = list(bits), True
+        self.fresh = mask_of(tuple(place for place, bit in enumerate(bits) if fresh >> bit & 1))
+
+    def _at_home(self) -> int:
+        """The fresh index bits at home; exchanges of a state that does not migrate stay."""
+        if not self.migrated:
+            return self.fresh
+        return mask_of(tuple(bit for place, bit in enumerate(self.home) if self.fresh >> place & 1))
+
+
+def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: Plan, fresh: int) -> int:
+    """Check a stage's steps; returns which of the local positions that were fresh are fresh after them."""
+    for step in steps:
+        places = next(packed)
         match step:
             case Clear():
-                _check(step.fresh == fresh != 0 and places.size == 0, "a clearing clears what is fresh")
-                fresh = 0
+                _check(bool(step.fresh) and not step.fresh & ~fresh, "a clearing clears what is fresh")
+                _check(places.size == 0, "a clearing has no numbers")
+                fresh &= ~step.fresh
+                continue
             case Sweep():
                 _check(step.fresh == fresh, "a sweep knows what is fresh")
                 fresh &= ~mask_of(step.tile)
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
-                _sweep(step, plan.num_wires, shape)
+                _sweep(step, plan.levels.local, plan.shape)
+                continue
             case Wide(bits, reads, when):
                 _check(places.size == 1 << (2 * len(bits) + len(reads)), "a wide matrix has all its entries")
                 _apart(bits, reads, when)
             case Shuffle(bits, to):
                 _check(sorted(to) == list(range(1 << len(bits))), "a shuffle moves each value to its own place")
+                _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case Spread(bits):
                 _check(places.size == 1 << len(bits), "an initial state has all its amplitudes")
+                _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case _:
                 assert_never(step)
-    _check(not fresh, "nothing is fresh at the end")
+        _check(not fresh, "only a sweep or a clearing runs on a growing state")
+        _check(all(0 <= bit < plan.levels.local for bit in bits), "a step mixes local positions only")
+    return fresh
 
 
 def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:

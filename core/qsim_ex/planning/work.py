@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -57,6 +58,22 @@ class Work:
 def bits_of_mask(mask: int) -> tuple[int, ...]:
     """The bits in a mask, ascending; cached, since planning asks again and again."""
     return wires_of(mask)
+
+
+def moved(piece: Work, at: Sequence[int]) -> Work:
+    """A piece of work on the positions of its bits."""
+
+    def places(mask: int) -> int:
+        return mask_of(tuple(at[bit] for bit in bits_of_mask(mask)))
+
+    if all(at[bit] == bit for bit in piece.touched):
+        return piece
+    return replace(
+        piece,
+        bits=tuple(at[bit] for bit in piece.bits),
+        reads=tuple(places(mask) for mask in piece.reads),
+        when=When(places(piece.when.mask), places(piece.when.value)),
+    )
 
 
 NOTHING = np.zeros(0, dtype=np.int64)

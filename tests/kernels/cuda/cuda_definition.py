@@ -119,6 +119,12 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
     mixed = []
     if kind != "diagonal":
         mixed = [int(b) for b in rng.permutation(near)[: int(rng.integers(1, len(near) + 1))]]
+    if kind == "block" and len(near) == 4:
+        bits = tuple(int(b) for b in rng.permutation(near))
+        pattern, values = random_entries(rng, 256, (5,), 0.2)
+        numbers.add(lambda slot: Mix(bits, (), When(0, 0), pattern, slot, "block"), pattern, (), values)
+        items.append(None)
+        return
     allowed = [bit for bit in everything if bit not in mixed]
     when = When(0, 0)
     if allowed and rng.random() < 0.5:
@@ -154,7 +160,9 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
     tile = tuple(sorted([*range(low), *map(int, others)]))
     numbers, shape = Numbers(), []
     for _ in range(num_phases):
-        near = sorted(int(b) for b in rng.permutation(tile)[: int(rng.integers(0, min(4, size) + 1))]) if tile else []
+        order = rng.permutation(tile) if tile else np.zeros(0, dtype=np.int64)
+        count = int(rng.integers(0, min(4, size) + 1)) if tile and "block" not in kinds else 4
+        near = sorted(int(b) for b in order[:count])
         items: list[None] = []
         for _ in range(num_items):
             kind = str(rng.choice(kinds if near else [k for k in kinds if k == "diagonal"] or ["diagonal"]))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qsim_ex.kernels.cuda import tensor
 from qsim_ex.kernels.cuda.runtime import ByValue, Text
 
 HERE = Path(__file__).parent
@@ -70,13 +71,21 @@ def parameters(code: str, name: str) -> list[str]:
     return [" ".join(part.split()) for part in plain.split(",")]
 
 
+def emulated(code: str) -> str:
+    """A text with the tensor cores' instructions replaced by what their documentation says of them."""
+    units = (HERE / "units.h").read_text()
+    for file, kind in (("tf32.cu", "TF32"), ("f64.cu", "DOUBLE")):
+        code = code.replace(tensor.part(file).strip(), f"#define {kind}\n{units}")
+    return code
+
+
 def wrapped(code: str, name: str, launcher: str) -> str:
     """A kernel and a function that launches it, given pointers to its arguments as a driver takes them."""
     kinds = [
         part.rsplit(" ", 1)[0] if "*" not in part else part[: part.rindex("*") + 1] for part in parameters(code, name)
     ]
     passed = ", ".join(f"*({kind}*)with[{k}]" for k, kind in enumerate(kinds))
-    return f"""{code}
+    return f"""{emulated(code)}
 extern "C" void {launcher}(unsigned grid, unsigned block, int backwards, void** with)
 {{
     emulate(grid, block, backwards, [](void* p) {{ void** with = (void**)p; {name}({passed}); }}, with);
@@ -108,8 +117,9 @@ class EmulatedRuntime:
     name = "gpu:emulated"
     description = "an emulated GPU"
 
-    def __init__(self, room: int = 32_764, free: int = 1 << 30) -> None:
+    def __init__(self, room: int = 32_764, free: int = 1 << 30, tensor: bool = False) -> None:
         self.room = room
+        self.tensor = tensor
         self.free = free
         self.backwards = False
         self.compiled: list[Text] = []
@@ -138,6 +148,11 @@ class EmulatedRuntime:
         """Overwrite."""
         assert array.dtype == host.dtype
         array[...] = host
+
+    def copy(self, array: Any, source: Any) -> None:
+        """Overwrite by another array of the GPU."""
+        assert (array.dtype, array.shape) == (source.dtype, source.shape)
+        array[...] = source
 
     def at_hand(self, text: Text) -> bool:
         """Whether this text was compiled before."""

@@ -16,7 +16,7 @@ from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.kernels.cuda import fixed, interpreter
+from qsim_ex.kernels.cuda import fixed, interpreter, tensor
 from qsim_ex.kernels.cuda.compile import OPTIONS, report
 from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit
 from qsim_ex.kernels.cuda.runtime import Text
@@ -32,7 +32,7 @@ MOST_KERNELS = 150
 WIRES = 28
 
 
-def family_sweeps(name, dtype):
+def family_sweeps(name, dtype, tensor=False):
     """Sweeps of a benchmark family: all of a short plan, every third of a long one."""
     builder = CircuitBuilder(WIRES)
     for gate in FAMILIES[name].build(WIRES, 1):
@@ -40,7 +40,7 @@ def family_sweeps(name, dtype):
             builder.unitary(gate.matrix, gate.wires)
         else:
             builder.gate(gate.name, gate.wires, *gate.params)
-    shape = GpuDevice.on(EmulatedRuntime()).shape(dtype)
+    shape = GpuDevice.on(EmulatedRuntime(tensor=tensor)).shape(dtype)
     sweeps = make_plan(builder.build().instructions, WIRES, Layout.identity(WIRES), shape).sweeps
     return sweeps[:: 1 if len(sweeps) < 6 else 3]
 
@@ -88,6 +88,19 @@ def corpus():
     return found
 
 
+@functools.cache
+def blocks():
+    """Texts with dense blocks for the tensor cores: from plans, and among everything else that a phase may hold."""
+    made = []
+    for dtype in DTYPES:
+        itemsize = np.dtype(dtype).itemsize
+        sweeps = [sweep for name in ("brick", "qv") for sweep in family_sweeps(name, dtype, tensor=True)]
+        kernels = [emit(sweep, itemsize, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
+        kernels.append(emit(extremes(dtype)[0], itemsize, OLD_ROOM, tensor=True))
+        made += [Text(kernel.code, NAME) for kernel in kernels if tensor.functions(itemsize) in kernel.source]
+    return made
+
+
 def compiled(text, architecture):
     """Compile for an architecture and return the assembler's log; fails with the compiler's log."""
     error, program = nvrtc.nvrtcCreateProgram(text.code.encode(), b"kernel.cu", 0, [], [])
@@ -116,6 +129,17 @@ def test_kernels_compile_without_spilling(architecture):
     for name, text in corpus()[start :: len(ARCHITECTURES)]:
         found = report(compiled(text, architecture))
         assert found.spilled <= MOST_SPILLED, f"{name}: {found}\n{text.code}"
+
+
+@pytest.mark.parametrize("architecture", [80, 90, 100])
+def test_blocks_compile_without_spilling(architecture):
+    """Every third kernel with dense blocks, for each generation that has such tensor cores; both precisions."""
+    assert len(blocks()) > 12
+    if architecture not in nvrtc.nvrtcGetSupportedArchs()[-1]:
+        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+    for text in blocks()[architecture // 10 % 3 :: 3]:
+        found = report(compiled(text, architecture))
+        assert found.spilled <= MOST_SPILLED, f"{found}\n{text.code}"
 
 
 @pytest.mark.parametrize("itemsize", [8, 16])

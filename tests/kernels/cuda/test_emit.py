@@ -22,11 +22,11 @@ def program(kernels):
     return "\n".join(f"namespace k{k} {{\n{text}\n}}" for k, text in enumerate(texts))
 
 
-def check(cases, dtype, room=ROOM, style=STYLE):
+def check(cases, dtype, room=ROOM, style=STYLE, tensor=False):
     """Run each case (seed, bits, sweep, packed numbers, high) both ways round and compare."""
     dtype = np.dtype(dtype)
     real = np.float32 if dtype == np.complex64 else np.float64
-    kernels = [emit(sweep, dtype.itemsize, room, style) for _, _, sweep, _, _ in cases]
+    kernels = [emit(sweep, dtype.itemsize, room, style, tensor=tensor) for _, _, sweep, _, _ in cases]
     compiled = library(program(kernels))
     for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
         kernel = kernels[k]

@@ -17,7 +17,8 @@ class PhaseText:
 
     lines: its statements, `names`: which variable holds each register's amplitude (a renaming moves nothing),
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
-    work: multiply-adds since the block's warps last waited for one another, if they are kept in step.
+    work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
+    tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
     """
 
     place: Places
@@ -28,6 +29,7 @@ class PhaseText:
     reads: bool = False
     shared: bool = False
     work: int = 0
+    tensor: bool = False
 
     @property
     def mask(self) -> int:
@@ -95,8 +97,9 @@ class Body:
         self.values += taken
         return at
 
-    def in_table(self, taken: Sequence[int]) -> int:
-        """Have numbers put into the table, aligned to pairs; returns where they begin."""
+    def in_table(self, taken: Sequence[int], aligned: int = 2) -> int:
+        """Have numbers put into the table, by default aligned to pairs; returns where they begin."""
+        self.table += [0] * (-len(self.table) % aligned)
         at = len(self.table)
         self.table += taken
         self.table += [0] * (len(taken) % 2)

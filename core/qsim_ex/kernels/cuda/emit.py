@@ -9,6 +9,7 @@ the amplitudes that it concerns; elsewhere one lookup for each thread.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,13 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda import items
 from qsim_ex.kernels.cuda.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.body import Body, register_slots
-from qsim_ex.kernels.cuda.places import LANES, Places, outside, places, runs, skipped_bits
+from qsim_ex.kernels.cuda.places import LANES, Places, outside, places, runs, skipped_bits, slot_of, swizzle
 from qsim_ex.kernels.cuda.style import STYLE, Style
+from qsim_ex.kernels.cuda.tensor import SMALLEST_TILE, arrange, block, parted
+from qsim_ex.kernels.cuda.tensor import functions as tensor_functions
+from qsim_ex.kernels.cuda.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.words import spread
-from qsim_ex.steps import Sweep
+from qsim_ex.steps import Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764
@@ -30,6 +34,12 @@ OLD_ROOM = 4_096
 """Bytes that a kernel may be given by value before."""
 
 _OTHER_ARGUMENTS = 24
+
+OPAQUE = 'asm volatile("" : "+r"(t));'
+"""To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill."""
+
+_ALIGNED = 4
+"""Numbers that are loaded at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +73,24 @@ def source(sweep: Sweep, itemsize: int = 8) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE) -> Kernel:
-    """Write the kernel of a sweep; `room` is how many bytes a kernel may be given by value."""
-    arranged = places(sweep, itemsize)
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *, tensor: bool = False) -> Kernel:
+    """Write the kernel of a sweep.
+
+    room: how many bytes a kernel may be given by value. tensor: whether dense blocks are for the tensor cores.
+    """
+    arranged = places(parted(sweep) if tensor else sweep, itemsize)
     body = Body(sweep, itemsize, style)
-    for place in arranged:
+    for number, place in enumerate(arranged):
         body.begin(place)
+        dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
+        if dense:
+            _block(body, dense, last=number == len(arranged) - 1)
+            continue
         for item in place.phase.items:
             items.write(body, item)
     by_value = len(body.values) * itemsize // 2 + _OTHER_ARGUMENTS <= room
     values = np.array(body.values if by_value else [], dtype=np.int64)
-    before = [] if by_value else body.values + [0] * (len(body.values) % 2)
+    before = [] if by_value else body.values + [0] * (-len(body.values) % _ALIGNED)
     text = _text(sweep, itemsize, body, arranged, len(values), len(before))
     threads = 1 << len(arranged[0].threads)
     return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
@@ -93,6 +110,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
     threads, style = 1 << len(arranged[0].threads), body.style
     ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
     functions = [AHEAD] if ahead else []
+    functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
     functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
     kernel = [
@@ -116,6 +134,10 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
     for number, (place, phase) in enumerate(zip(arranged, body.phases, strict=True)):
         near = " ".join(map(str, place.phase.near)) or "nothing"
         kernel += ["", f"    {{   // phase {number}: near {near}"]
+        if phase.tensor:
+            kernel += [f"        {line}" for line in phase.lines]
+            kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+            continue
         needs_slots = last > 0 or phase.shared
         kernel += [
             f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize, number > 0)
@@ -164,16 +186,49 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]
 
 def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int, later: bool) -> list[str]:
     """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
-    index = spread("t", runs([sweep.tile[position] for position in place.threads]), wide=True)
-    # To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill.
-    lines = ['asm volatile("" : "+r"(t));'] if later else []
-    lines += [f"const u64 here = outside | {index};" if index != "0" else "const u64 here = outside;"]
+    lines = [OPAQUE] if later else []
+    lines.append(f"const u64 here = {_index(sweep, place.threads)};")
     if reads:
         lines.append("const u64 i = high | here;")
     if slots:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
-        lines.append(f"const unsigned w = {items.slot_of('p', len(sweep.tile), itemsize)};")
+        lines.append(f"const unsigned w = {slot_of('p', len(sweep.tile), itemsize)};")
     return lines
+
+
+def _block(body: Body, item: Mix, *, last: bool) -> None:
+    """Let the tensor cores apply a matrix, in a phase that has nothing else."""
+    sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
+    near = tuple(sweep.tile.index(bit) for bit in item.bits)
+    place = arrange(near, len(sweep.tile), itemsize, stores=last)
+    phase.tensor = True
+    phase.lines += [
+        f"// {items.one_line(item.label) or 'block'}",
+        OPAQUE,
+        f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
+        f"const unsigned from = {slot_of('p', place.size, itemsize)};",
+    ]
+    if last:
+        phase.lines.append(f"const u64 there = {_index(sweep, place.writing)};")
+    else:
+        phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
+        phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
+
+    def read(positions: int) -> str:
+        return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
+
+    def write(positions: int) -> str:
+        offset = sum(1 << bit for position, bit in enumerate(sweep.tile) if positions >> position & 1)
+        return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
+
+    pairs = last and itemsize == 8 and sweep.tile[place.groups[0]] == 0
+    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pairs=pairs)
+
+
+def _index(sweep: Sweep, threads: Sequence[int]) -> str:
+    """Where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]`` of the tile."""
+    index = spread("t", runs([sweep.tile[position] for position in threads]), wide=True)
+    return f"outside | {index}" if index != "0" else "outside"
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,14 @@ KERNELS = (
     ("product.cu", "product"),
     ("product.cu", "gram"),
     ("product.cu", "gram_small"),
+    ("numbers.cu", "numbers_few"),
+    ("numbers.cu", "numbers_many"),
+    ("numbers.cu", "numbers"),
 )
 """Every fixed kernel: its file and its name."""
 
-FIRST = ("basis", "marginal", "search")
-"""Those that a first run is likely to need: to begin a state, and to sample it."""
+FIRST = ("basis", "numbers_many", "marginal", "search")
+"""Those that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
 _FILES = {name: file for file, name in KERNELS}
 

@@ -9,10 +9,10 @@ from typing import assert_never
 import numpy as np
 
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.kernels.cuda import packing
+from qsim_ex.kernels.cuda import packing, tensor
 from qsim_ex.kernels.cuda.arithmetic import merged, width
 from qsim_ex.kernels.cuda.body import Body, PhaseText, register_slots
-from qsim_ex.kernels.cuda.places import banks
+from qsim_ex.kernels.cuda.tensor import Arrangement
 from qsim_ex.kernels.cuda.words import condition, selection
 from qsim_ex.steps import Diagonal, Item, Mix, Rename
 
@@ -42,7 +42,14 @@ def write(body: Body, item: Item) -> None:
         phase.work = 0
     phase.work += work
     kind = type(item).__name__.lower()
-    phase.lines += [f"// {_one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+    phase.lines += [f"// {one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+
+
+def block_numbers(body: Body, item: Mix, place: Arrangement) -> int:
+    """Have the numbers of a matrix for the tensor cores put into the table; returns where they begin."""
+    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
+    taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
+    return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
 
 
 def _multiply_adds(item: Item, registers: int) -> int:
@@ -59,7 +66,7 @@ def _multiply_adds(item: Item, registers: int) -> int:
             assert_never(item)
 
 
-def _one_line(label: str) -> str:
+def one_line(label: str) -> str:
     """A label that can not end the comment that it stands in."""
     return " ".join(label.replace("\\", "/").replace("?", ".").split())
 
@@ -312,10 +319,3 @@ def _add(body: Body, a: str, entry: Entry, numbers: str, at: int) -> list[str]:
             return [body.call("add", a, "c", f"{numbers}[{at}]", f"{numbers}[{at + 1}]")]
         case _:
             assert_never(entry)
-
-
-def slot_of(position: str, size: int, itemsize: int) -> str:
-    """The expression of `places.swizzle` for a thread's position in the tile."""
-    step = banks(itemsize)
-    low = (1 << step) - 1
-    return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])

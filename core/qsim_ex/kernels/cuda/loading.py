@@ -1,27 +1,30 @@
 """All numbers of a run for a GPU: gathered, cast and sent in one go, however many sweeps there are.
 
 Step by step, each sweep costs a gather, a cast and an upload, together more than the sweep itself at 20 qubits. A
-`Loader` is made once for a plan: one take over the plan's whole number buffer lays the numbers of all sweeps behind
-one another, first those that kernels are given by value, then those that lie in the device's memory.
+`Loader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by value
+behind one another, and one small kernel makes those that lie in the device's memory (see `tables`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cuda.packing import CONSTANTS, pack
+from qsim_ex.circuit.circuit import ZERO_AT
+from qsim_ex.kernels.cuda.packing import pack
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps import Bound
+from qsim_ex.kernels.cuda.tables import Few, Recipe
+from qsim_ex.steps import Bound, Numbers
 
 Places = NDArray[np.int64]
 
 NOTHING = np.zeros(0, dtype=np.int64)
+ZERO = 2 * ZERO_AT
+"""Where a number buffer, seen as real numbers, holds a 0."""
 
 _ALIGNED = 64
 """The numbers of each sweep begin at a multiple of so many reals, so that any vector of them can be loaded."""
@@ -47,54 +50,65 @@ def give(runtime: Runtime, takes: Takes, numbers: NDArray[np.complex128], real: 
     """Gather, cast and send the numbers of one sweep."""
     values = pack(numbers, takes.by_value, real) if takes.by_value.size else np.zeros(1, real)
     table = runtime.upload(pack(numbers, takes.on_device, real)) if takes.on_device.size else None
-    return Given(ByValue(_whole(values)), table)
+    return Given(ByValue(values), table)
 
 
 class Loader:
-    """Gathers, casts and sends the numbers of all sweeps of a plan.
+    """Gathers and casts the numbers of all sweeps of a plan, and has those that lie on the device made there.
 
     takes: for each step what its sweep wants, None where it is no sweep and is given its packed array.
-    packed, size: the plan's `Numbers.packed`, and how long its number buffer is.
     """
 
-    def __init__(self, takes: Sequence[Takes | None], packed: tuple[Places, ...], size: int, real: Any) -> None:
-        self.packed = packed
-        self._size = size
+    def __init__(self, takes: Sequence[Takes | None], numbers: Numbers, real: Any) -> None:
+        self.numbers = numbers
         self._real = real
-        rows: list[Places] = []
-        cuts = []
-        for kind in ("by_value", "on_device"):
-            at = 0
-            for step, places in zip(takes, packed, strict=True):
-                row = _in_buffer(getattr(step, kind), places, size) if step else NOTHING
-                if kind == "by_value" and not row.size:
-                    row = np.array([2 * size])  # no kernel is given an empty struct
-                cuts.append(slice(at, at + len(row)))
-                rows.append(_padded(row, 2 * size))
-                at += len(rows[-1])
-            if kind == "by_value":
-                self._on_device = at
-        self._take = np.concatenate([NOTHING, *rows])
+        size = numbers.size()
+        by_value = [
+            _in_buffer(step.by_value, places, size) if step else NOTHING
+            for step, places in zip(takes, numbers.packed, strict=True)
+        ]
+        by_value = [row if row.size else np.array([ZERO]) for row in by_value]  # no kernel is given an empty struct
+        on_device = [
+            _in_buffer(step.on_device, places, size) if step else NOTHING
+            for step, places in zip(takes, numbers.packed, strict=True)
+        ]
+        self._values, values = _laid_out(by_value)
+        far, tables = _laid_out(on_device)
+        self._recipe = Recipe(far, numbers, real) if far.size else None
+        packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
+        on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
+        self._few = Few(on_host[on_host >= numbers.tables_at()], numbers)
         self._cuts = [
-            (step is not None, value, table)
-            for step, value, table in zip(takes, cuts[: len(packed)], cuts[len(packed) :], strict=True)
+            (step is not None, value, table, places)
+            for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
         ]
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """For each sweep a `Given`, for each other step its packed array."""
-        reals = np.empty(2 * self._size + len(CONSTANTS), self._real)
-        reals[: 2 * self._size] = numbers.buffer.view(np.float64)
-        reals[2 * self._size :] = CONSTANTS
-        host = reals.take(self._take)
-        tables = runtime.upload(host[self._on_device :]) if len(host) > self._on_device else None
+        buffer = numbers.given
+        self._few.make(buffer)
+        view = buffer.view(np.float64)
+        values = view.take(self._values).astype(self._real, copy=False)
+        begin, size = values.ctypes.data, values.itemsize
+        tables = self._recipe.make(runtime, view) if self._recipe else None
         return [
             Given(
-                ByValue(_whole(host[value])), tables[table] if tables is not None and table.stop > table.start else None
+                ByValue(values[value], begin + size * value.start),
+                tables[table] if tables is not None and table.stop > table.start else None,
             )
             if sweep
-            else numbers.buffer.take(places)
-            for (sweep, value, table), places in zip(self._cuts, self.packed, strict=True)
+            else buffer.take(places)
+            for sweep, value, table, places in self._cuts
         ]
+
+
+def _laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
+    """Rows behind one another, each padded to a multiple of `_ALIGNED`, and where each of them is."""
+    cuts, at = [], 0
+    for row in rows:
+        cuts.append(slice(at, at + len(row)))
+        at += len(row) + -len(row) % _ALIGNED
+    return np.concatenate([NOTHING, *map(_padded, rows)]), cuts
 
 
 def _in_buffer(take: Places, places: Places, size: int) -> Places:
@@ -106,16 +120,6 @@ def _in_buffer(take: Places, places: Places, size: int) -> Places:
     return np.where(inside, moved, take - own + 2 * size)
 
 
-def _padded(take: Places, zero: int) -> Places:
+def _padded(take: Places) -> Places:
     """A take that ends at a multiple of `_ALIGNED`; what is added is 0."""
-    return np.concatenate([take, np.full(-len(take) % _ALIGNED, zero, dtype=np.int64)])
-
-
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """An array as one struct, as kernels are given it."""
-    return values.view(_struct(values.nbytes))
-
-
-@lru_cache(maxsize=1024)
-def _struct(nbytes: int) -> np.dtype[Any]:
-    return np.dtype((np.void, nbytes))
+    return np.concatenate([take, np.full(-len(take) % _ALIGNED, ZERO, dtype=np.int64)])

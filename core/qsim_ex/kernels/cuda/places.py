@@ -54,6 +54,13 @@ def swizzle(position_mask: int, itemsize: int) -> int:
     return slot
 
 
+def slot_of(position: str, size: int, itemsize: int) -> str:
+    """The expression of `places.swizzle` for a thread's position in the tile."""
+    step = banks(itemsize)
+    low = (1 << step) - 1
+    return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
+
+
 def places(sweep: Sweep, itemsize: int) -> tuple[Places, ...]:
     """The places of each phase; a phase without items is put before or after where memory would be touched badly."""
     size = len(sweep.tile)

@@ -6,6 +6,8 @@ on a machine without a GPU, where kernels are emulated.
 
 from __future__ import annotations
 
+import contextlib
+import struct
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -24,10 +26,18 @@ KEPT_KERNELS = 2048
 """Loaded kernels of a process; the least recently used are unloaded."""
 
 
+TENSOR: tuple[str, ...] = ()
+"""Compute capabilities of GPUs whose dense blocks run on tensor cores: none until whole runs were measured on one.
+
+By the experiment in decision 0008 and by data sheets, 8.0 and 9.0 would gain: their tensor cores have eight times the
+TF32 and twice the FP64 rate of the other units. Consumer GPUs of the same generations (8.6, 8.9, 12.0) have neither."""
+
+
 class ByValue(NamedTuple):
-    """A kernel's argument that is a struct: the bytes of an array."""
+    """A kernel's argument that is a struct: the bytes of a contiguous array, and where they are if that is known."""
 
     array: NDArray[Any]
+    address: int = 0
 
 
 class Text(NamedTuple):
@@ -43,6 +53,7 @@ class Runtime(Protocol):
     name: str
     description: str
     room: int  # bytes that a kernel may be given by value
+    tensor: bool  # whether its tensor cores multiply dense blocks faster than its other units
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
@@ -61,6 +72,9 @@ class Runtime(Protocol):
 
     def copy_in(self, array: Array, host: NDArray[Any]) -> None:
         """Overwrite a contiguous array with a host array of the same length and dtype."""
+
+    def copy(self, array: Array, source: Array) -> None:
+        """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
 
     def at_hand(self, text: Text) -> bool:
         """Whether a kernel is loaded or on disk."""
@@ -112,23 +126,31 @@ class CupyRuntime:
     """
 
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
-        self._cupy = find_gpu(device_id)
-        self._device = self._cupy.cuda.Device(device_id)
+        self.cupy = self._cupy = find_gpu(device_id)
+        self.device = self._device = self._cupy.cuda.Device(device_id)
         self._stream = stream
         self._allocator = allocator
         self._arch = self._device.compute_capability
+        self._launch = self._cupy.cuda.driver.launchKernel
         self._loaded: OrderedDict[Text, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
         self._lock = threading.Lock()
         self.name = f"gpu:{device_id}"
         self.description = self._cupy.cuda.runtime.getDeviceProperties(device_id)["name"].decode()
+        self.tensor = self._arch in TENSOR
         self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
 
     def _here(self) -> _Here:
         """The device and the stream, current while a `with` block lasts."""
-        return _Here(self._device, self._queue())
+        return _Here(self._device, self.queue())
 
-    def _queue(self) -> Any:
+    def _here_for_memory(self) -> Any:
+        """The same; nothing has to be entered where device and stream are CuPy's current ones already."""
+        if self._stream is None and self._cupy.cuda.runtime.getDevice() == self._device.id:
+            return _NOWHERE
+        return self._here()
+
+    def queue(self) -> Any:
         """The stream on which work is queued now."""
         return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
 
@@ -143,7 +165,7 @@ class CupyRuntime:
         """A one-dimensional array; raises `OutOfMemory`."""
         dtype = np.dtype(dtype)
         nbytes = count * dtype.itemsize
-        with self._here():
+        with self._here_for_memory():
             try:
                 pointer = (self._allocator or self._cupy.cuda.alloc)(max(nbytes, 1))
             except (self._cupy.cuda.memory.OutOfMemoryError, MemoryError) as error:
@@ -191,6 +213,11 @@ class CupyRuntime:
             array.set(np.ascontiguousarray(host), stream=stream)
             stream.synchronize()
 
+    def copy(self, array: Array, source: Array) -> None:
+        """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
+        with self._here() as stream:
+            array.data.copy_from_device_async(source.data, source.nbytes, stream)
+
     def at_hand(self, text: Text) -> bool:
         """Whether a kernel is loaded or on disk."""
         return text in self._loaded or compilation.is_stored(compilation.key(text.code, self._arch))
@@ -223,14 +250,17 @@ class CupyRuntime:
         return found
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
-        """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
-        plain = tuple([_argument(argument) for argument in arguments])
-        stream = self._queue()
+        """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.
+
+        Through the driver, by hand: every microsecond here is one in which a GPU with a small state waits.
+        """
+        where = _frame.write(arguments)
+        stream = self.queue().ptr
         if self._cupy.cuda.runtime.getDevice() == self._device.id:  # the stream is an argument: it need not be current
-            kernel((blocks,), (threads,), plain, stream=stream)
+            self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
         else:
             with self._device:
-                kernel((blocks,), (threads,), plain, stream=stream)
+                self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
@@ -257,16 +287,35 @@ class _Here:
         self._device.__exit__(*error)
 
 
-def _argument(argument: Any) -> Any:
-    """A kernel's argument as CuPy takes it: a struct is an array of one element of as many bytes."""
-    if argument is None:
-        return np.uint64(0)
-    if isinstance(argument, ByValue):
-        array = np.ascontiguousarray(argument.array)
-        if array.dtype.kind == "V":
-            return array
-        return array.view(np.dtype((np.void, array.nbytes)))
-    return argument
+class _Frame(threading.local):
+    """Room for the arguments of one launch and for the pointers to them, which the driver reads during the call."""
+
+    def __init__(self) -> None:
+        self._room = np.zeros(2 * _MOST_ARGUMENTS, dtype=np.uint64)
+        self._begin: int = self._room.ctypes.data
+        self._view = self._room.data
+        self._pack = struct.Struct(f"={2 * _MOST_ARGUMENTS}Q").pack_into
+
+    def write(self, arguments: Sequence[Any]) -> int:
+        """Lay out arguments; returns the address of the pointers to them."""
+        words, pointers = [0] * _MOST_ARGUMENTS, [0] * _MOST_ARGUMENTS
+        for k, argument in enumerate(arguments):
+            pointers[k] = self._begin + 8 * k
+            if isinstance(argument, ByValue):
+                pointers[k] = argument.address or argument.array.ctypes.data
+            elif isinstance(argument, np.floating):
+                words[k] = int.from_bytes(argument.tobytes(), "little")
+            elif isinstance(argument, np.integer):
+                words[k] = int(argument)
+            elif argument is not None:
+                words[k] = argument.data.ptr
+        self._pack(self._view, 0, *words, *pointers)
+        return self._begin + 8 * _MOST_ARGUMENTS
+
+
+_NOWHERE = contextlib.nullcontext()
+_MOST_ARGUMENTS = 12
+_frame = _Frame()
 
 
 def _gib(nbytes: int) -> str:

@@ -94,10 +94,10 @@ class Prepared:
     def load(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """The numbers of all steps: for each sweep a `Given`, for each other step its packed array."""
         loader = self.loader
-        if loader is None or loader.packed is not numbers.packed:
+        if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
-            loader = self.loader = Loader(takes, numbers.packed, len(numbers.buffer), self.real)
+            loader = self.loader = Loader(takes, numbers.numbers, self.real)
         return loader(runtime, numbers)
 
     def run(
@@ -156,10 +156,7 @@ class Sweeps:
             compile == "always" or policy.worth_a_look(size, itemsize, count)
             for size, count in zip(sizes, runs, strict=True)
         ]
-        kernels = [
-            emit.emit(sweep, itemsize, self._runtime.room) if look else None
-            for sweep, look in zip(sweeps, looks, strict=True)
-        ]
+        kernels = [self._emitted(sweep, itemsize) if look else None for sweep, look in zip(sweeps, looks, strict=True)]
         at_hand = [kernel is not None and self._runtime.at_hand(_text(kernel)) for kernel in kernels]
         candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
         chosen = policy.choose(candidates, itemsize, cores(), compile)
@@ -167,9 +164,12 @@ class Sweeps:
             if not chose:
                 _remember(self._runs, (sweep, itemsize), count + 1, 16 * KEPT)
         return [
-            (kernel or emit.emit(sweep, itemsize, self._runtime.room)) if chose else None
+            (kernel or self._emitted(sweep, itemsize)) if chose else None
             for sweep, kernel, chose in zip(sweeps, kernels, chosen, strict=True)
         ]
+
+    def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
+        return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
     def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
         key = (sweep, itemsize)

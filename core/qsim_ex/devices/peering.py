@@ -1,0 +1,42 @@
+"""How one device's memory is reached from another: which copies go straight, and which by way of the host."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from qsim_ex.devices.base import Device
+
+Link = Literal["same device", "peer", "through the host"]
+
+_ALREADY_ENABLED = 704
+"""cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name: someone in this process has asked before."""
+
+
+def link(device: Device, other: Device) -> Link:
+    """How amplitudes get from one device to another; where the driver has to be asked for peer access, it is."""
+    if device.name == other.name:
+        return "same device"
+    if device.kind == "gpu" == other.kind and _peers(_gpu(device), _gpu(other)) and _peers(_gpu(other), _gpu(device)):
+        return "peer"
+    return "through the host"
+
+
+def _gpu(device: Device) -> int:
+    """The driver's number of a GPU, whose name is "gpu:0"."""
+    return int(device.name.partition(":")[2])
+
+
+def _peers(device_id: int, other_id: int) -> bool:
+    """Whether one GPU reads and writes another's memory; it is allowed to from now on."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    if not runtime.deviceCanAccessPeer(device_id, other_id):
+        return False
+    with cupy.cuda.Device(device_id):
+        try:
+            runtime.deviceEnablePeerAccess(other_id)
+        except runtime.CUDARuntimeError as error:
+            if error.status != _ALREADY_ENABLED:
+                raise
+    return True

@@ -1,0 +1,118 @@
+"""The numbers that sweeps read from a GPU's memory, made there: tables of phases from their few factors.
+
+A table of ten parities has 1024 entries and some forty factors. Made on the host and sent, the tables of a QFT of 20
+qubits took 120 of the 290 µs of a run; one small kernel makes them from factors that are its argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.circuit import ONE_AT
+from qsim_ex.kernels.cuda import fixed
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.steps import Fold, Numbers
+
+Places = NDArray[np.int64]
+Words = NDArray[np.uint32]
+
+BY_VALUE = (("numbers_few", 448), ("numbers_many", 4000))
+"""Kernels that are given so many real numbers by value, see fixed_kernels/numbers.cu."""
+
+_OTHER_ARGUMENTS = 64
+
+
+class Recipe:
+    """How the numbers at some positions of a plan's number buffer are made on the device.
+
+    take: positions in ``[re 0, im 0, re 1, … of the number buffer, 0, 1, −1]``, see `packing`.
+    """
+
+    def __init__(self, take: Places, numbers: Numbers, real: type) -> None:
+        tables_at, size = numbers.tables_at(), numbers.size()
+        self._real = real
+        self._count = len(take)
+        constant, table = take >= 2 * size, (take >= 2 * tables_at) & (take < 2 * size)
+        direct, which = np.unique(take[~constant & ~table], return_inverse=True)
+        wanted, entry_of = np.unique((take[table] >> 1) - tables_at, return_inverse=True)
+        factors, records, begins = _records(numbers, wanted, self._count)
+        self._take = np.concatenate([np.stack([2 * factors, 2 * factors + 1], axis=1).ravel(), direct])
+        words = np.zeros(self._count, dtype=np.uint32)
+        words[~constant & ~table] = (2 * len(factors) + which) << 2
+        words[table] = begins[entry_of] << 2 | 1 + (take[table] & 1)
+        words[constant] = (take[constant] - 2 * size) << 2 | 3
+        self._words = np.concatenate([words, records])
+        self._on_device: Array = None
+
+    def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
+        """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
+        if self._on_device is None:
+            self._on_device = runtime.upload(self._words)
+        out = runtime.empty(self._count, self._real)
+        name, given = self._given(runtime, view)
+        fixed.over(runtime, name, 2 * out.dtype.itemsize, self._count, self._on_device, out, self._count, given)
+        return out
+
+    def _given(self, runtime: Runtime, view: NDArray[np.float64]) -> tuple[str, ByValue | Array]:
+        """The numbers that all is made from, and the kernel that takes them as they are given."""
+        for name, most in BY_VALUE:
+            if len(self._take) <= most and 8 * most + _OTHER_ARGUMENTS <= runtime.room:
+                values = np.empty(most)
+                view.take(self._take, out=values[: len(self._take)], mode="clip")
+                return name, ByValue(values)
+        return "numbers", runtime.upload(view.take(self._take))
+
+
+class Few:
+    """Entries of tables that are wanted on the host: small tables are given to kernels by value.
+
+    places: where the entries are in the number buffer, ascending.
+    """
+
+    def __init__(self, places: Places, numbers: Numbers) -> None:
+        self._places = places
+        lists: list[Places] = []
+        first = numbers.tables_at()
+        for incidence, factors in _tables(numbers):
+            low, high = np.searchsorted(places, (first, first + len(incidence)))
+            lists += [np.append(factors[row != 0], ONE_AT) for row in incidence[places[low:high] - first]]
+            first += len(incidence)
+        self._factors = np.concatenate([np.zeros(0, dtype=np.int64), *lists])
+        self._begins = np.cumsum([0, *map(len, lists)])[:-1]
+
+    def make(self, buffer: NDArray[np.complex128]) -> None:
+        """Write the entries into the number buffer."""
+        if len(self._places):
+            buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
+
+
+def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Words, Places]:
+    """The factors of all tables; a record for each wanted entry; and where the records begin, behind `before` words.
+
+    wanted: numbers of entries, counted from the first table, ascending.
+    """
+    factors, parts, begins = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint32)], []
+    first_factor = first_entry = 0
+    at = before
+    for incidence, table_factors in _tables(numbers):
+        entries, count = incidence.shape
+        low, high = np.searchsorted(wanted, (first_entry, first_entry + entries))
+        chosen = incidence[wanted[low:high] - first_entry] != 0
+        masks = np.packbits(np.pad(chosen, ((0, 0), (0, -count % 32))), axis=1, bitorder="little").view("<u4")
+        head = np.broadcast_to(np.array([first_factor, count], dtype=np.uint32), (len(chosen), 2))
+        record = np.concatenate([head, masks], axis=1)
+        begins.append(at + record.shape[1] * np.arange(len(record)))
+        parts.append(record.astype(np.uint32).ravel())
+        factors.append(table_factors)
+        first_factor, first_entry, at = first_factor + count, first_entry + entries, at + record.size
+    return np.concatenate(factors), np.concatenate(parts), np.concatenate([np.zeros(0, dtype=np.int64), *begins])
+
+
+def _tables(numbers: Numbers) -> Iterator[tuple[NDArray[np.float64], Places]]:
+    """Each table's incidence [entries, factors] and its factors, in the order of the number buffer."""
+    for instruction in numbers.program:
+        if isinstance(instruction, Fold):
+            yield from zip(instruction.incidence, instruction.factors, strict=True)

@@ -1,0 +1,218 @@
+"""The schedule of an exchange as plain data: which part of which sub state vector goes where, and in which order.
+
+A swap of local bits with device bits makes pairs of devices trade parts: device d, whose swapped device bits are s,
+and device e, whose bits are t, trade the part of d at which the swapped local bits are t for the part of e at which
+they are s. Each part comes to lie where the other was. So one piece after the other is traded in place, through a
+little staging memory, and what is known to be zero is not sent at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import PlanError
+from qsim_ex.placement.bits import move_bits
+from qsim_ex.steps import SPARED_FROM, Levels
+
+Swaps = tuple[tuple[int, int], ...]
+
+SLOTS = 2
+"""Staging pieces for each lane of a device: one is filled by a link while the other is put into place."""
+
+_FEW = 8
+_SMALL = 1 << 20
+"""A part is cut into at least `_FEW` pieces, so that links and staging overlap, but not into pieces below `_SMALL`."""
+
+PITCH = 1 << 26
+"""Largest stride of rows, in amplitudes: copy engines take at most 2 GiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some amplitudes of a sub state vector: `rows` runs of `width` amplitudes, `stride` apart, from `start` on."""
+
+    start: int
+    rows: int
+    width: int
+    stride: int
+
+    @property
+    def size(self) -> int:
+        """How many amplitudes."""
+        return self.rows * self.width
+
+    def at(self, start: int) -> Part:
+        """The part of this shape that begins further up: `start` has only bits that no index in this part has."""
+        return Part(self.start | start, self.rows, self.width, self.stride)
+
+    def of(self, buffer: Any) -> Any:
+        """These amplitudes as a view: [width] or [rows, width]."""
+        if self.rows == 1:
+            return buffer[self.start : self.start + self.width]
+        low = self.start % self.stride
+        first = self.start - low
+        rows = buffer[first : first + self.rows * self.stride].reshape(self.rows, self.stride)
+        return rows[:, low : low + self.width]
+
+    def laid_out(self, staging: Any) -> Any:
+        """The beginning of a staging piece in the same shape."""
+        return staging[: self.width] if self.rows == 1 else staging[: self.size].reshape(self.rows, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One piece of an exchange: two devices trade parts, and each comes to lie where the other was.
+
+    devices: two device numbers, the lower first. parts: what each of them gives; alike in shape.
+    sent: whether each part goes at all; what is known to be zero does not. A part that meets no other on its way goes
+        straight into place.
+    lane: trades of one lane follow each other, those of different lanes run at the same time.
+    slot: the staging piece of the lane, at each receiving device.
+    """
+
+    devices: tuple[int, int]
+    parts: tuple[Part, Part]
+    sent: tuple[bool, bool]
+    lane: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """All trades of one exchange, in the order in which they are queued.
+
+    network: as in `Levels`. Over a switch, devices meet in rounds, each device one partner at full speed; in a mesh
+        each device meets all partners at the same time, each over a link, and in a lane, of its own.
+    partners: how many other devices each device trades with.
+    """
+
+    network: Literal["switch", "mesh"]
+    partners: int
+    trades: tuple[Trade, ...]
+
+    def sent(self) -> Counter[tuple[int, int]]:
+        """Amplitudes that go from one device to another, for each ordered pair that anything goes between."""
+        found: Counter[tuple[int, int]] = Counter()
+        for trade in self.trades:
+            (d, e), (there, back) = trade.devices, trade.sent
+            found[d, e] += there * trade.parts[0].size
+            found[e, d] += back * trade.parts[1].size
+        return +found
+
+    def describe(self, itemsize: int) -> str:
+        """One line for people: how the devices meet, and how much goes over the busiest link."""
+        sent = self.sent()
+        if not sent:
+            return "nothing moves: all that would is known to be zero"
+        if self.partners == 1:
+            how = "in pairs"
+        elif self.network == "switch":
+            how = f"in {self.partners} rounds, in each of which every device meets one partner"
+        else:
+            how = f"each with {self.partners} partners at the same time"
+        busiest = human(max(sent.values()) * itemsize)
+        return f"devices trade {how}; {human(sent.total() * itemsize)} in all, at most {busiest} from one to another"
+
+
+@lru_cache(maxsize=64)
+def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int) -> Schedule:
+    """The schedule of an exchange.
+
+    swaps: as in `steps.Exchange`. fresh: mask of the positions that are fresh before it (see `steps.Sweep`).
+    piece: most amplitudes that go in one copy, which is what staging holds; a power of two.
+    Raises `PlanError` where pairs are not of one local position and one device bit each, or not disjoint.
+    """
+    check(levels, swaps)
+    swaps = tuple(sorted(swaps, key=lambda swap: swap[1]))  # so that of two devices the lower has the lower value
+    inner, outer = [a for a, _ in swaps], [b for _, b in swaps]
+    spared = [p for p in range(min(levels.slice, SPARED_FROM), levels.local) if fresh >> p & 1 and p not in inner]
+    shapes = _pieces(levels.local, {*inner, *spared}, piece)
+    values = np.arange(1 << len(swaps), dtype=np.int64)
+    starts, numbers = move_bits(values, inner).tolist(), move_bits(values, [b - levels.local for b in outer]).tolist()
+    rest = [p for p in range(levels.peers) if p + levels.local not in outer]
+    groups = move_bits(np.arange(1 << len(rest), dtype=np.int64), rest).tolist()
+    trades: list[Trade] = []
+
+    def trade(distance: int, shape: Part, lane: int, slot: int) -> None:
+        """One piece between each two devices whose swapped bits differ by `distance`."""
+        for s, t in ((s, s ^ distance) for s in values.tolist() if s < s ^ distance):
+            for group in groups:
+                devices = group | numbers[s], group | numbers[t]
+                given = shape.at(starts[t]), shape.at(starts[s])
+                sent = [
+                    not (d << levels.local | part) & fresh
+                    for d, part in zip(devices, (starts[t], starts[s]), strict=True)
+                ]
+                if any(sent):
+                    trades.append(Trade(devices, given, (sent[0], sent[1]), lane, slot))
+
+    partners = len(values) - 1
+    if levels.network == "switch":
+        for distance in range(1, partners + 1):
+            for k, shape in enumerate(shapes):
+                trade(distance, shape, 0, ((distance - 1) * len(shapes) + k) % SLOTS)
+    else:
+        for k, shape in enumerate(shapes):
+            for distance in range(1, partners + 1):
+                trade(distance, shape, distance - 1, k % SLOTS)
+    return Schedule(levels.network, partners, tuple(trades))
+
+
+def check(levels: Levels, swaps: Swaps) -> None:
+    """Raise `PlanError` unless each pair is a local position and a device bit, and none occurs twice."""
+    positions = [position for swap in swaps for position in swap]
+    top = levels.local + levels.peers
+    fitting = all(0 <= a < levels.local <= b < top for a, b in swaps)
+    if not swaps or not fitting or len(set(positions)) < len(positions):
+        raise PlanError(
+            f"an exchange swaps {swaps}; wanted are disjoint pairs of a local position (below {levels.local}) "
+            f"and a device bit ({levels.local} to {top - 1})."
+        )
+
+
+def sources(num_bits: int, swaps: Swaps) -> list[int]:
+    """The position that each position of an index has come from, after an exchange."""
+    found = list(range(num_bits))
+    for a, b in swaps:
+        found[a], found[b] = b, a
+    return found
+
+
+def lanes(levels: Levels) -> int:
+    """How many lanes the schedules of these levels use at most."""
+    return 1 if levels.network == "switch" else max(1, (1 << levels.peers) - 1)
+
+
+def _pieces(local: int, fixed: set[int], piece: int) -> list[Part]:
+    """The amplitudes at which all `fixed` bits are 0, in pieces of rows that are as long and as many as may be."""
+    runs = _runs([bit for bit in range(local) if bit not in fixed])
+    total = sum(length for _, length in runs)
+    most = min(piece, max((1 << total) // _FEW, _SMALL)).bit_length() - 1
+    begins_low = bool(runs) and runs[0][0] == 0
+    width = min(runs[0][1], most) if begins_low else 0
+    above = [run for run in runs[begins_low:] if 1 << run[0] <= PITCH]
+    bit, length = max(above, key=lambda run: run[1], default=(0, 0))
+    rows = min(length, most - width)
+    inside = mask_of(tuple(range(width))) | mask_of(tuple(range(bit, bit + rows)))
+    outside = [p for first, many in runs for p in range(first, first + many) if not inside >> p & 1]
+    starts: list[int] = move_bits(np.arange(1 << len(outside), dtype=np.int64), outside).tolist()
+    return [Part(start, 1 << rows, 1 << width, 1 << bit) for start in starts]
+
+
+def _runs(bits: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending bits as runs of neighbours: the first of each run, and how many."""
+    runs: list[tuple[int, int]] = []
+    for bit in bits:
+        if runs and bit == sum(runs[-1]):
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
+        else:
+            runs.append((bit, 1))
+    return runs

@@ -1,0 +1,350 @@
+"""A state on one device and in host memory: windows of it come near, one after another, are worked on, and go back.
+
+A pass visits all windows of one choice of near bits. It begins with those whose slices are on the device already, and
+what is on the device and stays is not copied. `Window` says which slices a window has, `Slots` brings them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.devices.base import Buffer
+from qsim_ex.errors import InvalidInput, PlanError
+from qsim_ex.placement import layout as at
+from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.places import NOWHERE
+from qsim_ex.placement.room import PIECE, Scenario, allocate, room
+from qsim_ex.placement.slots import Slots, Tick
+from qsim_ex.placement.turns import turn
+from qsim_ex.placement.visited import Wanted, every
+from qsim_ex.placement.windows import Index, Window
+from qsim_ex.steps import Clear, Exchange, Layout, Levels, Plan, Stage, Step, Sweep
+
+QUEUED_BYTES = 1 << 37
+"""How much work on one window may be queued before we wait for it, so that a cancelled run ends within a second."""
+
+_NO_NUMBERS = np.zeros(0, dtype=np.complex128)
+
+
+class Migrated(Divided):
+    """2^n amplitudes, of which windows of 2^local are on a device that is told of in `device`.
+
+    A new state is |0…0⟩ in the given layout, all of its bits fresh; see `forget` for one that is written at once.
+
+    device: a `Device` that is a `Copies`. layout, levels: as in `Divided`; no device bits.
+    slots: windows that the device has room for. With one, copies and work take turns; with more they overlap.
+    scenario, spare, piece: see `room.Room`. allowed: see `room.allocate`.
+    Raises `InvalidInput`, and `OutOfMemory` with the sum.
+    """
+
+    kind = "migrated"
+
+    def __init__(
+        self,
+        device: Any,
+        layout: Layout,
+        levels: Levels,
+        dtype: DTypeLike,
+        *,
+        slots: int = 3,
+        scenario: Scenario = "whole",
+        spare: int | None = None,
+        piece: int = PIECE,
+        allowed: tuple[int, int] | None = None,
+    ) -> None:
+        self.needed = room(
+            len(layout), levels, np.dtype(dtype), slots=slots, scenario=scenario, spare=spare, piece=piece
+        )
+        self._allowed = allowed
+        self._memory = allocate(self.needed, device, allowed)
+        self.device = device
+        self.devices = (device,)
+        self.layout = layout
+        self.levels = levels
+        self.dtype = np.dtype(dtype)
+        self.fresh = (1 << len(layout)) - 1
+        self._rest = Window(tuple(range(len(layout))), levels.local, self.needed.slice)
+        self._window = self._rest
+        self._slots = Slots(device, self.needed, self._memory)
+        self._slots.pipe.begin_work(0)
+        device.begin(self._slots.buffers[0])
+        self._slots.pipe.end_work()
+        self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
+
+    # --- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def memory_kind(self) -> str:
+        """'pinned', 'plain' or 'pageable': the host's memory, the worst kind among its blocks."""
+        return self._memory.kind
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes of device memory that the state takes, at any time."""
+        return self.needed.device_bytes
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes of host memory that the state takes, at any time."""
+        return self.needed.host_bytes
+
+    @property
+    def bytes_in(self) -> int:
+        """Bytes copied from the host to the device so far."""
+        return self._slots.pipe.bytes_in
+
+    @property
+    def bytes_out(self) -> int:
+        """Bytes copied from the device to the host so far."""
+        return self._slots.pipe.bytes_out
+
+    @property
+    def bytes_within(self) -> int:
+        """Bytes copied from one place on the device to another so far."""
+        return self._slots.pipe.bytes_within
+
+    # --- work ------------------------------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, work: Sequence[Any], tick: Tick) -> None:
+        """Run a plan that starts in this layout with these fresh bits.
+
+        work: (prepared, numbers) for the device; numbers are gone through once. `tick` is called `ticks` times; where
+        it raises, the state is neither the old one nor the new one, and has to be released.
+        Raises `PlanError` where the plan is not for this state.
+        """
+        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
+            raise PlanError("the plan is for other levels, another layout or other fresh bits than this state has.")
+        ((prepared, numbers),) = work
+        packed = list(numbers)
+        first = 0
+        for window, stages in self._passes(plan):
+            steps = [step for stage in stages for step in stage.steps]
+            if window.positions(self.fresh) != stages[0].fresh:
+                raise PlanError(f"fresh positions {stages[0].fresh:#x} in the plan, others in the state.")
+            after = window.homes(_left_fresh(stages[0].fresh, steps))
+            mine = packed[first : first + len(steps)]
+            values = self._values(window, self.fresh)
+            for slot, value in self._pass(window, values, after, write=True, tick=tick):
+                self._steps(slot, value, steps, mine, prepared, tick)
+            first += len(steps)
+        self.layout = plan.end
+
+    def ticks(self, plan: Plan) -> int:
+        """How often `run` will call its `tick` for a plan."""
+        total = 0
+        for window, stages in self._passes(plan):
+            far_fresh = stages[0].fresh >> self.levels.local
+            windows = 1 << window.far - far_fresh.bit_count()
+            total += windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
+        return total
+
+    def _steps(self, slot: int, value: int, steps: list[Step], numbers: list[Any], prepared: Any, tick: Tick) -> None:
+        """Queue all steps of a pass on one window."""
+        buffer = self._slots.buffers[slot]
+        queued = 0
+        for step, packed in zip(steps, numbers, strict=True):
+            tick()
+            self.device.run(buffer, self.levels.local, step, packed, prepared, value)
+            queued += 2 * buffer.nbytes
+            if queued > QUEUED_BYTES:
+                self.device.synchronize()
+                queued = 0
+
+    def _passes(self, plan: Plan) -> list[tuple[Window, list[Stage]]]:
+        """The stages of each pass, and which bits are near then."""
+        found: list[tuple[Window, list[Stage]]] = []
+        for stage in plan.stages:
+            if isinstance(stage.motion, Exchange):
+                raise PlanError("an exchange in a plan for one device.")
+            if stage.motion is not None:
+                found.append((Window(stage.motion.bits, self.levels.local, self.needed.slice), []))
+            elif not found:
+                found.append((self._rest, []))
+            found[-1][1].append(stage)
+        return found
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+        """Bring every sub state vector near that is not known to be zero; see `Visited.visit`."""
+        window = self._near(near)
+        here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
+        return self._visit(window, self.fresh & ~here if write else self.fresh, every, write)
+
+    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+        """As `visit`, but only of the sub state vectors that are wanted; nothing else is copied."""
+        return self._visit(self._near(near), self.fresh, wanted, write)
+
+    def _near(self, wires: Sequence[int]) -> Window:
+        """A window with some wires near; the one at rest without wires."""
+        if not wires:
+            return self._rest
+        wanted = [self.layout.address[wire] for wire in wires]
+        if len([bit for bit in wanted if bit >= self.levels.slice]) > self.levels.local - self.levels.slice:
+            raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
+        return self._window.bringing(wanted)
+
+    def _visit(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[Near]:
+        """A pass for questions; zeros of fresh local positions are written in each window."""
+        here = window.positions(self.fresh) & (1 << window.local) - 1
+        layout = window.layout(self.layout)
+        values = [value for value in self._values(window, self.fresh) if wanted(layout, value)]
+        for slot, value in self._pass(window, values, after, write=write):
+            buffer = self._slots.buffers[slot]
+            if here:
+                self.device.run(buffer, window.local, Clear(here), _NO_NUMBERS)
+            yield Near(self.device, buffer, layout, value)
+
+    def settle(self, mask: int = -1) -> None:
+        """Write the zeros of those fresh index bits that are in a mask; they are fresh no longer."""
+        if not self.fresh & mask:
+            return
+        window, before, after = self._rest, self.fresh, self.fresh & ~mask
+        local, inside = window.local, (1 << window.local) - 1
+        for slot, value in self._pass(window, self._values(window, after), after, write=True):
+            buffer = self._slots.buffers[slot]
+            if value & before >> local:  # it was known to be zero; now memory says so
+                self.device.set_basis(buffer, 0)
+                self.device.write(buffer, 0, np.zeros(1, dtype=self.dtype))
+            elif before & mask & inside:
+                self.device.run(buffer, local, Clear(before & mask & inside), _NO_NUMBERS)
+
+    def unsettle(self, bits: int) -> None:
+        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and have no place."""
+        self._slots.pipe.end_work()
+        self.fresh |= bits
+        slices = np.arange(self._slots.places.num_slices, dtype=np.int64)
+        self._slots.places.nothing(slices[(slices & self.fresh >> self.needed.slice) != 0])
+
+    def forget(self) -> None:
+        """All amplitudes are about to be overwritten: they may be anything, in the order of the wires."""
+        self._slots.pipe.end_work()
+        self.layout, self.fresh, self._window = Layout.identity(self.num_wires), 0, self._rest
+        self._slots.places.everywhere()
+
+    def another(self, num_wires: int) -> Migrated:
+        """|0…0⟩ of so many wires in windows of the same size, or smaller for fewer wires."""
+        local = min(self.levels.local, num_wires)
+        levels = replace(self.levels, local=local, slice=min(self.levels.slice, max(0, local - 1)))
+        needed = self.needed
+        return Migrated(
+            self.device, Layout.identity(num_wires), levels, self.dtype,
+            slots=needed.slots, scenario=needed.scenario, spare=needed.spare, piece=needed.piece, allowed=self._allowed,
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Wait for what is under way, and let go of all memory."""
+        try:
+            self._slots.pipe.synchronize()
+            self.device.synchronize()
+        finally:
+            del self._slots, self._memory
+
+    # --- laid open -------------------------------------------------------------------------------------------------
+
+    @property
+    def slice_bits(self) -> int:
+        """Index bits of a slice as it is copied: at most `Levels.slice`."""
+        return self.needed.slice
+
+    def expose(self) -> None:
+        """Let every slice that has a place on the host be there, and nothing be under way."""
+        self.settle()
+        self._slots.pipe.end_work()
+        places = self._slots.places
+        if places.home is not None:
+            rows = np.flatnonzero(places.held >= 0)
+            places.forget(rows[~places.dirty[rows]])
+            rows = np.flatnonzero(places.held >= 0)
+            self._slots.pipe.send(places.leave(rows), rows)
+        self._slots.pipe.synchronize()
+        self.device.synchronize()
+
+    def slice_at(self, number: int) -> Buffer:
+        """A slice of an exposed state, without a copy: NumPy on the host, the device's array where it lies there."""
+        return self._slots.pipe.at(int(self._slots.places.place[number]))
+
+    # --- layouts ---------------------------------------------------------------------------------------------------
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes so that they lie in another layout.
+
+        Bits of a slice's number change by renumbering slices, which moves nothing. Bits inside slices are moved on the
+        device, in passes that each bring as many of the bits near that shall be inside as fit.
+        """
+        sources, flip = at.moves(self.layout, layout)
+        if any(self.fresh >> source & 1 and flip >> bit & 1 for bit, source in enumerate(sources)):
+            self.settle()
+        low = (1 << self.needed.slice) - 1
+        while (turned := turn(self._window, sources, flip & low)) is not None:
+            values = self._values(turned.window, self.fresh)
+            for slot, _ in self._pass(turned.window, values, turned.mask(self.fresh), write=True):
+                self.device.permute(self._slots.buffers[slot], self.levels.local, turned.moves, turned.flip)
+            sources, flip = turned.left, flip & ~turned.flip
+        if sources != tuple(range(self.num_wires)) or flip:
+            self._renumber(sources, flip)
+        self.layout = layout
+
+    def _renumber(self, sources: tuple[int, ...], flip: int) -> None:
+        """Index bits from the slice up change places: slices get other numbers."""
+        inside = self.needed.slice
+        to = [source - inside for source in sources[inside:]]
+        number = np.arange(self._slots.places.num_slices, dtype=np.int64)
+        old = move_bits(number ^ np.int64(flip >> inside), to)
+        new = np.empty_like(old)
+        new[old] = number
+        self._slots.places.renumbered(old, new)
+        goes = {source: bit for bit, source in enumerate(sources)}
+        self.fresh = mask_of(tuple(goes[bit] for bit in range(self.num_wires) if self.fresh >> bit & 1))
+        bits = [goes[bit] for bit in self._window.bits]
+        local = self.levels.local
+        self._window = replace(self._window, bits=(*bits[:local], *sorted(bits[local:])))
+
+    # --- passes ----------------------------------------------------------------------------------------------------
+
+    def _values(self, window: Window, fresh: int) -> list[int]:
+        """The windows that are not known to be zero where these index bits are fresh."""
+        zero = window.positions(fresh) >> window.local
+        return [value for value in range(1 << window.far) if not value & zero]
+
+    def _pass(
+        self, window: Window, values: list[int], after: int, *, write: bool, tick: Tick | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Bring one window after another into a slot: (slot, number of the window).
+
+        values: the windows to bring; where nothing of one is known to exist, its amplitudes are undefined.
+        after: the index bits that are fresh when the pass is over. write: whether windows are worked on.
+        """
+        pipe, places = self._slots.pipe, self._slots.places
+        pipe.end_work()
+        self._window = window
+        for slot, value in self._slots.order(window, values):
+            slices = window.slices(value)
+            self._slots.bring(self._existing(slices, self.fresh), slot, tick)
+            pipe.begin_work(slot)
+            try:
+                yield slot, value
+            finally:
+                pipe.end_work()
+                if write:
+                    places.written(slot, self._existing(slices, after))
+        self.fresh = after
+
+    def _existing(self, slices: Index, fresh: int) -> Index:
+        """Slices, or `NOWHERE` in place of those that are known to be zero."""
+        return np.where(slices & fresh >> self.needed.slice, NOWHERE, slices)
+
+
+def _left_fresh(fresh: int, steps: Sequence[Step]) -> int:
+    """The positions that are fresh after some steps."""
+    for step in steps:
+        if isinstance(step, Sweep):
+            fresh &= ~mask_of(step.tile)
+        elif isinstance(step, Clear):
+            fresh &= ~step.fresh
+    return fresh

@@ -1,0 +1,28 @@
+"""<left|right> of two states in different places or precisions: over the host, a piece at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qsim_ex.placement.base import PIECE, Amplitudes, Placement
+
+
+def overlap(left: Placement, right: Placement) -> complex:
+    """Σ conj(left)·right in complex128; the right state's amplitudes are brought into the left one's layout first."""
+    right.arrange(left.layout)
+    if left.levels.local == left.num_wires:  # any part of a state in one piece is at hand, so the other one is passed
+        return overlap_of(right, left).conjugate()
+    return overlap_of(left, right)
+
+
+def overlap_of(passed: Placement, other: Placement) -> complex:
+    """`overlap` of two states in one layout, by one pass over the first."""
+    total = 0j
+    for start, amplitudes in passed.pieces(PIECE):
+        total += dot(amplitudes, other.stored(start, start + len(amplitudes)))
+    return total
+
+
+def dot(left: Amplitudes, right: Amplitudes) -> complex:
+    """Σ conj(left)·right of two arrays on the host."""
+    return complex(np.vdot(left.astype(np.complex128, copy=False), right.astype(np.complex128, copy=False)))

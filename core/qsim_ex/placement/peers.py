@@ -1,0 +1,266 @@
+"""One sub state vector on each of several devices of this process: all of the state is near, but not to everyone.
+
+Device numbers are the bits from `Levels.local` up. Which device has which number is free to choose: permuting and
+flipping device bits renames devices and moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import human
+from qsim_ex.devices.peering import Link, link
+from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
+from qsim_ex.placement import layout as at
+from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
+from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, synchronize
+from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage
+
+
+class Peers(Divided):
+    """A state vector of `num_wires` wires over 2^peers devices, which begins as |0…0⟩.
+
+    devices: one for each sub state vector, each also `Copies`; the same device may stand there several times.
+    dtype: complex64 or complex128. levels: ``local + peers == num_wires``.
+    piece_bytes: most bytes that go from device to device in one copy; twice that is held for staging on each device.
+    limit: bytes of device memory that may be used, in place of what the devices report as free.
+
+    Raises `InvalidInput`, and `OutOfMemory` before anything is allocated, with the sum.
+    """
+
+    kind = "peers"
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        num_wires: int,
+        dtype: DTypeLike,
+        levels: Levels,
+        *,
+        piece_bytes: int = PIECE_BYTES,
+        limit: int | None = None,
+        reach: Callable[[Device, Device], Link] = link,
+    ) -> None:
+        if len(devices) != 1 << levels.peers or num_wires != levels.local + levels.peers:
+            raise InvalidInput(
+                f"{num_wires} wires on {len(devices)} devices with {levels.local} local and {levels.peers} device "
+                "bits: wanted are local + device bits = wires, and a device for each value of the device bits."
+            )
+        self.levels = levels
+        self.dtype = np.dtype(dtype)
+        self.devices = tuple(devices)
+        self._options: dict[str, Any] = {"piece_bytes": piece_bytes, "limit": limit, "reach": reach}
+        self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
+        check_memory(self._sum(), self.devices, self.memory, self.host_memory, limit, None)
+        self._seats = self._allocate()
+        self.begin()
+
+    def _held(self, place: int) -> int:
+        """Bytes of device memory for one sub state vector and its staging."""
+        return (self.dtype.itemsize << self.levels.local) + self._links.staging(place)[0]
+
+    def _sum(self) -> str:
+        """What the state needs, for messages."""
+        size, staging = self.dtype.itemsize << self.levels.local, self._links.staging(0)[0]
+        return (
+            f"{self.levels.local + self.levels.peers} wires in {self.dtype.name} on {1 << self.levels.peers} devices "
+            f"need {human(size)} on each and {human(staging)} of staging"
+        )
+
+    def _allocate(self) -> list[Seat]:
+        """A seat for each device number; all or none."""
+        seats: list[Seat] = []
+        try:
+            for place in range(1 << self.levels.peers):
+                seat = self._links.seat(place, 1 << self.levels.local)
+                seats.append(seat)
+        except OutOfMemory as error:
+            got = len(seats)
+            seats.clear()
+            raise OutOfMemory(f"{self._sum()}; there was room for {got}. {error}") from error
+        return seats
+
+    def begin(self) -> None:
+        """The state becomes |0…0⟩: one amplitude is written, and all wires are fresh."""
+        self.layout = Layout.identity(self.levels.local + self.levels.peers)
+        self.fresh = (1 << self.num_wires) - 1
+        self._seats[0].device.begin(self._seats[0].buffer)
+
+    def release(self) -> None:
+        """Let go of all memory, at once, whatever is under way."""
+        seats, self._seats = self._seats, []
+        try:
+            synchronize(seats)  # memory goes back to a pool, and the next owner does not wait for our copies
+        finally:
+            seats.clear()
+
+    def another(self, num_wires: int) -> Peers:
+        """|0…0⟩ of so many wires on the same devices; raises `NotSupported` for fewer wires than device bits."""
+        levels = self.levels
+        local = num_wires - levels.peers
+        if local < 1:
+            raise NotSupported(f"{num_wires} wires on {len(self.devices)} devices, each of which has a local one.")
+        divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        return Peers(self.devices, num_wires, self.dtype, divided, **self._options)
+
+    # --- what is said of it ------------------------------------------------------------------------------------------
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For each device number the place of its device in the list that was given; `arrange` may change it."""
+        return tuple(seat.place for seat in self._seats)
+
+    @property
+    def links(self) -> Mapping[tuple[int, int], Link]:
+        """How amplitudes get from one device to another, by places in the list of devices that was given."""
+        return self._links.kinds
+
+    @property
+    def sent(self) -> Mapping[tuple[int, int], int]:
+        """Bytes sent so far between devices, by places in the list of devices that was given."""
+        return self._links.sent
+
+    @property
+    def memory(self) -> tuple[int, ...]:
+        """Bytes that this state holds on each device of the list, staging included; that never grows."""
+        return tuple(self._held(place) for place in range(len(self.devices)))
+
+    @property
+    def host_memory(self) -> int:
+        """Bytes of host memory that links through the host are staged in."""
+        return sum(self._links.staging(place)[1] for place in range(len(self.devices)))
+
+    # --- work --------------------------------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
+
+        work: for each device of the list that was given, what it has prepared, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state than this.
+        """
+        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
+            raise PlanError("the plan was made for other levels, another layout, or other fresh bits.")
+        shares = shares_of(work)
+        done = 0
+        for stage in plan.stages:
+            self._move(stage, tick)
+            live = [(self._seats[d], d) for d in self._live()]
+            self.fresh = work_on(live, stage.steps, shares, done, self.fresh, tick)
+            done += len(stage.steps)
+        if self.fresh != plan.left:
+            raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")
+        self.layout = plan.end
+
+    def _move(self, stage: Stage, tick: Callable[[], None]) -> None:
+        """The motion at the beginning of a stage."""
+        match stage.motion:
+            case None:
+                pass
+            case Exchange(swaps):
+                self._exchange(swaps, tick)
+            case Migration():
+                raise PlanError("a migration in a plan for devices without host memory.")
+            case _:
+                assert_never(stage.motion)
+        if self.fresh != stage.fresh:
+            raise PlanError(f"bits {self.fresh:#x} are fresh at the beginning of a stage that says {stage.fresh:#x}.")
+
+    def _live(self) -> list[int]:
+        """The device numbers whose sub state vectors are not known to be zero."""
+        return [d for d in range(len(self._seats)) if not d << self.levels.local & self.fresh]
+
+    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+        """Swap local positions with device bits; wires and fresh bits go along."""
+        self._links.exchange(self._seats, self.schedule(swaps), tick)
+        self._moved(sources(self.num_wires, swaps))
+
+    def schedule(self, swaps: Swaps) -> Schedule:
+        """What an exchange would send now, and in which order."""
+        return schedule(self.levels, swaps, self.fresh, self._links.piece)
+
+    def _moved(self, sources: Sequence[int], flip: int = 0) -> None:
+        """Note that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
+        self.layout = at.moved(self.layout, sources, flip)
+        self.fresh = sum((self.fresh >> source & 1) << k for k, source in enumerate(sources))
+
+    # --- near at hand ------------------------------------------------------------------------------------------------
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:  # noqa: ARG002  (all is near)
+        """Every sub state vector that is not known to be zero; a wanted wire on a device bit is exchanged in first."""
+        self._bring(near)
+        self.settle((1 << self.levels.local) - 1)
+        for number in self._live():
+            seat = self._seats[number]
+            yield Near(seat.device, seat.buffer, self.layout, number)
+
+    def _bring(self, near: Sequence[int]) -> None:
+        """Make wires local by one exchange, against the highest local positions that hold none of them."""
+        local = self.levels.local
+        wanted = at.index_bits(self.layout, near)
+        far = [position for position in wanted if position >= local]
+        free = [position for position in range(self.levels.slice, local) if position not in wanted]
+        if len(far) > len(free):
+            raise InvalidInput(
+                f"{len(near)} wires cannot be local at once: {local} local bits, of which the lowest "
+                f"{self.levels.slice} stay where they are. Ask for fewer wires."
+            )
+        if far:
+            self._exchange(tuple(zip(free[-len(far) :], far, strict=True)))
+
+    def settle(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        local = (1 << self.levels.local) - 1
+        mask = bits & self.fresh
+        live = self._live()
+        self.fresh &= ~mask
+        for number in self._live():
+            seat = self._seats[number]
+            if number not in live:  # it was known to be zero; now memory says so
+                seat.device.set_basis(seat.buffer, 0)
+                seat.device.write(seat.buffer, 0, np.zeros(1, dtype=self.dtype))
+            elif mask & local:
+                clear(seat, mask & local)
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes so that they lie in another layout: one exchange at most, and local permutations."""
+        local, width = self.levels.local, self.num_wires
+        origins, flip = at.moves(self.layout, layout)
+        self.settle(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
+        leaving = [origin for origin in origins[local:] if origin < local]
+        entering = [origin for origin in origins[:local] if origin >= local]
+        if any(position < self.levels.slice for position in leaving):  # on top they are long rows
+            self._permute([p for p in range(local) if p not in leaving] + leaving)
+            leaving = list(range(local - len(leaving), local))
+        if leaving:
+            self._exchange(tuple(zip(leaving, entering, strict=True)))
+        origins, flip = at.moves(self.layout, layout)
+        self._rename(origins[local:], flip >> local)
+        self._permute(origins[:local], flip & (1 << local) - 1)
+
+    def _permute(self, origins: Sequence[int], flip: int = 0) -> None:
+        """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
+        local = self.levels.local
+        if flip == 0 and list(origins) == list(range(local)):
+            return
+        for number in self._live():
+            seat = self._seats[number]
+            seat.device.permute(seat.buffer, local, origins, flip)
+        self._moved([*origins, *range(local, self.num_wires)], flip)
+
+    def _rename(self, origins: Sequence[int], flip: int) -> None:
+        """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
+        local = self.levels.local
+        seats = list(self._seats)
+        for number, seat in enumerate(self._seats):
+            new = sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip
+            seats[new] = seat
+        self._seats = seats
+        self._moved([*range(local), *origins], flip << local)

@@ -1,0 +1,434 @@
+"""A state in host memory, of which several devices hold a window together: passes in time, exchanges in space.
+
+The host has a place for every amplitude, its home. A pass gathers one window after another, 2^local amplitudes to each
+device, works on it, exchanges included, and writes it back home. Several windows are on the devices at a time, so that
+one comes and one goes while another is worked on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.devices.base import Channel, Device
+from qsim_ex.devices.memory import human
+from qsim_ex.devices.peering import Link, link
+from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
+from qsim_ex.placement import layout as at
+from qsim_ex.placement.carry import Carried, carried
+from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.exchange import schedule, sources
+from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, synchronize
+from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage
+
+CARRIED_BYTES = 1 << 26
+"""Bytes of one copy between host and device: 1.2 ms, so that starting it costs nothing."""
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """Room for one window: a seat on each device. `came`, `busy`: marks behind what fills it, and what uses it."""
+
+    seats: list[Seat]
+    came: dict[int, Any] = field(default_factory=dict)
+    busy: dict[int, Any] = field(default_factory=dict)
+
+
+class PeersOverHost(Divided):
+    """A state vector at home in host memory, windows of which are near to 2^peers devices; it begins as |0…0⟩.
+
+    devices: one for each device number, each also `Copies`; the same device may stand there several times.
+    levels: all wires beyond ``local + peers`` are on migration bits. frames: windows that the devices have room for.
+    piece_bytes, reach: as for `Peers`. limit: bytes of each device and of the host that may be used, in place of what
+    is free. Raises `InvalidInput`, and `OutOfMemory` before anything is allocated, with the sum.
+    """
+
+    kind = "peers over host"
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        num_wires: int,
+        dtype: DTypeLike,
+        levels: Levels,
+        *,
+        frames: int = 3,
+        piece_bytes: int = PIECE_BYTES,
+        carried_bytes: int = CARRIED_BYTES,
+        limit: tuple[int, int] | None = None,
+        reach: Callable[[Device, Device], Link] = link,
+    ) -> None:
+        if len(devices) != 1 << levels.peers or num_wires < levels.local + levels.peers or frames < 1:
+            raise InvalidInput(
+                f"{num_wires} wires on {len(devices)} devices with {levels.local} local and {levels.peers} device bits "
+                f"in {frames} frames: wanted are a device for each value of the device bits, and a frame or more."
+            )
+        self.levels = levels
+        self.dtype = np.dtype(dtype)
+        self.devices = tuple(devices)
+        self._size = num_wires
+        self._options: dict[str, Any] = {
+            "frames": frames, "piece_bytes": piece_bytes, "carried_bytes": carried_bytes, "limit": limit, "reach": reach
+        }  # fmt: skip
+        self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
+        self._piece = 1 << (max(carried_bytes // self.dtype.itemsize, 1)).bit_length() - 1
+        self.bytes_in, self.bytes_out = [0] * len(devices), [0] * len(devices)
+        check_memory(self._sum(), self.devices, self.memory, self.host_memory, *(limit or (None, None)))
+        self._allocate(frames)
+        self.begin()
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> tuple[int, ...]:
+        """Bytes that this state holds on each device, staging included; that never grows."""
+        frames = self._options["frames"] * (self.dtype.itemsize << self.levels.local)
+        return tuple(frames + self._links.staging(place)[0] for place in range(len(self.devices)))
+
+    @property
+    def host_memory(self) -> int:
+        """Bytes of host memory: the state, and staging of links through the host."""
+        staging = sum(self._links.staging(place)[1] for place in range(len(self.devices)))
+        return (self.dtype.itemsize << self._size) + staging
+
+    @property
+    def sent(self) -> dict[tuple[int, int], int]:
+        """Bytes sent so far between devices, for each ordered pair of device numbers."""
+        return self._links.sent
+
+    @property
+    def links(self) -> dict[tuple[int, int], Link]:
+        """How amplitudes get from one device to another."""
+        return dict(self._links.kinds)
+
+    def _sum(self) -> str:
+        """What the state needs, for messages."""
+        return (
+            f"{self._size} wires in {self.dtype.name} need {human(self.dtype.itemsize << self._size)} of host memory "
+            f"and {human(self.memory[0])} on each of {len(self.devices)} devices"
+        )
+
+    def _allocate(self, frames: int) -> None:
+        """All memory, or none of it."""
+        made: list[Frame] = []
+        places = range(len(self.devices))
+        first: Any = self.devices[0]
+        try:
+            self._home, self.memory_kind = first.host_memory(1 << self._size, self.dtype)
+            for _ in range(frames):
+                beside = made[0].seats if made else [None] * len(self.devices)
+                made.append(Frame([self._links.seat(p, 1 << self.levels.local, beside[p]) for p in places]))
+        except OutOfMemory as error:
+            made.clear()
+            self._home = None
+            raise OutOfMemory(f"{self._sum()}, and could not be had. {error}") from error
+        self._frames = deque(made)
+        self._in: list[Channel] = [seat.device.channel() for seat in made[0].seats]
+        self._out: list[Channel] = [seat.device.channel() for seat in made[0].seats]
+
+    def begin(self) -> None:
+        """The state becomes |0…0⟩: one amplitude is written at home, and all wires are fresh."""
+        self._synchronize()
+        self.layout = Layout.identity(self._size)
+        self.fresh = (1 << self._size) - 1
+        self._home[0] = 1
+
+    def _synchronize(self) -> None:
+        """Wait for devices, links and copies."""
+        for channel in (*self._in, *self._out):
+            channel.synchronize()
+        for frame in self._frames:
+            synchronize(frame.seats)
+
+    def release(self) -> None:
+        """Let go of all memory, at once, whatever is under way."""
+        try:
+            self._synchronize()
+        finally:
+            self._frames.clear()
+            self._in, self._out, self._home = [], [], None
+
+    def another(self, num_wires: int) -> PeersOverHost:
+        """|0…0⟩ of so many wires on the same devices; raises `NotSupported` for fewer wires than device bits."""
+        levels = self.levels
+        local = min(levels.local, num_wires - levels.peers)
+        if local < 1:
+            raise NotSupported(f"{num_wires} wires on {len(self.devices)} devices, each of which has a local one.")
+        divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
+        return PeersOverHost(self.devices, num_wires, self.dtype, divided, **self._options)
+
+    # --- laid open ---------------------------------------------------------------------------------------------------
+
+    @property
+    def slice_bits(self) -> int:
+        """Index bits of a slice, which is in one piece wherever it is copied."""
+        return self.levels.slice
+
+    def expose(self) -> None:
+        """Let every amplitude be at home, and nothing be under way."""
+        self.settle()
+        self._synchronize()
+
+    def slice_at(self, number: int) -> Any:
+        """A slice of an exposed state at home: NumPy, without a copy."""
+        return self._home[number << self.levels.slice : number + 1 << self.levels.slice]
+
+    # --- work --------------------------------------------------------------------------------------------------------
+
+    def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
+        """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step of a window.
+
+        work: for each device what it has prepared, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state than this.
+        """
+        if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
+            raise PlanError("the plan was made for other levels, another layout, or other fresh bits.")
+        shares = shares_of(work)
+        done = 0
+        for bits, stages in self._passes(plan):
+            self._run_pass(bits, stages, shares, done, tick)
+            done += sum(len(stage.steps) for stage in stages)
+        if self.fresh != plan.left:
+            raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")
+        self.layout = plan.end
+
+    def _passes(self, plan: Plan) -> list[tuple[tuple[int, ...], list[Stage]]]:
+        """The stages of each pass, and the bits at home of its positions."""
+        found: list[tuple[tuple[int, ...], list[Stage]]] = []
+        for stage in plan.stages:
+            match stage.motion:
+                case Migration(bits):
+                    found.append((bits, [stage]))
+                case Exchange() | None:
+                    if not found:
+                        found.append((tuple(range(self._size)), []))
+                    found[-1][1].append(stage)
+                case _:
+                    assert_never(stage.motion)
+        for bits, _ in found:
+            if sorted(bits) != list(range(self._size)) or bits[: self.levels.slice] != tuple(range(self.levels.slice)):
+                raise PlanError(f"a migration to {bits}: a permutation is wanted that leaves the slice's bits alone.")
+        return found
+
+    def _run_pass(
+        self,
+        bits: tuple[int, ...],
+        stages: Sequence[Stage],
+        shares: Sequence[Share],
+        begin: int,
+        tick: Callable[[], None],
+    ) -> None:
+        """All stages on one window after the other; `begin` steps of the plan came before."""
+        begun = self._positions(bits, self.fresh)
+        migrates = self._size > self.levels.local + self.levels.peers
+        home, fresh = bits, begun
+        for frame, value in self._windows(bits, begun):
+            home, fresh, done = bits, begun, begin
+            for stage in stages:
+                if isinstance(stage.motion, Exchange):
+                    self._exchange(frame, stage.motion, fresh, tick)
+                    moved = sources(self._size, stage.motion.swaps)
+                    if migrates:  # otherwise what a device bit was is local for good, as on peers without a host
+                        home = tuple(home[source] for source in moved)
+                    fresh = mask_of(tuple(k for k, source in enumerate(moved) if fresh >> source & 1))
+                if fresh != stage.fresh:
+                    raise PlanError(f"bits {fresh:#x} are fresh as a stage begins that says {stage.fresh:#x}.")
+                live = [(frame.seats[d], value << self.levels.peers | d) for d in self._live(fresh)]
+                fresh = work_on(live, stage.steps, shares, done, fresh, tick)
+                done += len(stage.steps)
+            self._send(frame, home, fresh, value)
+        self.fresh = self._homes(home, fresh)
+
+    def _exchange(self, frame: Frame, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
+        """An exchange within a window."""
+        window = (1 << self.levels.local + self.levels.peers) - 1
+        self._links.exchange(frame.seats, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick)
+
+    # --- windows -----------------------------------------------------------------------------------------------------
+
+    def _windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[Frame, int]]:
+        """Every window that is not known to be zero, in turn, while the next one is coming; with its number.
+
+        bits: the bit at home of each position. fresh: mask of positions.
+        """
+        window = self.levels.local + self.levels.peers
+        marks = [channel.mark() for channel in self._out]  # the last pass has to be home before this one begins
+        for channel in self._in:
+            for mark in marks:
+                channel.wait(mark)
+        coming: deque[tuple[Frame, int]] = deque()
+        for value in range(1 << self._size - window):
+            if value << window & fresh:
+                continue
+            frame = self._frames[0]
+            self._frames.rotate(-1)
+            self._bring(frame, bits, fresh, value)
+            coming.append((frame, value))
+            if len(coming) == min(2, len(self._frames)):
+                yield self._begun(*coming.popleft())
+        for frame, value in coming:
+            yield self._begun(frame, value)
+
+    def _bring(self, frame: Frame, bits: tuple[int, ...], fresh: int, value: int) -> None:
+        """Queue the copies of a window to a frame, once what was in it has gone."""
+        frame.came.clear()
+        for seat in frame.seats:
+            if seat.place in frame.busy:
+                seat.device.reach(frame.busy.pop(seat.place))
+        for d in self._live(fresh):
+            seat, channel = frame.seats[d], self._in[d]
+            start = self._start(bits, d, value)
+            for near, far in self._carried(bits, fresh):
+                channel.copy(near.of(seat.buffer), far.at(start).of(self._home))
+                self.bytes_in[d] += near.size * self.dtype.itemsize
+            frame.came[d] = channel.mark()
+
+    def _begun(self, frame: Frame, value: int) -> tuple[Frame, int]:
+        """Work from now on finds the window as it came."""
+        for d, mark in frame.came.items():
+            frame.seats[d].device.wait(mark)
+        return frame, value
+
+    def _send(self, frame: Frame, bits: tuple[int, ...], fresh: int, value: int) -> None:
+        """Queue the copies of a window home, behind all that was queued on the devices."""
+        marks = [seat.device.mark() for seat in frame.seats]
+        for d in self._live(fresh):
+            seat, channel = frame.seats[d], self._out[d]
+            for mark in marks:
+                channel.wait(mark)
+            start = self._start(bits, d, value)
+            for near, far in self._carried(bits, fresh):
+                channel.copy(far.at(start).of(self._home), near.of(seat.buffer))
+                self.bytes_out[d] += near.size * self.dtype.itemsize
+            frame.busy[d] = channel.mark()
+
+    def _carried(self, bits: tuple[int, ...], fresh: int) -> Carried:
+        """The copies of one sub state vector; what is known to be zero is not copied, where slices stay whole."""
+        local = self.levels.local
+        spared = fresh & ((1 << local) - 1) >> self.levels.slice << self.levels.slice
+        return carried(bits[:local], spared, self._piece)
+
+    def _start(self, bits: tuple[int, ...], number: int, value: int) -> int:
+        """Where a sub state vector begins at home, as far as its device number and its window say."""
+        high = value << self.levels.peers | number
+        return mask_of(tuple(bit for k, bit in enumerate(bits[self.levels.local :]) if high >> k & 1))
+
+    def _live(self, fresh: int) -> list[int]:
+        """The device numbers whose sub state vectors are not known to be zero; `fresh` is a mask of positions."""
+        return [d for d in range(len(self.devices)) if not d << self.levels.local & fresh]
+
+    def _positions(self, bits: tuple[int, ...], homes: int) -> int:
+        """A mask of index bits as a mask of positions."""
+        return mask_of(tuple(p for p, bit in enumerate(bits) if homes >> bit & 1))
+
+    def _homes(self, bits: tuple[int, ...], positions: int) -> int:
+        """A mask of positions as a mask of index bits."""
+        return mask_of(tuple(bit for p, bit in enumerate(bits) if positions >> p & 1))
+
+    # --- near at hand ------------------------------------------------------------------------------------------------
+
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+        """Bring every sub state vector near that is not known to be zero; see `Divided.visit`."""
+        return self._visit(self._bringing(at.index_bits(self.layout, near)), write=write)
+
+    def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[Near]:
+        """A visit in which position p is index bit ``bits[p]``."""
+        fresh = self._positions(bits, self.fresh)
+        inside = fresh & (1 << self.levels.local) - 1
+        layout = self._near_layout(bits)
+        for frame, value in self._windows(bits, fresh):
+            live = self._live(fresh)
+            for d in live:
+                if inside:
+                    clear(frame.seats[d], inside)
+            try:
+                for d in live:
+                    seat = frame.seats[d]
+                    yield Near(seat.device, seat.buffer, layout, value << self.levels.peers | d)
+            finally:
+                if write:
+                    self._send(frame, bits, fresh & ~inside, value)
+                else:
+                    frame.busy.update({d: frame.seats[d].device.mark() for d in live})
+        if write:
+            self.fresh = self._homes(bits, fresh & ~inside)
+
+    def _bringing(self, wanted: Sequence[int]) -> tuple[int, ...]:
+        """The bits of a window in which some are local, in the places of the highest ones that are not wanted."""
+        local, bits = self.levels.local, list(range(self._size))
+        coming = [bit for bit in wanted if bit >= local]
+        free = [bit for bit in range(self.levels.slice, local) if bit not in wanted]
+        if len(coming) > len(free):
+            raise InvalidInput(
+                f"{len(wanted)} wires cannot be local at once: {local} local bits, of which the lowest "
+                f"{self.levels.slice} stay where they are. Ask for fewer wires."
+            )
+        for place, bit in zip(free[len(free) - len(coming) :], coming, strict=True):
+            bits[place], bits[bit] = bit, place
+        return tuple(bits)
+
+    def _near_layout(self, bits: tuple[int, ...]) -> Layout:
+        """Where wires lie while position p is index bit ``bits[p]``."""
+        return at.moved(self.layout, bits)
+
+    def settle(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        mask = bits & self.fresh
+        if mask:
+            self._synchronize()
+        for bit in range(self._size):
+            if mask >> bit & 1:
+                self._home.reshape(-1, 2, 1 << bit)[:, 1] = 0
+        self.fresh &= ~mask
+
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes so that they lie in another layout: passes, in each of which local bits are permuted."""
+        origins, flip = at.moves(self.layout, layout)
+        if self.layout != layout and self.levels.local - self.levels.slice < 2:
+            raise NotSupported(
+                f"moving amplitudes at home with {self.levels}: two local bits beside the slice are wanted."
+            )
+        self.settle(mask_of(tuple(origin for k, origin in enumerate(origins) if flip >> k & 1)))
+        while self.layout != layout:
+            origins, flip = at.moves(self.layout, layout)
+            self._turn(origins, flip)
+
+    def _turn(self, origins: Sequence[int], flip: int) -> None:
+        """One pass that moves as many index bits as fit to where they belong, and flips what it can."""
+        local, low = self.levels.local, self.levels.slice
+        wrong = [k for k, origin in enumerate(origins) if origin != k or flip >> k & 1]
+        chosen = set(range(low))
+        for k in wrong:
+            while len(chosen | {k, origins[k]}) <= local and not {k, origins[k]} <= chosen:
+                chosen |= {k, origins[k]}
+                k = origins[k]
+        bits = self._bringing(sorted(chosen))
+        here = {bit: position for position, bit in enumerate(bits[:local])}
+        arriving = {here[k]: here[origins[k]] for k in here if origins[k] in here}
+        moves = completed(arriving, local)
+        turned = sum(1 << p for p in arriving if flip >> bits[p] & 1)
+        for near in self._visit(bits, write=True):
+            near.device.permute(near.buffer, local, moves, turned)
+        homes = list(range(self._size))
+        for position, source in enumerate(moves):
+            homes[bits[position]] = bits[source]
+        self.layout = at.moved(self.layout, homes, self._homes(bits, turned))
+
+
+def completed(given: dict[int, int], count: int) -> list[int]:
+    """A permutation of `count` positions with the given sources, in which as many others as can be stay."""
+    found = dict(given)
+    taken = set(given.values())
+    for position in range(count):
+        if position not in found and position not in taken:
+            found[position] = position
+            taken.add(position)
+    left = iter([source for source in range(count) if source not in taken])
+    return [found[position] if position in found else next(left) for position in range(count)]

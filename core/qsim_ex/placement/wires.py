@@ -1,0 +1,33 @@
+"""Wires that may be taken away from a state: those that are at one value wherever it has an amplitude."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qsim_ex.circuit.check import NORM_TOLERANCE
+from qsim_ex.errors import StateError
+from qsim_ex.placement.base import Placement
+
+GROUP = 16
+"""How many wires one marginal looks at."""
+
+
+def held_values(placement: Placement, wires: Sequence[int]) -> int:
+    """The value that some wires are at, bit k being ``wires[k]``.
+
+    Raises `StateError`, with the weight, if they are found at other values too (by more than rounding).
+    """
+    value = 0
+    for first in range(0, len(wires), GROUP):
+        group = wires[first : first + GROUP]
+        weights = placement.marginal(group)
+        norm, found = float(weights.sum()), int(weights.argmax())
+        weights[found] = 0
+        other = float(weights.sum())
+        if not other <= NORM_TOLERANCE * norm or norm == 0:
+            raise StateError(
+                f"wires {list(group)} cannot be taken away: they are at {found:0{len(group)}b} but for a weight of "
+                f"{other:.3g} in {norm:.3g}. Uncompute, measure or collapse them first."
+            )
+        value |= found << first
+    return value

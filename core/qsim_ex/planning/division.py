@@ -1,0 +1,257 @@
+"""Dividing a plan's work into passes and stages, before it is decided which bit lies where.
+
+A stage is all work that can run while some bits are far. Which bits those are is searched: from each stage the few
+best sets of far bits are followed, the best few ways are kept, and the first way on which all work is done wins. So
+the number of passes is minimised first, and inside a pass the number of exchanges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.errors import NotSupported
+from qsim_ex.planning.far import Freedom, far_sets
+from qsim_ex.planning.locality import grow, reasons, split, weight
+from qsim_ex.planning.work import Work, bits_of_mask
+from qsim_ex.steps import Levels
+
+_EVERYTHING = 1 << 30
+"""A window that never ends: stages are few, and the scan for one takes a fraction of a millisecond."""
+
+WIDTH = 6
+"""How many ways are followed at a time, and how many sets of far bits are tried for each next stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Work that runs in one stage.
+
+    needs: the bits that have to be local. swaps: pairs of bits that trade places in the memory of the device before
+    the work, the second of each pair lying below `Levels.slice`.
+    """
+
+    work: tuple[Work, ...]
+    needs: int
+    swaps: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """All work in order: passes, and in each pass its portions.
+
+    low: the bits that lie below `Levels.slice` at the start, as far as the division needs it to be decided.
+    freedom: which bits are never far.
+    """
+
+    passes: tuple[tuple[Portion, ...], ...]
+    low: int
+
+
+def divide(work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spread: int = 0) -> Division:
+    """Divide work into passes and portions; `fresh` is the mask of bits that are fresh at the start.
+
+    spread: a growing state is spread over all devices when it has about so many bits; 0: when it has to be. Early, an
+    exchange moves next to nothing, and all devices share the work from then on; but the bits that may be device bits
+    are those that the state has by then.
+    Raises `NotSupported` for an operation that mixes more bits than can be local.
+    """
+    return _Divider(num_bits, levels, fresh, spread).divide(work)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """A part of the work divided: the portions so far, and the work that is left.
+
+    portions: the work of each, with the bits that are far during it. cost: what moved, in states.
+    there: bits that are not fresh any more.
+    """
+
+    pending: tuple[Work, ...] | list[Work]
+    freedom: Freedom
+    there: int
+    portions: tuple[tuple[list[Work], int], ...] = ()
+    cost: float = 0.0
+
+    @property
+    def far(self) -> int:
+        """The bits that are far now."""
+        return self.portions[-1][1] if self.portions else 0
+
+
+Move = Callable[["_Way", int, int], float]
+"""What it costs, in states, to go on from a way with other far bits, to run work that mixes some bits."""
+
+
+class _Divider:
+    """Divides the work of one plan, section by section: between them stand operations too wide to be placed freely."""
+
+    def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int) -> None:
+        self.everything = (1 << num_bits) - 1
+        self.num_bits = num_bits
+        self.levels = levels
+        self.spread = spread
+        self.capacity = levels.local - levels.slice
+        below = (1 << levels.slice) - 1
+        free_below = (fresh & below).bit_count()
+        self.freedom = Freedom(below & ~fresh, fresh, fresh.bit_count() - free_below)
+        self.there = self.everything & ~fresh
+        self.low: int | None = None  # decided by the first wide operation, or at the end
+        self.passes: list[tuple[Portion, ...]] = []
+
+    def divide(self, work: Sequence[Work]) -> Division:
+        """See `divide`."""
+        section: list[Work] = []
+        for piece in work:
+            if piece.mix.bit_count() <= self.capacity:
+                section.append(piece)
+                continue
+            self._section(section)
+            self._wide(piece)
+            section = []
+        self._section(section)
+        low = self._lowest(0) if self.low is None else self.low
+        return Division(tuple(self.passes), low)
+
+    # --- work of operations that fit wherever their bits are ------------------------------------------------------
+
+    def _section(self, work: list[Work]) -> None:
+        """Divide work between two wide operations."""
+        peers = self.levels.peers
+        migration = self.num_bits - self.levels.local - peers
+        if not work:
+            return
+        whole = ((work, 0),) if not migration else self._search(work, migration, self.everything, _pass_cost)
+        for ready, far in whole:
+            portions = self._search(ready, peers, self.everything & ~far, _exchange_cost) if peers else ((ready, far),)
+            self.passes.append(tuple(_portion(part) for part, _ in portions))
+
+    def _search(self, work: list[Work], count: int, allowed: int, move: Move) -> tuple[tuple[list[Work], int], ...]:
+        """Divide work into as few portions as a beam of ways finds, with `count` of the `allowed` bits far in each."""
+        way = _Way(work, self.freedom, self.there)
+        ways = [self._small(way, count, allowed)] if self.spread and move is _exchange_cost else [way]
+        while True:
+            done = [way for way in ways if not way.pending]
+            if done:
+                best = min(done, key=lambda way: way.cost)
+                self.freedom, self.there = best.freedom, best.there
+                return best.portions
+            further = [_further(way, count, allowed, self._liked(way, allowed, move), move) for way in ways]
+            unique = {(len(way.pending), way.far, way.there): way for some in further for way in some}
+            ways = sorted(unique.values(), key=lambda way: (_weight(way.pending), way.cost))[:WIDTH]
+
+    def _liked(self, way: _Way, allowed: int, move: Move) -> int:
+        """The bits that had better be far: not the fresh ones, if the state is spread over all devices early."""
+        return allowed & way.there if self.spread and move is _exchange_cost else allowed
+
+    def _small(self, way: _Way, count: int, allowed: int) -> _Way:
+        """The way on from here by what can run while the state is small, if it is."""
+        here = way.there | way.freedom.pinned
+        room = min(self.spread, self.levels.local) - here.bit_count()
+        if room <= 0:
+            return way
+        choice = grow(way.pending, here, allowed & ~here, room)
+        ready, left = split(way.pending, choice.bits, choice.found)
+        mixed = _mixed(ready)
+        far = _late(allowed & ~way.freedom.pinned & ~mixed, count, way.freedom)
+        if not ready or not left or far.bit_count() < count or not way.freedom.allows(far):
+            return way
+        return _Way(left, way.freedom.after(far), way.there | mixed, ((ready, far),), 0.0)
+
+    # --- operations that do not fit beside the lowest bits --------------------------------------------------------
+
+    def _wide(self, piece: Work) -> None:
+        """Make room for one operation that mixes more bits than may be exchanged, in the slice's bits if need be."""
+        wanted, local = piece.mix.bit_count(), self.levels.local
+        if wanted > local:
+            raise NotSupported(
+                f"the operation {piece.label or piece.kind!r} mixes {wanted} bits at once, and a sub state vector has "
+                f"only {local} local ones. Use at least {wanted} device wires, or decompose the operation."
+            )
+        self._pin(piece.mix)
+        while (over := (piece.mix & ~self.freedom.pinned).bit_count() - self.capacity) > 0:
+            count = min(over, self.capacity)
+            rising = bits_of_mask(piece.mix & ~self.freedom.pinned)[:count]
+            leaving = bits_of_mask(self.freedom.pinned & ~piece.mix)[:count]
+            pairs = tuple(zip(rising, leaving, strict=True))
+            self.passes.append((Portion((), sum(1 << bit for bit in rising), pairs),))
+            for high, low in pairs:
+                self.freedom = replace(self.freedom, pinned=self.freedom.pinned ^ (1 << high | 1 << low))
+        self.passes.append((_portion([piece]),))
+        self.there |= piece.mix
+
+    def _pin(self, mixed: int) -> None:
+        """Decide which bits lie below the slice, as many of the mixed ones as are needed there among them."""
+        if self.low is None:
+            self.low = self._lowest(mixed)
+            self.freedom = Freedom(self.low, 0, 0)
+
+    def _lowest(self, mixed: int) -> int:
+        """Bits to lie below the slice: those that do already, then fresh ones that are never far."""
+        low = self.freedom.pinned
+        free = list(bits_of_mask(self.freedom.fresh & ~self.freedom.ever))
+        over = (mixed & ~low).bit_count() - self.capacity
+        inside = [bit for bit in free if mixed >> bit & 1][: max(0, over)]
+        others = [bit for bit in free if not mixed >> bit & 1] + [bit for bit in free if mixed >> bit & 1]
+        for bit in [*inside, *(bit for bit in others if bit not in inside)]:
+            if low.bit_count() == self.levels.slice:
+                break
+            low |= 1 << bit
+        return low
+
+
+def _further(way: _Way, count: int, allowed: int, liked: int, move: Move) -> list[_Way]:
+    """The ways that go on from one by one portion; with bits far that are liked, if any of them lets work run."""
+    found = reasons(way.pending, way.freedom.pinned, _EVERYTHING, alone=0)
+    sets: list[int] = []
+    for bits in (liked, allowed):
+        sets = sets or far_sets(way.pending, found, count, bits & ~way.freedom.pinned, way.freedom, way.far, WIDTH)
+    if not sets:  # looking for much work led nowhere, so look for the first piece
+        sets = [_late(allowed & ~way.freedom.pinned & ~way.pending[0].mix, count, way.freedom)]
+    further = []
+    for far in sets:
+        ready, left = split(way.pending, ~far, found)
+        mixed = _mixed(ready)
+        further.append(
+            _Way(
+                left,
+                way.freedom.after(far),
+                way.there | mixed,
+                (*way.portions, (ready, far)),
+                way.cost + move(way, far, mixed),
+            )
+        )
+    return further
+
+
+def _late(bits: int, count: int, freedom: Freedom) -> int:
+    """`count` of some bits to be far, those first that cost no freedom."""
+    free = bits & (freedom.ever | ~freedom.fresh)
+    return mask_of((*bits_of_mask(free), *bits_of_mask(bits & ~free))[:count])
+
+
+def _pass_cost(way: _Way, far: int, mixed: int) -> float:  # noqa: ARG001  (a pass costs the same whichever bits are far)
+    """All that is not zero is read, and all that is not zero afterwards is written."""
+    return 2.0 ** way.there.bit_count() + 2.0 ** (way.there | mixed).bit_count()
+
+
+def _exchange_cost(way: _Way, far: int, mixed: int) -> float:
+    """What moves to another device: nothing for the bits that are fresh on both sides."""
+    coming = way.far & ~far & mixed if way.portions else 0
+    return (1 - 0.5 ** coming.bit_count()) * 2.0 ** way.there.bit_count()
+
+
+def _portion(work: Sequence[Work]) -> Portion:
+    return Portion(tuple(work), _mixed(work))
+
+
+def _mixed(work: Sequence[Work]) -> int:
+    mixed = 0
+    for piece in work:
+        mixed |= piece.mix
+    return mixed
+
+
+def _weight(work: Sequence[Work]) -> float:
+    return sum(map(weight, work))

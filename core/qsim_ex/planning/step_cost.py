@@ -1,0 +1,65 @@
+"""What a step costs, as data that adds up: bytes and multiply-adds, counted and not measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning import patterns
+from qsim_ex.steps import BLOCK_BITS, Clear, Diagonal, Item, Mix, Rename, Shuffle, Spread, Step, Sweep, Wide
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """bytes: read and written in the memory of the sub state vector. fma: real multiply-adds, or what takes as long."""
+
+    bytes: float = 0.0
+    fma: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.bytes + other.bytes, self.fma + other.fma)
+
+    def seconds(self, bytes_per_second: float, fma_per_second: float) -> float:
+        """The longer of the two times that a machine of these rates needs."""
+        return max(self.bytes / bytes_per_second, self.fma / fma_per_second)
+
+
+def item_work(item: Item, block: float | None = None) -> float:
+    """Multiply-adds for one amplitude; a condition on k bits leaves one in 2^k amplitudes.
+
+    block: what a matrix on `BLOCK_BITS` bits costs at the most, see `steps.Shape`.
+    """
+    match item:
+        case Mix(bits, reads, when, of):
+            work = patterns.mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
+            if block is None or len(bits) != BLOCK_BITS or reads or when.mask:
+                return work
+            return min(work, block)
+        case Diagonal(_, when, of):
+            return patterns.diagonal_work(of) * 0.5 ** when.mask.bit_count()
+        case Rename():
+            return 0.0
+        case _:
+            assert_never(item)
+
+
+def step_cost(step: Step, num_bits: int, itemsize: int, block: float | None = None) -> Cost:
+    """The cost of one step on a state of 2^num_bits amplitudes of `itemsize` bytes; `block` as in `steps.Shape`."""
+    amplitudes = float(1 << num_bits)
+    passes = 2.0 * amplitudes * itemsize  # one read and one write
+    match step:
+        case Sweep(tile, phases, _, _, fresh):
+            work = sum(item_work(item, block) for phase in phases for item in phase.items)
+            before = amplitudes / (1 << fresh.bit_count())
+            after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
+            return Cost((before + after) * itemsize, work * after)
+        case Clear(fresh):
+            return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
+        case Wide(bits, _, when):
+            share = 0.5 ** when.mask.bit_count()
+            return Cost(passes * share, 4.0 * (1 << len(bits)) * amplitudes * share)
+        case Shuffle() | Spread():
+            return Cost(passes)
+        case _:
+            assert_never(step)

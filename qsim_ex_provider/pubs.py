@@ -1,0 +1,104 @@
+"""What both primitives ask of their options and their PUBs, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.circuit import QuantumCircuit
+from qiskit.primitives.containers.bindings_array import BindingsArray
+
+from qsim_ex import Options
+from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
+from qsim_ex_provider.backend import fresh_seed
+from qsim_ex_provider.sweep import Separate, Sweep, sweep
+
+ENGINE = tuple(field.name for field in fields(Options) if not field.name.startswith("checkpoint"))
+"""Options of the engine that a primitive takes; a checkpoint is one circuit's, and a PUB has many."""
+
+
+def engine_options(given: Mapping[str, Any], own: str) -> Options:
+    """The engine's options; raises `OptionError` for a name that neither it nor the primitive (`own`) has."""
+    known = (own, *ENGINE)
+    for name in given:
+        if name not in known:
+            hint = " It is 'seed' here." if name == "seed_simulator" else nearest(name, known)
+            raise OptionError(f"there is no option {name!r}.{hint} Known: {', '.join(known)}.")
+    device = given.get("device")
+    if isinstance(device, str):  # Aer writes 'GPU'
+        given = {**given, "device": device.lower()}
+    return Options(**given)
+
+
+def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> Any:
+    """A PUB of Qiskit's class `kind`; raises `CircuitError` or `ParameterError` that names the PUB.
+
+    default: shots or precision where the PUB names none. values_at: where its tuple holds the values of parameters.
+    """
+    where = f"PUB {number}"
+    if isinstance(pub, kind):
+        _check_values(pub.circuit, pub.parameter_values, where)
+    elif isinstance(pub, tuple | list) and pub and isinstance(pub[0], QuantumCircuit):
+        _check_values(pub[0], pub[values_at] if len(pub) > values_at else None, where)
+    elif isinstance(pub, QuantumCircuit):
+        _check_values(pub, None, where)
+    try:
+        return kind.coerce(pub, default)
+    except QsimExError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise CircuitError(f"{where}: {error}") from error
+
+
+def _check_values(circuit: QuantumCircuit, values: Any, where: str) -> None:
+    """Check that there is a value for each parameter; raises `ParameterError` with names and shapes."""
+    names = [parameter.name for parameter in circuit.parameters]
+    listed = f"circuit {circuit.name!r} has {len(names)} parameters ({', '.join(names)})"
+    if values is None:
+        if names:
+            raise ParameterError(
+                f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(names)}. Give their values."
+            )
+    elif isinstance(values, BindingsArray | Mapping):
+        data = values.data if isinstance(values, BindingsArray) else values
+        given = [getattr(name, "name", name) for key in data for name in _names(key)]
+        for name in given:
+            if name not in names:
+                raise ParameterError(f"{where}: {listed}, none is {name!r}.{nearest(str(name), names)}")
+        if missing := [name for name in names if name not in given]:
+            raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(missing)}.")
+    else:
+        try:
+            shape = np.asarray(values, dtype=np.float64).shape
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"{where}: {listed}; their values are no array of numbers: {error}") from error
+        if len(names) != 1 and shape[-1:] != (len(names),):  # a single parameter needs no axis of its own
+            raise ParameterError(
+                f"{where}: {listed}, so values of shape (..., {len(names)}) are wanted, got an array of shape {shape}."
+            )
+
+
+def _names(key: Any) -> Sequence[Any]:
+    return [key] if isinstance(key, str) or hasattr(key, "name") else list(key)
+
+
+def swept(circuit: QuantumCircuit, values: BindingsArray) -> Sweep | Separate:
+    """The circuits of all bindings of a PUB, in C order."""
+    columns: dict[str, NDArray[np.float64]] = {}
+    for names, array in values.data.items():
+        rows = array.reshape(values.size, len(names))
+        columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
+    return sweep(circuit, columns, values.size)
+
+
+def seed_sequence(base: int, pub: int) -> np.random.SeedSequence:
+    """What all random numbers of a PUB come from."""
+    return np.random.SeedSequence(base, spawn_key=(pub,))
+
+
+def base_seed(options: Options) -> int:
+    """The options' seed, or a fresh one."""
+    return fresh_seed() if options.seed is None else int(options.seed)

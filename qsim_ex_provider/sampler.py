@@ -1,0 +1,130 @@
+"""`SamplerV2`: Qiskit's sampler on the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.circuit import QuantumCircuit
+from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, PrimitiveResult, SamplerPubResult
+from qiskit.primitives.containers.sampler_pub import SamplerPub
+
+from qsim_ex import Options, Simulator
+from qsim_ex.circuit import check
+from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.sweep import Separate, Sweep
+
+CHUNK_BYTES = 64 << 20
+"""Shots of so many bytes are taken apart into registers at a time."""
+
+
+class SamplerV2(BaseSamplerV2):
+    """Samples circuits on qsim-ex's state vectors.
+
+    default_shots: shots of a PUB where neither it nor `run` names any. seed: the same seed gives the same shots; fresh
+    for each call of `run` if None. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
+    Raises `OptionError`, `ShotsError`.
+    """
+
+    def __init__(self, *, default_shots: int = 1024, **options: Any) -> None:
+        self._default_shots = check.shots(default_shots)
+        self._options = engine_options(options, "default_shots")
+
+    @property
+    def default_shots(self) -> int:
+        """Shots of a PUB where nothing else is said."""
+        return self._default_shots
+
+    @property
+    def options(self) -> Options:
+        """The engine's options."""
+        return self._options
+
+    def run(self, pubs: Iterable[Any], *, shots: int | None = None) -> PrimitiveJob:
+        """Sample PUBs, each a circuit, ``(circuit, values)`` or ``(circuit, values, shots)``, in the background.
+
+        Their results hold a `BitArray` of the PUB's shape for each classical register. A circuit is translated and
+        planned once for all values of its parameters. Measurements stand at the end of a circuit.
+        What is wrong with PUBs is raised here (`CircuitError`, `ParameterError`, `ShotsError`), and what shows only
+        when they run by the job's `result`: `NotSupported`, `MeasurementError`, `OutOfMemory`, `DeviceError`.
+        """
+        default = self._default_shots if shots is None else check.shots(shots)
+        work = []
+        for number, given in enumerate(pubs):
+            if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
+                check.shots(given[2])
+            pub = coerced(SamplerPub, given, number, default, 1)
+            if not pub.circuit.cregs:
+                warnings.warn(
+                    f"PUB {number}: circuit {pub.circuit.name!r} has no classical register, so its result will be "
+                    "empty. Add measure_all().",
+                    stacklevel=2,
+                )
+            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values)))
+        job = PrimitiveJob(_run, work, Simulator(self._options))
+        job._submit()
+        return job
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    pub: SamplerPub
+    sweep: Sweep | Separate
+
+
+def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
+    base = base_seed(simulator.options)
+    found = [_sample(one, simulator, seed_sequence(base, number)) for number, one in enumerate(work)]
+    return PrimitiveResult(found, metadata={"version": 2, "seed": base})
+
+
+def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) -> SamplerPubResult:
+    """All bindings of one PUB, each with a seed of its own."""
+    begin = perf_counter()
+    circuit, shots, count = work.pub.circuit, int(work.pub.shots), work.sweep.count
+    registers = {register.name: _Register(circuit, register) for register in circuit.cregs}
+    arrays = {name: np.zeros((count, shots, one.num_bytes), dtype=np.uint8) for name, one in registers.items()}
+    where: dict[str, Any] = {}
+    chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
+    waiting: list[NDArray[np.uint8]] = []
+    done = 0
+    if registers:
+        for bound, seed in zip(work.sweep.circuits(), seeds.generate_state(count, np.uint64).tolist(), strict=True):
+            result = simulator.run(bound, shots=shots, seed=seed)
+            assert result.packed is not None
+            where = {"device": result.device, "placement": result.placement}
+            waiting.append(result.packed)
+            if len(waiting) == chunk or done + len(waiting) == count:
+                packed = np.stack(waiting)
+                for name, register in registers.items():
+                    arrays[name][done : done + len(waiting)] = register.of(packed)
+                done, waiting = done + len(waiting), []
+    data = {
+        name: BitArray(arrays[name].reshape(*work.pub.shape, shots, one.num_bytes), one.num_bits)
+        for name, one in registers.items()
+    }
+    about = {"precision": simulator.options.precision, **where, "seconds": perf_counter() - begin}
+    metadata = {"shots": shots, "circuit_metadata": circuit.metadata, **about}
+    return SamplerPubResult(DataBin(**data, shape=work.pub.shape), metadata=metadata)
+
+
+class _Register:
+    """A classical register: which of the circuit's bits it holds."""
+
+    def __init__(self, circuit: QuantumCircuit, register: Any) -> None:
+        self.bits = [circuit.find_bit(bit).index for bit in register]
+        self.num_bits = len(self.bits)
+        self.num_bytes = -(-self.num_bits // 8)
+        self.num_clbits = circuit.num_clbits
+
+    def of(self, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The register's bits as `BitArray` has them, the most significant byte first, from all bits [..., bytes]."""
+        if self.bits != list(range(self.num_clbits)):
+            bits = np.unpackbits(packed, axis=-1, count=self.num_clbits, bitorder="little")
+            packed = np.packbits(bits[..., self.bits], axis=-1, bitorder="little")
+        return packed[..., ::-1]

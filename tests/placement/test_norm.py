@@ -1,0 +1,55 @@
+"""The norm of a state after a run tells lost amplitudes from rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from states import random_state
+from strategies import random_unitary
+
+from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.errors import DeviceError
+from qsim_ex.options import Options
+from qsim_ex.placement.norm import check_norm, norm_bound
+from qsim_ex.state import StateVector
+
+
+def test_rounding_of_a_long_run_passes(options: Options) -> None:
+    """The rounding of a thousand gates, all of them the same, is taken for a fault; or the bound says nothing."""
+    builder = CircuitBuilder(4)
+    matrix = random_unitary(4, 3)
+    for k in range(250):
+        builder.unitary(matrix, [k % 4, (k + 1) % 4])
+        builder.gate("rx", [k % 4], 0.3).gate("t", [k % 3]).gate("h", [2])
+    with StateVector(4, options=options).apply(builder.build()) as state:
+        check_norm(state.norm() ** 2, 1000, options.dtype)
+        assert abs(state.norm() ** 2 - 1) < norm_bound(1000, options.dtype) / 4
+    assert norm_bound(1000, options.dtype) < 2e-3
+
+
+@pytest.mark.parametrize("fault", ["dropped", "doubled"])
+def test_a_lost_slice_is_found(dtype: np.dtype[Any], fault: str) -> None:
+    """A slice of 1/64 of the state that is zero, or that stands in another's place besides, goes unnoticed."""
+    psi = random_state(12).astype(dtype)
+    psi[:64] *= 1.5
+    psi /= np.linalg.norm(psi)
+    check_norm(float(np.vdot(psi, psi).real), 500, dtype)
+    psi[64:128] = 0 if fault == "dropped" else psi[:64]
+    with pytest.raises(DeviceError, match="lost or damaged"):
+        check_norm(float(np.vdot(psi, psi).real), 500, dtype)
+
+
+@pytest.mark.parametrize("found", [np.nan, np.inf, 0.0])
+def test_what_is_no_norm(found: float) -> None:
+    """NaN, infinity or nothing at all passes for a norm."""
+    with pytest.raises(DeviceError):
+        check_norm(found, 10, np.complex128)
+
+
+def test_a_state_that_was_not_normalised(dtype: np.dtype[Any]) -> None:
+    """The norm is compared with 1 though the state began with another, or the bound is absolute."""
+    check_norm(4e-6, 10, dtype, before=4e-6)
+    with pytest.raises(DeviceError):
+        check_norm(4.2e-6, 10, dtype, before=4e-6)

@@ -1,0 +1,58 @@
+"""What is told before a run over host memory is what the run copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.families import FAMILIES
+from benchmarks.gates import Gate
+from qsim_ex import CircuitBuilder, Simulator
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.options import Progress
+from qsim_ex.placement.rehearsal import rehearse
+from qsim_ex.steps import Layout, Levels, Plan
+
+
+def circuit_of(gates: list[Gate], wires: int) -> Circuit:
+    """A family's circuit."""
+    builder = CircuitBuilder(wires)
+    for gate in gates:
+        if gate.matrix is None:
+            builder.gate(gate.name, gate.wires, *gate.params)
+        else:
+            builder.unitary(gate.matrix, gate.wires)
+    return builder.build()
+
+
+@pytest.mark.parametrize("scenario", ["whole", "spread"])
+@pytest.mark.parametrize(("device_wires", "slots"), [(9, 1), (8, 3), (7, 2)])
+@pytest.mark.parametrize("family", ["qft", "grid", "qv"])
+def test_bytes_are_those_of_the_run(family: str, device_wires: int, slots: int, scenario: Any) -> None:
+    """A run copies more or less than was said, or nothing was said of it."""
+    circuit = circuit_of(FAMILIES[family].build(11, 0), 11)
+    seen: list[Progress] = []
+    simulator = Simulator(
+        device="cpu", device_wires=device_wires, in_flight_buffers=slots, host_memory=scenario, watch=seen.append
+    )
+    told = simulator.summary(circuit)
+    simulator.state(circuit).close()
+    assert told.passes > 0
+    assert told.bytes_host == seen[-1].bytes_moved > 0
+    assert f"{slots} sub state vectors on it" in simulator.explain(circuit)
+
+
+def test_what_is_not_rehearsed() -> None:
+    """A state that is not new, or has very many slices, is rehearsed as if it were, or for ever."""
+    simulator = Simulator(device="cpu", device_wires=8)
+    (plan,) = simulator.plans(circuit_of(FAMILIES["qft"].build(11, 0), 11))
+    assert rehearse(plan, np.complex64, 2, "whole") is not None
+    old = Plan(11, (), Layout.identity(11), Layout.identity(11), plan.numbers, plan.shape, 0, (), plan.levels, 0)
+    assert rehearse(old, np.complex64, 2, "whole") is None
+    wide = Plan(
+        40, (), Layout.identity(40), Layout.identity(40), plan.numbers, plan.shape, 0, (),
+        Levels(30, slice=2), (1 << 40) - 1,
+    )  # fmt: skip
+    assert rehearse(wide, np.complex64, 2, "whole") is None

@@ -1,0 +1,70 @@
+"""The lowest wires of a new state are chosen, and nothing else about it changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from plain import PlainDevice
+from strategies import circuits
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.planning.cost import plan_cost
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Plan, Shape
+
+TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=3, start=0, balance=4.0)
+"""Starting a sweep costs next to nothing, so that trying pays."""
+
+
+def plan_for(circuit: Circuit, shape: Shape, *, place: bool) -> Plan:
+    """The plan of a circuit on a new state."""
+    n = circuit.num_qubits
+    return make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1, place=place)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(min_qubits=4))
+def test_a_placed_plan_equals_the_definition(circuit: Circuit) -> None:
+    """A plan that chooses where the wires are gives another state, or does not say where they are."""
+    n = circuit.num_qubits
+    plan = plan_for(circuit, TINY, place=True)
+    verify(plan)
+    buffer = np.full(1 << n, np.nan, dtype=np.complex128)
+    buffer[0] = 1
+    device = PlainDevice(TINY)
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        device.run(buffer, n, step, numbers)
+    found = buffer[[plan.end.index(value) for value in range(1 << n)]]
+    assert found == pytest.approx(reference.simulate(circuit, reference.zero_state(n)), abs=1e-12)
+
+
+def idle_low_wires(wires: int) -> Circuit:
+    """The first four wires are never mixed; the others are, in pairs, again and again."""
+    rng = np.random.default_rng(0)
+    builder = CircuitBuilder(wires)
+    for _ in range(8 * wires):
+        pair = [int(wire) for wire in rng.permutation(wires - 4)[:2] + 4]
+        builder.gate("ry", pair[:1], 0.3).gate("rxx", pair, 0.2)
+    return builder.build()
+
+
+def test_idle_wires_do_not_stay_low() -> None:
+    """Wires that no sweep wants keep their places in every tile, or a plan is not repeatable."""
+    shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
+    circuit = idle_low_wires(12)
+    placed, plain = plan_for(circuit, shape, place=True), plan_for(circuit, shape, place=False)
+    assert plan_cost(placed, 16).bytes < plan_cost(plain, 16).bytes
+    assert placed.key != plain.key
+    make_plan.cache_clear()
+    again = plan_for(circuit, shape, place=True)
+    assert (again.start, again.key) == (placed.start, placed.key)
+
+
+def test_small_states_try_nothing() -> None:
+    """A state whose run is shorter than the search for a better order is searched for all the same."""
+    shape = Shape(tile=12, near=4, low=5, edge=5, phases=None, dense=4, start=20)
+    plan = plan_for(idle_low_wires(14), shape, place=True)
+    assert plan.start.is_identity()

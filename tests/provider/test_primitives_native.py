@@ -1,0 +1,348 @@
+"""Our own primitives against Qiskit's reference primitives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from qiskit.circuit import (
+    AnnotatedOperation,
+    ClassicalRegister,
+    Parameter,
+    ParameterVector,
+    PowerModifier,
+    QuantumCircuit,
+    QuantumRegister,
+)
+from qiskit.circuit import library as lib
+from qiskit.primitives import StatevectorEstimator, StatevectorSampler
+from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
+from scipy.optimize import minimize
+
+from qsim_ex import reference
+from qsim_ex.planning.planner import make_plan
+from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
+from qsim_ex_provider.sweep import Separate, Sweep, sweep
+
+# Qiskit's own exponential of an evolution gate makes SciPy complain.
+pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
+
+A, B = Parameter("a"), Parameter("b")
+ANGLES = ParameterVector("θ", 3)
+
+EXPRESSIONS = [
+    A,
+    B,
+    2 * A - B / 3 + 0.5,
+    A * B,
+    A**2,
+    A.sin() + B.cos(),
+    (A * A).exp().log(),
+    A.arctan() - B.tan(),
+    (A / 9).arcsin() * (B / 9).arccos(),
+    abs(A) + B.sign() + A.conjugate(),
+    1 / (A + 7),
+    A - A + 0.25,
+    ANGLES[0] + 2 * ANGLES[2],
+    0.75,
+]
+
+
+def random_circuit(rng: np.random.Generator, qubits: int = 3, gates: int = 12) -> QuantumCircuit:
+    """Gates of all kinds whose parameters are expressions."""
+    circuit = QuantumCircuit(qubits)
+    inner = QuantumCircuit(2, name="inner")
+    inner.rzx(A - 1, 0, 1)
+    inner.global_phase = B
+    time = lib.PauliEvolutionGate(SparsePauliOp(["XYI", "ZZZ", "III"], [0.5, -1.0, 0.25]), time=A)
+    kinds: list[tuple[int, int, Any]] = [
+        (1, 1, lib.RXGate),
+        (1, 1, lib.RZGate),
+        (1, 3, lib.UGate),
+        (1, 2, lib.U2Gate),
+        (2, 1, lib.RZZGate),
+        (2, 1, lib.RXXGate),
+        (2, 1, lib.CRYGate),
+        (2, 1, lib.CPhaseGate),
+        (2, 4, lib.CUGate),
+        (2, 0, lib.CXGate),
+        (1, 0, lib.HGate),
+        (2, 1, lambda p: lib.RXGate(p).control(1, ctrl_state=0, annotated=False)),
+        (2, 3, lambda *p: lib.UGate(*p).control(1, annotated=True)),
+        (3, 1, lambda p: lib.RZGate(p).control(2, annotated=False)),
+        (2, 0, inner.to_gate),
+        (3, 0, lambda: time),
+        (0, 1, lib.GlobalPhaseGate),
+    ]
+    for _ in range(gates):
+        width, parameters, kind = kinds[rng.integers(len(kinds))]
+        chosen = [EXPRESSIONS[k] for k in rng.integers(len(EXPRESSIONS), size=parameters)]
+        circuit.append(kind(*chosen), rng.permutation(qubits)[:width].tolist())
+    circuit.global_phase = A * B
+    return circuit
+
+
+def columns_of(circuit: QuantumCircuit, values: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
+    """A column of values for each parameter."""
+    return {parameter.name: values[:, k] for k, parameter in enumerate(circuit.parameters)}
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_each_binding_is_the_bound_circuit(seed: int) -> None:
+    """The circuit of binding k is what translating the circuit with numbers k gives, and all share one structure."""
+    rng = np.random.default_rng(seed)
+    circuit = random_circuit(rng)
+    values = rng.uniform(-3, 3, (4, circuit.num_parameters))
+    found = sweep(circuit, columns_of(circuit, values), 4)
+    assert isinstance(found, Sweep)
+    made = list(found.circuits())
+    assert len({id(one.structure) for one in made}) == 1
+    for one, row in zip(made, values, strict=True):
+        wanted = Statevector(circuit.assign_parameters(row)).data
+        np.testing.assert_allclose(reference.simulate(one), wanted, atol=1e-11)
+
+
+def test_every_expression_is_a_function_of_arrays() -> None:
+    """Each kind of expression gives the number that Qiskit's own binding gives."""
+    values = np.array([[0.3, -0.7, 1.0, 0.0, -2.0], [-2.5, 1.5, -0.1, 3.0, 0.9]])
+    for expression in EXPRESSIONS:
+        circuit = QuantumCircuit(1)
+        circuit.rx(expression, 0)
+        made = list(sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2).circuits())
+        for one, row in zip(made, values, strict=True):
+            bound = circuit.assign_parameters(row[: circuit.num_parameters])
+            np.testing.assert_allclose(reference.simulate(one), Statevector(bound).data, atol=1e-14)
+
+
+def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bindings do not depend on where the pieces begin."""
+    circuit = random_circuit(np.random.default_rng(3))
+    values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
+    whole = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
+    monkeypatch.setattr("qsim_ex_provider.sweep.CHUNK_BYTES", 2 * whole[0].nbytes)
+    pieces = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
+    np.testing.assert_array_equal(np.array(whole), np.array(pieces))
+
+
+def test_an_operation_that_needs_its_numbers() -> None:
+    """Where a parametrised operation becomes a matrix, each binding is translated for itself, and is right."""
+    circuit = QuantumCircuit(1)
+    circuit.h(0)
+    circuit.append(AnnotatedOperation(lib.UGate(A, B, 0.3), PowerModifier(0.5)), [0])
+    values = np.array([[0.4, 1.0], [-1.0, 2.0]])
+    found = sweep(circuit, columns_of(circuit, values), 2)
+    assert isinstance(found, Separate)
+    for one, row in zip(found.circuits(), values, strict=True):
+        matrix = Operator(lib.UGate(*row, 0.3).power(0.5)).data
+        np.testing.assert_allclose(reference.simulate(one), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
+
+
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((), ()),
+    ((3,), ()),
+    ((), (4,)),
+    ((2, 1), (3,)),
+    ((3,), (2, 1)),
+    ((2, 3), (2, 3)),
+    ((1,), (2, 1, 3)),
+    ((0,), (1,)),
+]
+"""Shapes of observables and of parameter values."""
+
+
+def random_observables(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Sums of Pauli strings with real coefficients, and bare strings."""
+    array = np.empty(shape, dtype=object)
+    for at in np.ndindex(*shape):
+        terms = random_pauli_list(3, int(rng.integers(1, 6)), seed=int(rng.integers(1 << 30)), phase=False)
+        array[at] = SparsePauliOp(terms, rng.normal(size=len(terms)))
+    return array if shape else array[()]
+
+
+@pytest.mark.parametrize(("observables", "values"), SHAPES)
+def test_estimator_agrees(device_name: str, observables: tuple[int, ...], values: tuple[int, ...]) -> None:
+    """Exact values of random PUBs are those of Qiskit's own estimator within 1e-10, however they are broadcast."""
+    rng = np.random.default_rng(len(observables) * 10 + len(values))
+    circuit = random_circuit(rng)
+    pub = (circuit, random_observables(rng, observables), rng.uniform(-3, 3, (*values, circuit.num_parameters)))
+    ours = EstimatorV2(device=device_name).run([pub]).result()[0]
+    theirs = StatevectorEstimator().run([pub]).result()[0]
+    assert ours.data.evs.shape == theirs.data.evs.shape == np.broadcast_shapes(observables, values)
+    np.testing.assert_allclose(ours.data.evs, theirs.data.evs, atol=1e-10)
+    assert not ours.data.stds.any()
+
+
+def test_estimator_over_several_pubs(device_name: str) -> None:
+    """Values of parameters by name, circuits without parameters, letters of projectors; the metadata say where."""
+    circuit = random_circuit(np.random.default_rng(8))
+    named = {p.name: np.linspace(0, 1, 3) + k for k, p in enumerate(circuit.parameters)}
+    bell = QuantumCircuit(2, metadata={"kind": "bell"})
+    bell.h(0)
+    bell.cx(0, 1)
+    bell.measure_all()
+    pubs = [(circuit, Pauli("XYZ"), named), (bell, ["ZZ", "XX", "0I", "r1"])]
+    result = EstimatorV2(device=device_name).run(pubs).result()
+    wanted = StatevectorEstimator().run(pubs[:1]).result()[0].data.evs
+    np.testing.assert_allclose(result[0].data.evs, wanted, atol=1e-10)
+    np.testing.assert_allclose(result[1].data.evs, [1, 1, 0.5, 0.25], atol=1e-12)
+    about = result[1].metadata
+    assert about["circuit_metadata"] == {"kind": "bell"}
+    assert (about["precision"], about["placement"]) == ("double", "single")
+    assert device_name in about["device"].lower() or device_name == "gpu"
+    assert about["seconds"] > 0
+
+
+def test_estimator_in_single_precision_and_divided() -> None:
+    """The engine's options reach the engine: complex64 is off by its rounding, a divided state is right."""
+    circuit = random_circuit(np.random.default_rng(9))
+    values = np.random.default_rng(1).uniform(-3, 3, (2, circuit.num_parameters))
+    pub = (circuit, "XYZ", values)
+    wanted = StatevectorEstimator().run([pub]).result()[0].data.evs
+    single = EstimatorV2(device="CPU", precision="single").run([pub]).result()[0]
+    np.testing.assert_allclose(single.data.evs, wanted, atol=1e-5)
+    assert single.metadata["precision"] == "single"
+    divided = EstimatorV2(device="cpu", virtual_peers=2).run([pub]).result()[0]
+    np.testing.assert_allclose(divided.data.evs, wanted, atol=1e-10)
+    assert divided.metadata["placement"] == "peers"
+
+
+def test_precision_is_the_deviation_of_the_noise() -> None:
+    """With a precision, values scatter about the exact ones with that standard deviation, the same for one seed."""
+    circuit = QuantumCircuit(1)
+    circuit.ry(A, 0)
+    values = np.linspace(-3, 3, 2000)
+    estimator = EstimatorV2(device="cpu", seed=3)
+    first = estimator.run([(circuit, "Z", values)], precision=0.1).result()[0]
+    again = estimator.run([(circuit, "Z", values, 0.1)]).result()[0]
+    np.testing.assert_array_equal(first.data.evs, again.data.evs)
+    off = first.data.evs - np.cos(values)
+    assert abs(off.std() - 0.1) < 0.01
+    assert abs(off.mean()) < 0.012
+    assert np.all(first.data.stds == 0.1)
+    assert first.metadata["target_precision"] == 0.1
+    other = EstimatorV2(device="cpu", seed=4, default_precision=0.1).run([(circuit, "Z", values)]).result()[0]
+    assert not np.array_equal(other.data.evs, first.data.evs)
+
+
+def registers_circuit() -> QuantumCircuit:
+    """Three registers of 2, 9 and 1 bits, one bit of which nothing is measured into, and a bit of none."""
+    circuit = QuantumCircuit(
+        QuantumRegister(4, "q"),
+        ClassicalRegister(2, "left"),
+        ClassicalRegister(9, "wide"),
+        ClassicalRegister(1, "last"),
+    )
+    circuit.ry(A, 0)
+    circuit.cx(0, 1)
+    circuit.rx(B, 2)
+    circuit.x(3)
+    circuit.measure([0, 1, 2, 3], [1, 2, 10, 11])
+    return circuit
+
+
+def test_sampler_agrees(device_name: str) -> None:
+    """Registers of a PUB hold what Qiskit's sampler finds: the same outcomes, with frequencies close together."""
+    circuit, shots = registers_circuit(), 4000
+    values = np.array([[[0.0, np.pi], [np.pi, 0.0], [1.0, 2.0]], [[0.5, 0.1], [2.0, 3.0], [1.5, 1.5]]])
+    ours = SamplerV2(device=device_name, seed=1).run([(circuit, values, shots)]).result()[0]
+    theirs = StatevectorSampler(seed=2).run([(circuit, values, shots)]).result()[0]
+    assert list(ours.data) == list(theirs.data) == ["left", "wide", "last"]
+    assert ours.data.shape == theirs.data.shape == (2, 3)
+    joined, wanted = ours.join_data(), theirs.join_data()
+    assert joined.array.shape == wanted.array.shape
+    for at in np.ndindex(2, 3):
+        found, exact = joined.get_counts(at), wanted.get_counts(at)
+        for key in {*found, *exact}:
+            assert abs(found.get(key, 0) - exact.get(key, 0)) < 6 * np.sqrt(shots / 2)
+    assert ours.data.left.get_counts((0, 1)) == {"10": shots}
+    assert ours.data.wide.get_counts((0, 0)) == {"100000000": shots}
+    assert ours.data.last.get_counts() == {"1": 6 * shots}
+    assert ours.metadata["shots"] == shots
+
+
+def test_sampler_seeds() -> None:
+    """One seed gives the same shots, whatever the pieces; bindings and PUBs have seeds of their own."""
+    circuit = registers_circuit()
+    pubs = [(circuit, np.full((5, 2), 1.1)), (circuit, [1.1, 1.1])]
+    results = [SamplerV2(device="cpu", seed=seed).run(pubs, shots=64).result() for seed in (7, 7, 8, None)]
+    bits = [[pub.join_data().array for pub in result] for result in results]
+    for one, two in zip(bits[0], bits[1], strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(bits[0][0], bits[2][0])
+    assert not np.array_equal(bits[0][0], bits[3][0])
+    rows = [*bits[0][0], bits[0][1]]
+    assert len({row.tobytes() for row in rows}) == 6
+    fresh = results[3].metadata["seed"]
+    again = SamplerV2(device="cpu", seed=fresh).run(pubs, shots=64).result()
+    np.testing.assert_array_equal(again[0].join_data().array, bits[3][0])
+
+
+def test_shots_are_taken_apart_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registers do not depend on how many bindings are taken apart at a time."""
+    pub = (registers_circuit(), np.random.default_rng(1).uniform(-3, 3, (5, 2)))
+    whole = SamplerV2(device="cpu", seed=7).run([pub], shots=10).result()[0].join_data()
+    monkeypatch.setattr("qsim_ex_provider.sampler.CHUNK_BYTES", 2 * 10 * 12)
+    assert SamplerV2(device="cpu", seed=7).run([pub], shots=10).result()[0].join_data() == whole
+
+
+def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An optimiser finds the ground state over the estimator; after the first call nothing is planned again.
+
+    Nor is the circuit ever translated with numbers bound to it.
+    """
+    hamiltonian = SparsePauliOp(["ZZI", "IZZ", "XII", "IXI", "IIX"], [-1.0, -1.0, -0.7, -0.7, -0.7])
+    ansatz = lib.efficient_su2(3, ["ry"], entanglement="linear", reps=2)
+    estimator = EstimatorV2(device=device_name)
+
+    def energy(angles: NDArray[np.float64]) -> float:
+        return float(estimator.run([(ansatz, hamiltonian, angles)]).result()[0].data.evs)
+
+    start = np.random.default_rng(5).uniform(-0.5, 0.5, ansatz.num_parameters)
+    first = energy(start)
+    planned = make_plan.cache_info().misses
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("translated with numbers")
+
+    monkeypatch.setattr("qsim_ex_provider.sweep.translate", refuse)
+    found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
+    assert make_plan.cache_info().misses == planned
+    exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]
+    assert found.fun < first
+    assert found.fun == pytest.approx(exact, abs=0.02)
+
+
+def test_a_sweep_is_planned_once() -> None:
+    """All bindings of a PUB, sampled, take at most one plan."""
+    circuit = lib.efficient_su2(4, reps=3)
+    circuit.measure_all()
+    planned = make_plan.cache_info().misses
+    values = np.random.default_rng(2).uniform(-3, 3, (20, circuit.num_parameters))
+    SamplerV2(device="cpu").run([(circuit, values)], shots=5).result()
+    assert make_plan.cache_info().misses <= planned + 1
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example of the primitives runs, and its values have the shape that it names."""
+    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "EstimatorV2(" in text)
+    names: dict[str, Any] = {"np": np}
+    exec(block, names)
+    pub = (names["ansatz"], names["observables"], names["angles"])
+    assert names["estimator"].run([pub]).result()[0].data.evs.shape == (2, 100)
+
+
+def test_sampler_and_backend() -> None:
+    """A circuit without chance gives the same counts as the backend does, over all registers."""
+    circuit = registers_circuit().assign_parameters([np.pi, 0.0])
+    ours = SamplerV2(device="cpu").run([circuit], shots=9).result()[0].join_data().get_counts()
+    backend = QsimExBackend(device="cpu").run(circuit, shots=9).result().get_counts()
+    assert ours == {key.replace(" ", ""): count for key, count in backend.items()}
