@@ -9,6 +9,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import (
+    Channel,
     Initialize,
     Instruction,
     Measure,
@@ -96,6 +97,8 @@ def _divide(structure: Structure, touched: int) -> Program:
             case Reset():
                 if acted & touched:
                     raise _unsupported("reset of wires that were used before", instruction, place, acted & touched)
+            case Channel():
+                raise _unsupported("a noise channel", instruction, place, acted)
             case Save(label):
                 if ended:
                     raise _unsupported("measurement in the middle of a circuit", instruction, place, ended)
@@ -117,7 +120,7 @@ def wires_acted_on(instruction: Instruction) -> int:
             for read in reads:
                 mask |= read
             return mask
-        case Permutation() | Initialize() | Measure() | Reset():
+        case Permutation() | Initialize() | Measure() | Reset() | Channel():
             return mask_of(instruction.wires)
         case Save():
             return 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Initialize, Measure, Op, Permutation, Reset, Save
+from qsim_ex.circuit.ops import Channel, Initialize, Measure, Op, Permutation, Reset, Save
 
 Vector = NDArray[np.complex128]
 
@@ -85,6 +85,8 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
                 psi = apply_permutation(psi, wires, indices)
             case Initialize(wires, operand):
                 psi = apply_initialize(psi, wires, operands[operand : operand + (1 << len(wires))])
+            case Channel():
+                raise ValueError("which of a channel's matrices is applied is left to chance")
             case Measure() | Save():
                 pass
             case Reset():

@@ -60,6 +60,7 @@ class Op(NamedTuple):
     pattern: classes of the 2^reads × 2^mixes × 2^mixes entries, from the gate's row, never from its numbers.
     operand: where the entries begin in `Circuit.operands`.
     name: for people only.
+    unitary: whether it is; if not, it mixes at least one wire, and its entries may be any numbers.
     """
 
     mixes: tuple[int, ...]
@@ -68,6 +69,7 @@ class Op(NamedTuple):
     pattern: Pattern
     operand: int
     name: str = ""
+    unitary: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +104,31 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
+class Channel:
+    """Apply one of some Kraus matrices K_k, chosen with probability ‖K_k ψ‖², and normalise.
+
+    wires: ``wires[0]`` is the least significant bit of a matrix's row and column index.
+    count: how many matrices there are.
+    operand: where they begin in `Circuit.operands`, [count, 2^wires, 2^wires] in C order.
+    mixed: whether every K_k is a multiple of a unitary matrix, so that probabilities do not depend on the state.
+    name: for people only.
+    """
+
+    wires: tuple[int, ...]
+    count: int
+    operand: int
+    mixed: bool
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """Save the state vector at this point under `label`."""
 
     label: str
 
 
-Instruction = Op | Permutation | Initialize | Measure | Reset | Save
+Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 

@@ -190,3 +190,52 @@ class Loads(ABC):
     @abstractmethod
     def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
         """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers."""
+
+
+class Batches(ABC):
+    """A device that works on many states of one structure at once.
+
+    A *batch* is a buffer of rows · 2^num_bits amplitudes; row e, one state, begins at amplitude e · 2^num_bits.
+    There may be any number of rows, also more than 65,535. Each method does for every row what its namesake in
+    `Device` does for a buffer; `Device.gather` and `Device.search` serve batches as they are, with the row as the high
+    part of an index.
+    """
+
+    @abstractmethod
+    def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
+        """What `run_batch` then takes as `numbers`, for each step.
+
+        numbers: of all rows, ``numbers.given`` being complex128 [rows, total] or, alike for all rows, [1, total].
+        """
+
+    @abstractmethod
+    def run_batch(self, buffer: Buffer, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
+        """Apply one step to every row in place.
+
+        numbers: complex128 [rows, count] or [1, count], row e having the packed array of state e, or what `load_batch`
+        has made of that.
+        """
+
+    @abstractmethod
+    def begin_batch(self, buffer: Buffer, num_bits: int) -> None:
+        """Amplitude 0 of every row becomes 1; all others may hold anything, their bits being fresh."""
+
+    @abstractmethod
+    def take_rows(self, to: Buffer, source: Buffer, num_bits: int, rows: NDArray[np.int64]) -> None:
+        """Row k of `to` becomes row ``rows[k]`` of `source`, which is another buffer of this device."""
+
+    @abstractmethod
+    def marginals(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """For each row the sums of |amplitude|² at which `when` holds, for each value of `bits`: [rows, 2^bits].
+
+        Without bits and without a condition these are the squared norms, [rows, 1].
+        """
+
+    @abstractmethod
+    def paulis(
+        self, buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
+    ) -> NDArray[np.complex128]:
+        """For each row, each (x, zs) of `parts` and each z of zs: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i].
+
+        complex128 [rows, all z of all parts in their order]; masks z that share x share one pass.
+        """

@@ -98,7 +98,7 @@ def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tu
 def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
     source = run(op.operand, len(op.pattern))
     mixes, reads, when, of = op.mixes, op.reads, op.when, op.pattern
-    if 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
+    if op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
         found = patterns.relabeling(of, 1 << len(mixes))
         if found is not None:
             at.relabel(mixes, found.source, found.flip)
@@ -118,7 +118,10 @@ def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
             pick, of = _flipped(of, size, read_flip, mix_flip)
             source = source[pick]
     condition = at.when(when)
-    return _placed(bits, masks, condition, of, source, op.name, shape)
+    work = _placed(bits, masks, condition, of, source, op.name, shape)
+    if work is not None:
+        work.unitary = op.unitary
+    return work
 
 
 def _placed(

@@ -153,7 +153,8 @@ class _Neighbours:
         for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
             level = 1 + max(level, piece.level)
             right = self._program.product(_places(piece, embedding), right, level)
-        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level)
+        unitary = all(piece.unitary for piece in pieces)
+        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level, unitary=unitary)
 
 
 def label_of(pieces: list[Work]) -> str:

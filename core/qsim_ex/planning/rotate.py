@@ -39,6 +39,6 @@ def rotate(work: list[Work], program: NumberProgram, item_work: float) -> list[W
 
 
 def _splits(piece: Work) -> bool:
-    if piece.kind != "mix" or len(piece.bits) != 1 or piece.reads or piece.when.mask:
+    if not piece.unitary or piece.kind != "mix" or len(piece.bits) != 1 or piece.reads or piece.when.mask:
         return False
     return piece.pattern.count(Entry.COMPLEX) >= 3

@@ -26,6 +26,7 @@ class Work:
     to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.Spread`.
     order: position in the program, for telling earlier from later.
     work: multiply-adds for one amplitude.
+    unitary: whether it is: only then is it a rotation between phases.
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read.
     """
 
@@ -41,6 +42,7 @@ class Work:
     held: int = 0
     level: int = 0
     work: float = 0.0
+    unitary: bool = True
     mix: int = field(init=False)
     touch: int = field(init=False)
     touched: tuple[int, ...] = field(init=False)
