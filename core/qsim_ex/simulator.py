@@ -155,11 +155,7 @@ class Simulator:
         to chance; as many as shots, or 1,000, if None.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
         """
-
-        def run(one: Circuit, shots: int | None, seed: int) -> Result:
-            return self.run(one, shots, seed, cancel)
-
-        return run_batch(self.options, run, circuit, bindings, shots, seeds, observables, trajectories, cancel)
+        return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel)
 
     def _checkpoints(
         self, circuit: Circuit, plans: Sequence[Plan], seed: int | None
