@@ -19,6 +19,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
     ALWAYS,
+    Channel,
     Entry,
     Initialize,
     Instruction,
@@ -285,6 +286,25 @@ class CircuitBuilder:
         check.wires(tuple(wires), self.num_qubits, "measure")
         check.clbits(tuple(clbits), len(wires), self.num_clbits)
         self._instructions.append(Measure(tuple(wires), tuple(clbits)))
+        return self
+
+    def channel(
+        self, kraus: ArrayLike, wires: Sequence[int], *, name: str = "channel", tolerance: float | None = None
+    ) -> CircuitBuilder:
+        """Append a channel ρ → Σ K ρ K† on k wires, given by its Kraus matrices [count, 2^k, 2^k].
+
+        Matrices that are zero are dropped; a channel with one matrix is a unitary operation and becomes one.
+        tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
+        and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
+        """
+        array = check.kraus(kraus, len(wires), name, tolerance)
+        if len(array) == 1:
+            return self.unitary(array[0], wires, name=name, tolerance=tolerance)
+        check.wires(tuple(wires), self.num_qubits, name)
+        offset = self._take(array.size)
+        self._literal.append((offset, array))
+        mixed = check.are_scaled_unitaries(array)
+        self._instructions.append(Channel(tuple(wires), len(array), offset, mixed, name))
         return self
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
