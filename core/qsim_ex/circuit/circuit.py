@@ -106,6 +106,7 @@ class CircuitBuilder:
         self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
         self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
+        self._channels: dict[tuple[int, bytes], tuple[int, int, bool]] = {}  # equal ones have one operand, as noise has
 
     def gate(
         self,
@@ -301,10 +302,12 @@ class CircuitBuilder:
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         check.wires(tuple(wires), self.num_qubits, name)
-        offset = self._take(array.size)
-        self._literal.append((offset, array))
-        mixed = check.are_scaled_unitaries(array)
-        self._instructions.append(Channel(tuple(wires), len(array), offset, mixed, name))
+        known = len(wires), array.tobytes()
+        if known not in self._channels:
+            self._channels[known] = self._take(array.size), len(array), check.are_scaled_unitaries(array)
+            self._literal.append((self._channels[known][0], array))
+        offset, count, mixed = self._channels[known]
+        self._instructions.append(Channel(tuple(wires), count, offset, mixed, name))
         return self
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
