@@ -383,6 +383,7 @@ class Bound:
 
     numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet.
     fold: makes them, in place. A device that makes its tables itself asks for `given` alone.
+    For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
     """
 
     __slots__ = ("_fold", "given", "numbers")
@@ -406,7 +407,8 @@ class Bound:
         return len(self.numbers.packed)
 
     def __iter__(self) -> Iterator[NDArray[np.complex128]]:
-        return map(self.buffer.take, self.numbers.packed)
+        buffer = self.buffer
+        return (buffer.take(places, axis=-1) for places in self.numbers.packed)
 
 
 @dataclass(frozen=True, eq=False)
