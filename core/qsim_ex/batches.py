@@ -33,6 +33,7 @@ from qsim_ex.errors import Cancelled, CircuitError, MeasurementError, NotSupport
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Alone, Batch, BatchDevice, States
 from qsim_ex.placement.bits import pack
+from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.explain import summary
 from qsim_ex.program import Segment
@@ -82,7 +83,7 @@ def run_batch(
     began = perf_counter()
     bound = circuit.operands if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    course = course_of(circuit.structure)
+    course = course_of(circuit.structure, observed=bool(observables))
     asked = _asked(course, circuit, bound, shots, tuple(observables), trajectories)
     given_seeds = seeds_of(seeds, bound.count, options)
     wheres = _wheres(circuit.num_qubits, options, bound.count * (asked.trajectories if course.choices else 1))
@@ -255,6 +256,14 @@ class _Worker:
         states: Batch | Alone
         if self.batched:
             states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self._options.dtype)
+        elif self._levels is None:
+            device, n = self.where.device, self._num_wires
+            buffer = device.allocate(1 << n, self._options.dtype)
+            if device.grows:
+                device.begin(buffer)
+            else:
+                device.set_basis(buffer, 0)
+            states = Alone(Single(device, buffer, Layout.identity(n), (1 << n) - 1 if device.grows else 0))
         else:
             states = Alone(begun(self.where, self._options, 0))
         if states.fresh:

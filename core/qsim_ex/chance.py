@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.check import factors
 from qsim_ex.dynamics import Choice
 
 Complex = NDArray[np.complex128]
@@ -66,7 +67,7 @@ class Kraus:
         """What numbers in [0, 1) choose of a mixed-unitary channel."""
         ends = np.cumsum(self.mean)
         found = np.searchsorted(ends, numbers * ends[-1], side="right")
-        return np.minimum(found, len(ends) - 1).astype(np.int64)
+        return np.asarray(np.minimum(found, len(ends) - 1), dtype=np.int64)
 
 
 _PROJECTIONS = np.array([[1, 0, 0, 0], [0, 0, 0, 1]], dtype=np.complex128)
@@ -90,22 +91,6 @@ def kraus_of(choice: Choice, operands: Complex) -> Kraus:
     if choice.product and len(choice.wires) > 1:
         entries = np.array([np.concatenate([f.reshape(-1) for f in factors(one)]) for one in matrices])
     return Kraus(entries, 4 ** len(choice.groups[0]), grams, least, mean)
-
-
-def factors(matrix: Complex) -> list[Complex]:
-    """2×2 matrices, that of the least significant bit first, whose Kronecker product is a matrix [2^k, 2^k].
-
-    Where a matrix is a product, every 2×2 block is a multiple of the first factor: the largest block is taken for it.
-    """
-    found = []
-    while len(matrix) > 2:
-        half = len(matrix) // 2
-        blocks = matrix.reshape(half, 2, half, 2).transpose(0, 2, 1, 3)
-        row, column = np.unravel_index(np.argmax((np.abs(blocks) ** 2).sum(axis=(2, 3))), (half, half))
-        first = blocks[row, column] / np.linalg.norm(blocks[row, column])
-        found.append(first)
-        matrix = np.einsum("rcij,ij->rc", blocks, first.conj())
-    return [*found, matrix]
 
 
 def density_of(values: Complex, num_wires: int) -> Complex:

@@ -114,9 +114,14 @@ class Course:
 
 
 @lru_cache(maxsize=256)
-def course_of(structure: Structure) -> Course:
-    """Divide a circuit; circuits of one structure have one course, the same object."""
-    return _Divider(structure).course()
+def course_of(structure: Structure, *, observed: bool = False) -> Course:
+    """Divide a circuit; circuits of one structure have one course, the same object.
+
+    A measurement of a wire that nothing mixes afterwards is left to the end, where all shots of a state are drawn at
+    once. observed: the state at the end is looked at, where such a measurement shows; only those that nothing follows
+    on their wires are left to the end, and out of the state.
+    """
+    return _Divider(structure, observed=observed).course()
 
 
 class _Level:
@@ -131,8 +136,9 @@ class _Level:
 class _Divider:
     """Puts every instruction on the first level that its wires have reached."""
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: Structure, *, observed: bool) -> None:
         self._structure = structure
+        self._observed = observed
         self._levels = [_Level()]
         self._level = [0] * structure.num_qubits  # of each wire
         self._choices: list[Choice] = []
@@ -143,7 +149,7 @@ class _Divider:
 
     def course(self) -> Course:
         instructions = self._structure.instructions
-        for instruction, ended in zip(instructions, _ended(instructions, self._structure.num_qubits), strict=True):
+        for instruction, ended in zip(instructions, self._ended(), strict=True):
             self._put(instruction, ended)
         if len(self._levels) == 1 and not self._choices:
             level = self._levels[0]
@@ -193,6 +199,25 @@ class _Divider:
                 assert_never(instruction)
         self._used |= acted
 
+    def _ended(self) -> list[int]:
+        """For each instruction, the mask of wires whose measurement there can be left to the end.
+
+        What only reads a wire commutes with measuring it.
+        """
+        later, found = 0, []
+        for instruction in reversed(self._structure.instructions):
+            found.append(~later)
+            match instruction:
+                case Op(mixes) if not self._observed:
+                    later |= mask_of(mixes)
+                case Save():
+                    later = (1 << self._structure.num_qubits) - 1  # what is saved is the state after the measurement
+                case Measure():
+                    pass
+                case _:
+                    later |= wires_acted_on(instruction)
+        return found[::-1]
+
     def _measure(self, wire: int, clbit: int, *, final: bool) -> None:
         self._measured.pop(clbit, None)
         self._recorded.pop(clbit, None)
@@ -232,26 +257,6 @@ class _Divider:
         for wire in wires_of(wires):
             self._level[wire] = level
         return self._levels[level]
-
-
-def _ended(instructions: Sequence[Instruction], num_qubits: int) -> list[int]:
-    """For each instruction, the mask of wires that nothing mixes any more behind it.
-
-    A measurement of such a wire can be left to the end: what only reads a wire commutes with measuring it.
-    """
-    mixed, found = 0, []
-    for instruction in reversed(instructions):
-        found.append(~mixed)
-        match instruction:
-            case Op(mixes):
-                mixed |= mask_of(mixes)
-            case Save():
-                mixed = (1 << num_qubits) - 1  # what is saved is the state after the measurement
-            case Measure():
-                pass
-            case _:
-                mixed |= wires_acted_on(instruction)
-    return found[::-1]
 
 
 @lru_cache(maxsize=1024)

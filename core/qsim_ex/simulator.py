@@ -24,7 +24,8 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human, require, require_on_host
 from qsim_ex.devices.probe import Where, imagine, place
-from qsim_ex.errors import CircuitError, MeasurementError, SavedStateError
+from qsim_ex.dynamics import course_of
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, SavedStateError
 from qsim_ex.facts import facts_of, ticks
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
@@ -76,6 +77,10 @@ class Simulator:
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
+        if course_of(circuit.structure).choices:
+            if self.options.checkpoint is not None:
+                raise NotSupported("checkpoints of circuits that leave something to chance are not supported yet.")
+            return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel)[0]
         clock = _Clock()
         program = divide(circuit)
         if shots is not None:
