@@ -30,7 +30,7 @@ def wide(buffer: Buffer, num_bits: int, step: Wide, numbers: Any, high: int, thr
     if high << num_bits & step.when.mask != step.when.value & ~inside:
         return
     when = When(step.when.mask & inside, step.when.value & inside)
-    offsets = _offsets(step.bits)
+    offsets = offsets_of(step.bits)
 
     def work(columns: Places) -> None:
         block = np.zeros(len(columns), dtype=np.int64)
@@ -47,7 +47,7 @@ def wide(buffer: Buffer, num_bits: int, step: Wide, numbers: Any, high: int, thr
 
 def shuffle(buffer: Buffer, num_bits: int, step: Shuffle, threads: int) -> None:
     """Gather, and scatter to other rows. A permutation of all bits needs a second copy of the state."""
-    offsets = _offsets(step.bits)
+    offsets = offsets_of(step.bits)
     targets = offsets[np.array(step.to, dtype=np.int64)]
 
     def work(columns: Places) -> None:
@@ -60,7 +60,7 @@ def spread(buffer: Buffer, num_bits: int, step: Spread, numbers: Any, threads: i
     """An outer product, in place."""
     from qsim_ex.kernels.cpu import blocks
 
-    offsets = _offsets(step.bits)
+    offsets = offsets_of(step.bits)
     amplitudes = numbers.astype(buffer.dtype)
 
     def work(columns: Places) -> None:
@@ -74,7 +74,7 @@ def spread(buffer: Buffer, num_bits: int, step: Spread, numbers: Any, threads: i
 
 def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) -> NDArray[np.complex128]:
     """The reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
-    offsets = _offsets(bits)
+    offsets = offsets_of(bits)
     out = np.zeros((len(offsets), len(offsets)), dtype=np.complex128)
 
     def work(columns: Places) -> None:
@@ -141,7 +141,7 @@ def _scatter(buffer: Buffer, offsets: Places, columns: Places, values: Buffer, t
     in_chunks(len(columns), threads, part, len(offsets))
 
 
-def _offsets(bits: Sequence[int]) -> Places:
+def offsets_of(bits: Sequence[int]) -> Places:
     """For each value of `bits`, the index that has it there and 0 elsewhere."""
     offsets = np.zeros(1, dtype=np.int64)
     for bit in bits:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.devices.cpu_chunks import in_chunks
+from qsim_ex.devices.cpu_columns import offsets_of
 from qsim_ex.devices.cpu_sweeps import real_of
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.cpu import pool
@@ -30,7 +31,9 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
 
     width = min(num_bits, _BLOCK_BITS)
     inside = (1 << width) - 1
-    below = np.arange(1 << width, dtype=np.int64)
+    named = [bit for bit in range(width) if bit in bits or when.mask >> bit & 1]
+    folded = np.array([bit for bit in reversed(range(width)) if bit not in named], dtype=np.int64)
+    below = offsets_of(named)
     bins = np.zeros_like(below)
     for k, bit in enumerate(bits):
         if bit < width:
@@ -49,7 +52,9 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
     state, fixed = buffer.view(real_of(buffer.dtype)), when.value & ~inside
 
     def work(first: int, last: int) -> None:
-        sums.marginals(state, 1 << num_bits, bins, chosen, rest, fixed, share, group_bin, first, last, out)
+        sums.marginals(
+            state, 1 << num_bits, 1 << width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out
+        )  # fmt: skip
 
     in_chunks(rows * units, threads, work, (1 << num_bits) // units)
     return np.asarray(out.sum(axis=1))
@@ -124,9 +129,7 @@ def search(
     """The value of `bits` that each target falls on: running sums behind one base after the other."""
     from qsim_ex.kernels.cpu import sums
 
-    places = np.zeros(1, dtype=np.int64)
-    for bit in bits:
-        places = np.concatenate([places, places | 1 << bit])
+    places = offsets_of(bits)
     found = np.empty(len(targets), dtype=np.int64)
     state = buffer.view(real_of(buffer.dtype))
     bases, runs = np.ascontiguousarray(bases, np.int64), np.ascontiguousarray(runs, np.int64)

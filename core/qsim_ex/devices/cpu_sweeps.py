@@ -16,9 +16,10 @@ from qsim_ex.steps import Step, Sweep
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
-_TILES = 32  # large tiles that one thread handles between two looks at Ctrl-C: some 10 ms
-_SMALL = 1024  # small ones, at most
 _WORK = 4  # a sweep does so many times as much with an amplitude as a sum does
+_CHUNK = 1 << 26
+"""Instructions times amplitudes that one thread handles between two looks at Ctrl-C: some 10 ms."""
+_LEAST = 7  # log2 of the amplitudes in whose time an instruction is read and its coefficients are looked up
 _ASIDE = 32
 """Rows of scratch memory behind a tile, for the inputs of one large matrix."""
 
@@ -64,10 +65,10 @@ def run_sweep(
     floats = np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64)
     floats = floats.reshape(1, -1) if floats.ndim == 1 else floats
     tiles, rows = 1 << program.outside_bits, buffer.size >> num_bits
-    most = min(_SMALL, max(_TILES, _TILES << 15 >> num_bits - program.outside_bits))
     units = tiles * rows
     threads = worth(_WORK * buffer.size, threads)
-    chunk_size = max(1, min(most, units // (4 * threads)))
+    work_of_unit = len(program.instructions) + 1 << max(_LEAST, num_bits - program.outside_bits)
+    chunk_size = max(1, min(_CHUNK // work_of_unit, units // (4 * threads)))
     shared = None
     if len(floats) == 1 and units > 1:
         shared = aligned(program.coefficients, real)

@@ -210,22 +210,34 @@ class _Tables:
         sizes = factors.real**2 + factors.imag**2
         out = buffer[..., self._to]
         _phases(self._sums(np.arctan2(factors.imag, factors.real) * (_TURN / (2 * np.pi))), out)
-        if np.abs(sizes - 1).max(initial=0) > _ROUNDING:
-            out *= np.exp(self._sums(np.log(sizes) / 2))
+        inexact = ~(np.abs(sizes - 1).max(axis=-1, initial=0) <= _ROUNDING)
+        if inexact.any():
+            out[inexact] *= np.exp(self._sums(np.log(sizes[inexact]) / 2))
 
     def _sums(self, terms: Floats) -> Floats:
         """For each entry of all tables, the sum of the terms of its factors."""
-        rows = terms.shape[:-1]
-        sums = np.empty((*rows, self._count))
+        if terms.ndim > 1:
+            return self._sums_of_rows(terms)
+        sums = np.empty(self._count)
         if len(self._begins):
-            padded = np.zeros((*rows, terms.shape[-1] + 1))
-            padded[..., :-1] = terms
-            few = padded.take(self._few, axis=-1)
-            np.add.reduceat(few, self._begins, axis=-1, out=sums[..., : len(self._begins)])
+            np.add.reduceat(np.append(terms, 0).take(self._few), self._begins, out=sums[: len(self._begins)])
         for incidence, from_, to in self._dense:
             tables, entries, factors = incidence.shape
-            columns = terms[..., from_].reshape(*rows, tables, factors, 1)
-            np.matmul(incidence, columns, out=sums[..., to].reshape(*rows, tables, entries, 1))
+            np.matmul(incidence, terms[from_].reshape(tables, factors, 1), out=sums[to].reshape(tables, entries, 1))
+        return sums
+
+    def _sums_of_rows(self, terms: Floats) -> Floats:
+        """The same for terms [rows, factors]; on its own, since more axes cost one row 3 µs."""
+        rows = len(terms)
+        sums = np.empty((rows, self._count))
+        if len(self._begins):
+            padded = np.append(terms, np.zeros((rows, 1)), axis=1)
+            few = padded.take(self._few, axis=1)
+            np.add.reduceat(few, self._begins, axis=1, out=sums[:, : len(self._begins)])
+        for incidence, from_, to in self._dense:
+            tables, entries, factors = incidence.shape
+            columns = terms[:, from_].reshape(rows, tables, factors, 1)
+            np.matmul(incidence, columns, out=sums[:, to].reshape(rows, tables, entries, 1))
         return sums
 
 

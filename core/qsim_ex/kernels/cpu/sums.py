@@ -38,15 +38,15 @@ def odd(value):
 
 
 @kernel
-def marginals(state, size, bins, chosen, rest, fixed, share, group_bin, first, last, out):
+def marginals(state, size, width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out):
     """Add |amplitude|² of units `first` … `last` − 1 of a batch to `out`, float64 [rows, 2^share, bins].
 
-    state: real and imaginary parts in turn, `size` amplitudes a row; bins: for each place in a block its bin, or −1 to
-    leave it out; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
+    state: real and imaginary parts in turn, `size` amplitudes a row; width: amplitudes of a block; folded: the bits of
+    a place in a block that are summed over, descending; bins: for each value of its other bits the bin, or −1 to leave
+    it out; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
     what the others are. group_bin: for each group, its part of the bin. A row has 2^share units for each group, which
     share out its blocks.
     """
-    width = len(bins)
     shares = 1 << share
     units = len(group_bin) * shares
     blocks = 1 << max(0, _count(rest) - share)
@@ -63,10 +63,24 @@ def marginals(state, size, bins, chosen, rest, fixed, share, group_bin, first, l
                 real, imag = np.float64(state[at + 2 * j]), np.float64(state[at + 2 * j + 1])
                 total[j] += real * real + imag * imag
             x = (x | ~rest) + 1 & rest
+        left = width
+        for k in range(len(folded)):
+            left = _folded(total, left, 1 << folded[k])
         sums = out[row, piece]
-        for j in range(width):
+        for j in range(left):
             if bins[j] >= 0:
                 sums[group_bin[group] + bins[j]] += total[j]
+
+
+@part
+def _folded(total, length, half):
+    """Sum over one bit of the place, whose value is `half`: `total` closes up, and its new length is returned."""
+    to = 0
+    for begin in range(0, length, 2 * half):
+        for j in range(half):
+            total[to + j] = total[begin + j] + total[begin + half + j]
+        to += half
+    return to
 
 
 @part
