@@ -91,6 +91,9 @@ def _asked(
     """Check what is wanted, before anything else happens."""
     if bound.count < 1:
         raise CircuitError("a batch of no bindings; at least one is wanted.")
+    wanted, found = circuit.operands.shape[1], bound.operands(0, 1).shape
+    if found != (1, wanted):
+        raise CircuitError(f"operands [bindings, {wanted}] of this structure are wanted; those of one are {found}.")
     widest = max((one.num_wires() for one in observables), default=0)
     if widest > circuit.num_qubits:
         raise WireError(f"an observable acts on wire {widest - 1}, the circuit has {circuit.num_qubits} wires.")
