@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.noise import merged, simplified
+from qsim_ex.circuit.noise import simplified
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
 from qsim_ex_cirq.gates import TOLERANCE, Place
 
@@ -52,8 +52,8 @@ def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
     """The Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None if it has none."""
     mixture = cirq.mixture(op, None)
     if mixture is not None:
-        unitaries = [_unitary(matrix, size, name) for _, matrix in mixture]
-        return merged([float(probability) for probability, _ in mixture], unitaries)
+        weighted = [np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture]
+        return simplified(np.array(weighted))
     kraus = cirq.kraus(op, None)
     return None if kraus is None else simplified(np.array([*kraus]))
 

@@ -57,7 +57,7 @@ CHANNELS: dict[str, tuple[cirq.Operation, int, bool]] = {  # the operation, how 
     "generalized damp": (cirq.generalized_amplitude_damp(0.2, 0.3).on(A), 4, False),
     "phase damp": (cirq.phase_damp(0.3).on(C), 2, True),
     "Kraus": (cirq.KrausChannel([*random_kraus(3, 4, 5)]).on(C, A), 3, False),
-    "many Kraus": (cirq.KrausChannel([*random_kraus(9, 2, 5)]).on(C), 4, False),
+    "many Kraus": (cirq.KrausChannel([*np.repeat(random_kraus(2, 2, 5) / 2, 4, axis=0)]).on(C), 2, False),
     "mixed unitary": (
         cirq.MixedUnitaryChannel([(0.3, random_unitary(4, 1)), (0.7, random_unitary(4, 2))]).on(B, A),
         2,

@@ -131,7 +131,7 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
         ("phase damping", ONE, 2, True),
         ("amplitude damping", ONE, 4, False),
         ("relaxation, t2 > t1", ONE, 4, False),
-        ("composed", TWO, 16, False),
+        ("composed", TWO, 64, False),  # of 384 that Aer's circuits have
         ("Kraus", TWO, 3, False),
     ],
 )
