@@ -38,6 +38,11 @@ def noise_of(model: Any) -> Noise | None:
     return None if model.is_ideal() else AerNoise(model)
 
 
+def basis_gates_of(model: Any) -> frozenset[str] | None:
+    """Names of the gates that a noise model of Aer's is for; None if any gate may be."""
+    return frozenset(model.basis_gates) if isinstance(noise_of(model), AerNoise) else None
+
+
 def _is_aers(thing: Any, name: str) -> bool:
     """Whether an object is of a class of Aer's noise package, or of one derived from it."""
     classes = type(thing).__mro__

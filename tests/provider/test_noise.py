@@ -20,7 +20,7 @@ from qsim_ex import errors, reference
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.noise_model import NoiseModel
 from qsim_ex.circuit.ops import Channel, Measure, Op
-from qsim_ex_provider import QsimExBackend
+from qsim_ex_provider import QsimExBackend, save_statevector
 from qsim_ex_provider.noise import AerNoise, noise_of
 from qsim_ex_provider.translate import Noisy, translate, translate_noisy
 
@@ -303,6 +303,20 @@ def test_aers_errors_in_a_circuit(aer: Any) -> None:
     assert [channel.mixed for channel in channels(translate(circuit))] == [True, False]
 
 
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_transpile_keeps_channels(aer: Any, level: int) -> None:
+    """The transpiler takes a channel apart, refuses it, or moves gates over it."""
+    circuit = busy()
+    circuit.append(Kraus(random_quantum_channel(4, 4, rank=2, seed=1)), [2, 0])
+    circuit.append(Instruction("superop", 1, 0, [SuperOp(random_quantum_channel(2, 2, seed=9)).data]), [1])
+    circuit.append(ONE["pauli"](aer), [0])
+    circuit.cx(2, 0)
+    made = transpile(circuit, QsimExBackend(device="cpu"), optimization_level=level, seed_transpiler=1)
+    found, wanted = (reference.density_matrix(translate(one)) for one in (made, circuit))
+    np.testing.assert_allclose(found, wanted, atol=1e-10)
+    assert {"kraus", "superop", "quantum_channel"} <= set(made.count_ops())
+
+
 def test_a_unitary_channel_is_a_gate() -> None:
     """A channel that leaves nothing to chance stays a channel."""
     circuit = QuantumCircuit(1)
@@ -365,6 +379,24 @@ def test_the_backend_takes_noise_models(aer: Any) -> None:
     assert backend.options.noise_model is model
     with pytest.raises(errors.OptionError, match="noise_model=3"):
         backend.set_options(noise_model=3)
+
+
+def test_transpiled_circuits_are_noisy(aer: Any) -> None:
+    """What is transpiled for a noisy backend keeps gates that the noise does not name, and so is ideal."""
+    model = aer.NoiseModel(basis_gates=["rz", "sx", "cx", "x"])
+    model.add_all_qubit_quantum_error(ONE["reset"](aer), ["sx"])
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
+    backend = QsimExBackend()
+    wide = QuantumCircuit(3)
+    wide.ccx(0, 1, 2)
+    assert "ccx" in transpile(wide, backend, optimization_level=0).count_ops()
+    backend.set_options(noise_model=model)
+    made = transpile(wide, backend, optimization_level=0)
+    assert set(made.count_ops()) <= set(model.basis_gates)
+    assert channels(noisy(made, model).circuit)
+    saved = QuantumCircuit(1)
+    save_statevector(saved)
+    assert transpile(saved, backend).count_ops() == {"save_statevector": 1}
 
 
 def test_aer_is_not_imported() -> None:
