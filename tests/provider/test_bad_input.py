@@ -96,20 +96,6 @@ def test_circuit_is_refused(name: str) -> None:
         BACKEND.run(measured(change))
 
 
-LATE: dict[str, tuple[Callable[[QuantumCircuit], Any], str]] = {
-    "measurement in the middle": (lambda c: (c.measure(0, 0), c.h(0)), "measure"),
-    "reset in the middle": (lambda c: c.reset(0), "[Rr]eset"),
-}
-
-
-@pytest.mark.parametrize("name", sorted(LATE))
-def test_dynamics_name_the_feature(name: str) -> None:
-    """Measurement and reset in the middle of a circuit are refused by name, and not done wrongly."""
-    change, message = LATE[name]
-    with pytest.raises(errors.NotSupported, match=message):
-        BACKEND.run(measured(change)).result()
-
-
 @pytest.mark.parametrize("shots", [0, -1, 1.5, "many", None, True])
 def test_shots(shots: Any) -> None:
     """Shots are a whole number from 1 up."""

@@ -106,7 +106,8 @@ class CircuitBuilder:
         self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
         self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
-        self._channels: dict[tuple[int, bytes], tuple[int, int, bool]] = {}  # equal ones have one operand, as noise has
+        # Equal channels share their operands: noise repeats itself.
+        self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
 
     def gate(
         self,
@@ -304,10 +305,11 @@ class CircuitBuilder:
         check.wires(tuple(wires), self.num_qubits, name)
         known = len(wires), array.tobytes()
         if known not in self._channels:
-            self._channels[known] = self._take(array.size), len(array), check.are_scaled_unitaries(array)
+            found = check.are_scaled_unitaries(array), check.are_products(array)
+            self._channels[known] = self._take(array.size), len(array), *found
             self._literal.append((self._channels[known][0], array))
-        offset, count, mixed = self._channels[known]
-        self._instructions.append(Channel(tuple(wires), count, offset, mixed, name))
+        offset, count, mixed, product = self._channels[known]
+        self._instructions.append(Channel(tuple(wires), count, offset, mixed, name, product))
         return self
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
