@@ -178,6 +178,18 @@ def test_noise_after_a_measurement_is_left_out_of_samples() -> None:
             translate(circuit, noise=model)
 
 
+@pytest.mark.parametrize("name", ["a channel", "constant", "after two"])
+def test_samples_are_those_of_the_density_matrix(name: str) -> None:
+    """A noisy run draws from another distribution than the diagonal of Cirq's density matrix."""
+    shots = 20_000
+    simulator = QsimExSimulator(noise=MODELS[name], seed=5, device="cpu")
+    bits = simulator.run(busy() + cirq.measure(A, B, C, key="m"), repetitions=shots).measurements["m"]
+    found = np.bincount(bits @ [4, 2, 1], minlength=8) / shots
+    wanted = by_cirq(busy(), simulator.noise).diagonal().real
+    assert (np.abs(found - wanted) <= 5 * np.sqrt(wanted * (1 - wanted) / shots)).all()
+    assert np.abs(wanted - by_cirq(busy()).diagonal().real).max() > 0.01  # or the test would see nothing
+
+
 def test_what_was_written_is_never_left_out() -> None:
     """A gate of the caller's on a measured qubit disappears with the noise."""
     circuit = cirq.Circuit(cirq.measure(A), cirq.H(A))

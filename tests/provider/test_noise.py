@@ -131,7 +131,7 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
         ("phase damping", ONE, 2, True),
         ("amplitude damping", ONE, 4, False),
         ("relaxation, t2 > t1", ONE, 4, False),
-        ("composed", TWO, 64, False),  # of 384 that Aer's circuits have
+        ("composed", TWO, 96, False),  # of 384 that Aer's circuits have
         ("Kraus", TWO, 3, False),
     ],
 )
@@ -379,6 +379,21 @@ def test_the_backend_takes_noise_models(aer: Any) -> None:
     assert backend.options.noise_model is model
     with pytest.raises(errors.OptionError, match="noise_model=3"):
         backend.set_options(noise_model=3)
+
+
+def test_counts_are_those_of_the_density_matrix(aer: Any) -> None:
+    """A noisy run draws from another distribution than the diagonal of Aer's density matrix."""
+    model, shots = aer.NoiseModel(), 20_000
+    model.add_all_qubit_quantum_error(TWO["a product"](aer), ["cx"])
+    model.add_all_qubit_quantum_error(ONE["amplitude damping"](aer), ["sx"])
+    measured = busy()
+    measured.measure_all()
+    run = QsimExBackend(device="cpu", noise_model=model).run(measured, shots=shots, seed_simulator=5)
+    counts = run.result().results[0].data.counts
+    wanted = by_aer(busy(), model).diagonal().real
+    found = np.array([counts.get(hex(value), 0) for value in range(8)]) / shots
+    assert (np.abs(found - wanted) <= 5 * np.sqrt(wanted * (1 - wanted) / shots)).all()
+    assert np.abs(wanted - DensityMatrix(busy()).data.diagonal().real).max() > 0.05  # or the test would see nothing
 
 
 def test_transpiled_circuits_are_noisy(aer: Any) -> None:

@@ -195,6 +195,7 @@ def simplified(kraus: ArrayLike) -> Kraus:
     the least eigenvalues of all K†K need not look (see `sure`), so this sum shall be large, and then the matrices few.
     Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2): those that differ by a factor
     become one, and others are replaced by the orthogonal rows of a singular value decomposition where that is better.
+    Products of matrices on one wire each stay so, since they are cheaper to apply.
     """
     given = _together(_nonzero(np.asarray(kraus, dtype=np.complex128)))
     if check.are_scaled_unitaries(given):
@@ -202,6 +203,8 @@ def simplified(kraus: ArrayLike) -> Kraus:
     orthogonal = _orthogonal(given)
     if check.are_scaled_unitaries(orthogonal):
         return orthogonal
+    if given.shape[-1] > 2 and check.are_products(given):
+        return given
     singular = _least(given) <= check.ROUNDING  # what these are mixed to costs nothing
     if np.count_nonzero(singular) > 1:
         given = np.concatenate([given[~singular], _orthogonal(given[singular])])
