@@ -16,7 +16,6 @@ from qsim_ex.options import Options, Progress
 
 LATER = {
     "noise_model": "noise",
-    "parameter_binds": "binding parameters in a run (use assign_parameters)",
 }
 """Options of later versions, and what they are for; None is accepted, since it asks for nothing."""
 
