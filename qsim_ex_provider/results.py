@@ -8,6 +8,7 @@ from typing import Any
 
 from qiskit.result import Counts, Result
 
+from qsim_ex import Result as EngineResult
 from qsim_ex_provider.experiments import Experiments, LazyData
 
 
@@ -25,15 +26,16 @@ class QsimExResult(Result):
         return found[0] if len(found) == 1 else found
 
     def _counts(self, key: Any, written: dict[Any, BitStrings]) -> Any:
+        result: EngineResult | None
         if isinstance(key, int) and isinstance(self.results, Experiments) and 0 <= key < len(self.results):
             result, header = self.results.read(key)
         else:
             outcome = self._get_experiment(key)
-            header = outcome.header or {}
             result = outcome.data.engine_result if isinstance(outcome.data, LazyData) else None
-        slots, sizes = header.get("memory_slots"), header.get("creg_sizes")
-        if result is None or not result.shots or not slots:
+            header = outcome.header
+        if result is None or not result.shots or not header["memory_slots"]:
             return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
+        slots, sizes = header["memory_slots"], header["creg_sizes"]
         strings = written.setdefault((slots, str(sizes)), BitStrings(slots, sizes))
         values = result.counts()
         counts = Counts({})

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 
-from qsim_ex.circuit.sweeping import Sweep, SweepBuilder, Values
-from qsim_ex.errors import ParameterError
+from qsim_ex.circuit.sweeping import Sweep, SweepBuilder, Values, real_values
 from qsim_ex_provider.library import emit
 from qsim_ex_provider.translate import translate
 from qsim_ex_provider.walk import NO_CONTROLS, Walk
@@ -55,12 +54,8 @@ class Number:
             return float(parameter)
         function, names = _function(parameter)
         with np.errstate(all="ignore"):  # the builder refuses what is not finite, and names the gate
-            found = np.asarray(function(*(self._columns[name] for name in names)))
-        if np.iscomplexobj(found):
-            if found.imag.any():
-                raise ParameterError(f"the parameter {parameter} is not real for all values.")
-            found = found.real
-        return np.broadcast_to(found.astype(np.float64), (self._count,))
+            found = function(*(self._columns[name] for name in names))
+        return real_values(found, self._count, parameter)
 
 
 @lru_cache(maxsize=4096)

@@ -77,6 +77,16 @@ class Sweep:
         return Circuit(of.num_qubits, of.num_clbits, of.instructions, operands)
 
 
+def real_values(found: Any, count: int, named: object) -> Values:
+    """What a parameter `named` came out as, as float64 [count]; raises `ParameterError` where it is not real."""
+    array = np.asarray(found)
+    if np.iscomplexobj(array):
+        if array.imag.any():
+            raise ParameterError(f"the parameter {named} is not real for all values.")
+        array = array.real
+    return np.broadcast_to(array.astype(np.float64), (count,))
+
+
 class SweepBuilder(CircuitBuilder):
     """A builder whose gates may have arrays for parameters, float64 [bindings], all of one length."""
 
