@@ -25,6 +25,7 @@ from qsim_ex_provider import results
 from qsim_ex_provider.binds import binds_of
 from qsim_ex_provider.experiments import Experiments, Head, Place
 from qsim_ex_provider.job import CancelFlag, Outcome, QsimExJob, Task
+from qsim_ex_provider.noise import noise_of
 from qsim_ex_provider.target import build_target
 from qsim_ex_provider.work import translated
 
@@ -83,17 +84,17 @@ class QsimExBackend(BackendV2):
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
-        work = translated(circuits, binds_of(circuits, parameter_binds))
+        work = translated(circuits, binds_of(circuits, parameter_binds), noise_of(chosen.noise_model))
         base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
         seeds = [circuit_seed(base, number) for number in range(len(work.owners))]
         shots, engine, cancel = int(chosen.shots), chosen.engine(), CancelFlag()
         tasks = []
         for family in work.families if engine.checkpoint is None else work.alone():
-            numbers = family.place.tolist()
-            names = tuple((k, circuits[k].name) for k in sorted({work.owners[number][0] for number in numbers}))
-            measured = _measures(family.template, names[0][1])
-            own = tuple(seeds[number] for number in numbers)
-            tasks.append(Task(names, family, engine, shots if measured else None, own, cancel))
+            names = tuple((number, circuits[number].name) for number in work.circuits(family))
+            first, name = names[0]
+            wanted = shots if _measures(family.template, name) else None
+            own = tuple(seeds[place] for place in family.place.tolist())
+            tasks.append(Task(names, family, work.readout_errors[first], engine, wanted, own, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,

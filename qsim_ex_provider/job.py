@@ -14,7 +14,8 @@ from qiskit.result import Result
 from qsim_ex import BatchResult, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.circuit.families import Family
-from qsim_ex.errors import Cancelled, QsimExError
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.errors import Cancelled, NotSupported, QsimExError
 
 Outcome = EngineResult | BatchResult
 """What comes of a task of one binding, and of several."""
@@ -44,6 +45,7 @@ class Task:
 
     circuits: tuple[tuple[int, str], ...]
     family: Family
+    readout_errors: ReadoutErrors
     options: Options
     shots: int | None
     seeds: tuple[int, ...]
@@ -53,6 +55,8 @@ class Task:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
+        if self.readout_errors:
+            raise NotSupported("readout errors are not supported yet.")
         simulator, family = Simulator(self.options), self.family
         if len(family) == 1:
             return simulator.run(family.circuit(0), shots=self.shots, seed=self.seeds[0], cancel=self.cancel)

@@ -11,13 +11,9 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.circuit import check
-from qsim_ex.errors import NotSupported, OptionError, nearest
+from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options import Options, Progress
-
-LATER = {
-    "noise_model": "noise",
-}
-"""Options of later versions, and what they are for; None is accepted, since it asks for nothing."""
+from qsim_ex_provider.noise import noise_of
 
 ELSEWHERE = {
     "max_memory_mb": "max_memory (bytes)",
@@ -39,6 +35,7 @@ class RunOptions:
     memory: keep the outcome of every shot, in order.
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
+    noise_model: a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`; no noise if None.
     All others are those of `qsim_ex.Options`.
     """
 
@@ -46,6 +43,7 @@ class RunOptions:
     memory: bool = False
     seed_simulator: int | None = None
     executor: concurrent.futures.Executor | None = None
+    noise_model: Any = None
     device: Any = "auto"
     device_id: int = 0
     devices: Sequence[int] | None = None
@@ -68,6 +66,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         check.shots(self.shots)
         self.engine()
+        noise_of(self.noise_model)
         if not isinstance(self.memory, bool | np.bool_):
             raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
@@ -99,11 +98,8 @@ def unknown(name: str) -> str:
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
-    """Options of one run: the backend's own with some changed; raises `OptionError` or `NotSupported`."""
-    for name, value in changes.items():
-        if name in LATER:
-            if value is not None:
-                raise NotSupported(f"the option {name!r} belongs to a later version of qsim-ex: {LATER[name]}.")
-        elif name not in KNOWN:
+    """Options of one run: the backend's own with some changed; raises `OptionError`."""
+    for name in changes:
+        if name not in KNOWN:
             raise OptionError(unknown(name))
-    return RunOptions(**{**base, **{name: value for name, value in changes.items() if name not in LATER}})
+    return RunOptions(**{**base, **changes})

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 
+from qsim_ex.circuit.noise_model import Noise
+from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.circuit.sweeping import Sweep, SweepBuilder, Values, real_values
 from qsim_ex_provider.library import emit
-from qsim_ex_provider.translate import translate
+from qsim_ex_provider.noise import AerNoise
+from qsim_ex_provider.translate import translate_noisy
 from qsim_ex_provider.walk import NO_CONTROLS, Walk
 
 
@@ -22,19 +25,36 @@ def sweep(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int) ->
     (a fractional power, say) its numbers must be known: then each binding is translated for itself, and there is a
     sweep of one for each. Raises errors of `qsim_ex.errors` that name the instruction and its place.
     """
+    return sweep_noisy(circuit, columns, count, None).sweeps
+
+
+class NoisySweeps(NamedTuple):
+    """Sweeps with the channels of a noisy machine, and how its classical bits are misread."""
+
+    sweeps: tuple[Sweep, ...]
+    readout_errors: ReadoutErrors
+
+
+def sweep_noisy(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int, noise: Noise | None) -> NoisySweeps:
+    """As `sweep`, as a noisy machine would run it; see `translate.translate_noisy`."""
+    unchanged = circuit
+    if isinstance(noise, AerNoise):
+        circuit = noise.around(circuit)
     builder = SweepBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     number = Number(columns, count) if columns else float
     try:
-        Walk(builder, emit, number).circuit(circuit, wires, clbits, NO_CONTROLS)
+        walk = Walk(builder, emit, number, noise)
+        walk.circuit(circuit, wires, clbits, NO_CONTROLS)
     except TypeError:  # what Qiskit and NumPy raise where a number is wanted and a parameter is found
         if not columns:
             raise
-        return tuple(Sweep(translate(bound(circuit, columns, k))) for k in range(count))
-    return (builder.sweep(count),)
+        apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(count)]
+        return NoisySweeps(tuple(Sweep(one.circuit) for one in apart), apart[0].readout_errors if apart else ())
+    return NoisySweeps((builder.sweep(count),), walk.readout_errors)
 
 
-def bound(circuit: QuantumCircuit, columns: Mapping[str, Values], binding: int) -> QuantumCircuit:
+def _bound(circuit: QuantumCircuit, columns: Mapping[str, Values], binding: int) -> QuantumCircuit:
     """The circuit with the numbers of one binding."""
     return circuit.assign_parameters({name: float(column[binding]) for name, column in columns.items()})
 

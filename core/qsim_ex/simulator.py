@@ -24,7 +24,8 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human, require, require_on_host
 from qsim_ex.devices.probe import Where, imagine, place
-from qsim_ex.errors import CircuitError, MeasurementError, SavedStateError
+from qsim_ex.dynamics import course_of
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, SavedStateError
 from qsim_ex.facts import facts_of, ticks
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
@@ -76,6 +77,10 @@ class Simulator:
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
+        if course_of(circuit.structure).choices:
+            if self.options.checkpoint is not None:
+                raise NotSupported("checkpoints of circuits that leave something to chance are not supported yet.")
+            return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel)[0]
         clock = _Clock()
         program = divide(circuit)
         if shots is not None:
@@ -155,11 +160,7 @@ class Simulator:
         to chance; as many as shots, or 1,000, if None.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
         """
-
-        def run(one: Circuit, shots: int | None, seed: int) -> Result:
-            return self.run(one, shots, seed, cancel)
-
-        return run_batch(self.options, run, circuit, bindings, shots, seeds, observables, trajectories, cancel)
+        return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel)
 
     def _checkpoints(
         self, circuit: Circuit, plans: Sequence[Plan], seed: int | None

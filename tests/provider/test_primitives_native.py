@@ -313,7 +313,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers")
 
-    monkeypatch.setattr("qsim_ex_provider.sweep.translate", refuse)
+    monkeypatch.setattr("qsim_ex_provider.sweep.translate_noisy", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert make_plan.cache_info().misses == planned
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -55,13 +56,16 @@ class Family:
         return Family(self.sweeps, self.sweep[members], self.binding[members], self.place[members])
 
 
-def families(sweeps: Iterable[Sweep]) -> list[Family]:
-    """Put together the bindings that share a structure; families come in the order of their first members."""
-    grouped: dict[Structure, list[tuple[int, Sweep]]] = {}  # a structure is one object, so equal ones meet
+def families(sweeps: Iterable[Sweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
+    """Put together the bindings that share a structure; families come in the order of their first members.
+
+    also: for each sweep, what else must be equal.
+    """
+    grouped: dict[tuple[Structure, Hashable], list[tuple[int, Sweep]]] = {}  # equal structures are one object
     begin = 0
-    for sweep in sweeps:
+    for sweep, other in zip(sweeps, also, strict=False):
         if sweep.count:
-            grouped.setdefault(sweep.template.structure, []).append((begin, sweep))
+            grouped.setdefault((sweep.template.structure, other), []).append((begin, sweep))
         begin += sweep.count
     return [_family(members) for members in grouped.values()]
 
