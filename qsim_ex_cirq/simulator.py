@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
@@ -18,12 +18,13 @@ from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.final import FinalState
+from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum, value_of
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, records_of
-from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.states import Initial, initial_of
 from qsim_ex_cirq.sweep import translate_sweep
 from qsim_ex_cirq.together import FINAL, SavedState, chunks, resolvers_of, run_together
-from qsim_ex_cirq.translate import Translation, order_of, translate
+from qsim_ex_cirq.translate import Translation, order_of
 
 _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
@@ -47,13 +48,14 @@ class QsimExSimulator(
     result has an attribute `qsim_ex` besides, which says where and how it came about. An array of amplitudes is big
     endian by the qubit order, as everywhere in Cirq.
 
-    dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: None; noise is not supported yet.
+    dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: as in Cirq, a noise model, or a one-qubit
+    channel that befalls every qubit after every moment.
     split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
     planner needs no advice.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
     ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 
-    Raises `OptionError` for an unknown option and `NotSupported` for noise.
+    Raises `OptionError` for an unknown option and for what is no noise.
     """
 
     def __init__(
@@ -68,8 +70,7 @@ class QsimExSimulator(
         for name in engine:
             if name not in ENGINE:
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
-        if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
-            raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
+        self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
         self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
@@ -77,8 +78,8 @@ class QsimExSimulator(
 
     @property
     def noise(self) -> cirq.NoiseModel:
-        """No noise."""
-        return cirq.NO_NOISE
+        """What goes wrong in every run; `cirq.NO_NOISE` if nothing does."""
+        return self._noise
 
     # --- samples -------------------------------------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class QsimExSimulator(
     ) -> Iterator[ResultDict]:
         """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
         pairs = zip(programs, resolvers, strict=True)
-        translations = [one for program, points in pairs for one in translate_sweep(program, points)]
+        translations = [one for program, points in pairs for one in self._translated(program, points)]
         points = [point for some in resolvers for point in some]
         seeds = [self._seed() for _ in points]
         if len(points) == 1:
@@ -165,7 +166,8 @@ class QsimExSimulator(
         initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
-        for resolver, final in self._finals(program, params, qubit_order, initial_state):
+        order = order_of(program, qubit_order)
+        for resolver, final in self._finals(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
             about = final.result if isinstance(final, SavedState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
@@ -208,7 +210,7 @@ class QsimExSimulator(
                 f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
                 f"{(1 << len(order)) - 1}."
             )
-        for _, final in self._finals(program, params, order, None):
+        for _, final in self._finals(program, params, order, 0):
             yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
@@ -233,43 +235,67 @@ class QsimExSimulator(
         wanted = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in wanted]
-        initial = initial_of(initial_state, order)
-        apart = program.has_measurements() or not isinstance(initial, int)
-        for resolvers in chunks(params, len(order), self._dtype):
-            if apart or len(resolvers) == 1:
-                values: Iterable[Any] = (self._values(program, one, order, initial_state, sums) for one in resolvers)
-            else:
-                translations = translate_sweep(program, resolvers, order, initial=cast(int, initial))
-                seeds = [self._seed() for _ in resolvers]
-                points = run_together(self._engine, translations, seeds, observables=sums)
-                values = (point.batch.values[point.member] for point in points)
-            for row in values:
-                yield [cast(float, value_of(value, one)) for value, one in zip(row.tolist(), sums, strict=True)]
+        for row in self._values(program, params, order, initial_of(initial_state, order), sums):
+            yield [cast(float, value_of(value, one)) for value, one in zip(row.tolist(), sums, strict=True)]
 
     # --- what these are made of ----------------------------------------------------------------------------------
+
+    def _translated(self, program: cirq.AbstractCircuit, resolvers: Sequence[cirq.ParamResolver]) -> list[Translation]:
+        return translate_sweep(program, resolvers, noise=self._noise, sampled=True)
+
+    def _values(
+        self,
+        program: cirq.AbstractCircuit,
+        params: cirq.Sweepable,
+        order: tuple[cirq.Qid, ...],
+        initial: Initial,
+        sums: Sequence[qsim_ex.PauliSum],
+    ) -> Iterator[np.ndarray]:
+        """The expectation values of each point: means over trajectories where the circuit leaves something to chance.
+
+        Where it is measured at its end they are those of the state that was found.
+        """
+        if program.has_measurements() or not isinstance(initial, int):
+            for _, final in self._finals(program, params, order, initial):
+                assert isinstance(final, FinalState)  # which measured states and those from a vector are
+                yield final.expectation(sums)
+            return
+        for resolvers in chunks(params, len(order), self._dtype):
+            translations = translate_sweep(program, resolvers, order, noise=self._noise, initial=initial)
+            seeds = [self._seed() for _ in resolvers]
+            if len(resolvers) > 1 or translations[0].leaves_to_chance:
+                for point in run_together(self._engine, translations, seeds, observables=sums):
+                    yield point.batch.values[point.member]
+            else:
+                with self._engine.state(translations[0].circuit) as state:
+                    yield state.expectation(sums)
 
     def _finals(
         self,
         program: cirq.AbstractCircuit,
         params: cirq.Sweepable,
-        qubit_order: cirq.QubitOrderOrList,
-        initial_state: Any,
+        order: tuple[cirq.Qid, ...],
+        initial: Initial,
     ) -> Iterator[tuple[cirq.ParamResolver, FinalState | SavedState]]:
         """The state at the end of each point, measured where the circuit says so; it lives until the next is asked for.
 
-        Points are worked on together where there are several and they begin in a basis state.
+        Points are worked on together where there are several and they begin in a basis state. Where the circuit leaves
+        something to chance, each is one trajectory.
         """
-        order = order_of(program, qubit_order)
-        initial = initial_of(initial_state, order)
+        basis, vector = (initial, None) if isinstance(initial, int) else (0, initial)
+        how: dict[str, Any] = {"noise": self._noise, "from_zero": vector is None, "initial": basis, "label": FINAL}
         for resolvers in chunks(params, len(order), self._dtype):
-            if len(resolvers) == 1 or not isinstance(initial, int):
-                for resolver in resolvers:
-                    with self._final(program, resolver, order, initial_state) as final:
-                        yield resolver, final
-                continue
             began = perf_counter()
-            translations = translate_sweep(program, resolvers, order, initial=initial, label=FINAL)
+            translations = translate_sweep(program, resolvers, order, **how)
+            timings = {"translate": perf_counter() - began}
             seeds = [self._seed() for _ in resolvers]
+            alone = len(resolvers) == 1 and not translations[0].leaves_to_chance
+            if alone or vector is not None:
+                circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
+                for resolver, (translation, circuit), seed in zip(resolvers, circuits, seeds, strict=True):
+                    with self._engine.state(circuit, initial=vector) as state:
+                        yield resolver, FinalState(state, translation, seed, timings, began)
+                continue
             for resolver, point in zip(resolvers, run_together(self._engine, translations, seeds), strict=True):
                 saved = SavedState(point)
                 if not point.translation.measured:
@@ -277,40 +303,7 @@ class QsimExSimulator(
                     continue
                 with self._engine.state(num_wires=len(order)) as state:
                     state.set(saved.vector())
-                    yield resolver, FinalState(state, point.translation, point.batch.seeds[point.member], {}, began)
-
-    def _values(
-        self,
-        program: cirq.AbstractCircuit,
-        resolver: cirq.ParamResolver,
-        order: tuple[cirq.Qid, ...],
-        initial_state: Any,
-        sums: Sequence[qsim_ex.PauliSum],
-    ) -> np.ndarray:
-        """The expectation values in the final state of one point."""
-        with self._final(program, resolver, order, initial_state) as final:
-            return final.state.expectation(sums)
-
-    def _final(
-        self,
-        program: cirq.AbstractCircuit,
-        resolver: cirq.ParamResolver,
-        qubit_order: cirq.QubitOrderOrList,
-        initial_state: Any = None,
-    ) -> FinalState:
-        """Run a circuit to its end, measurements included."""
-        began = perf_counter()
-        qubits = order_of(program, qubit_order)
-        initial = initial_of(initial_state, qubits)
-        from_zero = isinstance(initial, int) and initial == 0
-        translation = translate(program, resolver, qubits, from_zero=from_zero)
-        translated = perf_counter()
-        state = self._engine.state(translation.circuit, initial=None if from_zero else initial)
-        try:
-            return FinalState(state, translation, self._seed(), {"translate": translated - began}, began)
-        except BaseException:
-            state.close()
-            raise
+                    yield resolver, FinalState(state, point.translation, saved.result.seed, timings, began)
 
     def _seed(self) -> int:
         """Return the seed of one run; a simulator with a seed gives the same runs in the same order.

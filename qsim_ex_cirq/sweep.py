@@ -14,6 +14,7 @@ import sympy
 from qsim_ex.circuit.sweeping import SweepBuilder, Values, real_values
 from qsim_ex.errors import ParameterError, QsimExError
 from qsim_ex_cirq.gates import number
+from qsim_ex_cirq.noise import noisy_operations
 from qsim_ex_cirq.translate import Translation, Walk, order_of, translate
 
 
@@ -22,28 +23,38 @@ def translate_sweep(
     resolvers: Sequence[cirq.ParamResolver],
     qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
     *,
+    noise: cirq.NoiseModel = cirq.NO_NOISE,
+    sampled: bool = False,
+    from_zero: bool = True,
     initial: int = 0,
     label: str | None = None,
 ) -> list[Translation]:
     """Translate a circuit once for all resolvers, or, where its structure depends on numbers, once for each.
 
-    initial, label: as of `translate`. The sweeps of all translations together have a binding for each resolver, in
-    order. Raises what `translate` raises.
+    All but the resolvers as of `translate`. The sweeps of all translations together have a binding for each resolver,
+    in order. Raises what `translate` raises.
     """
     order = order_of(circuit, qubit_order)
-    if len(resolvers) > 1:
+    if len(resolvers) > 1 and not _asks_for_numbers(noise, circuit):
         builder = SweepBuilder(len(order), len(order))
-        walk = Walk(order, not initial, builder, Columns(resolvers))
+        walk = Walk(order, from_zero and not initial, builder, Columns(resolvers))
         walk.begin(initial)
         try:
-            for op in circuit.all_operations():
+            for _, op in noisy_operations(circuit, noise, sampled):
                 walk.operation(op, literal=not cirq.is_parameterized(op))
             translation = walk.translation(label)
         except (QsimExError, TypeError, ValueError):
             pass  # what cannot be done with symbols is done, or refused, with numbers
         else:
             return [replace(translation, sweep=builder.sweep(len(resolvers)))]
-    return [translate(circuit, resolver, order, initial=initial, label=label) for resolver in resolvers]
+    how: dict[str, Any] = {"noise": noise, "sampled": sampled, "from_zero": from_zero}
+    return [translate(circuit, resolver, order, initial=initial, label=label, **how) for resolver in resolvers]
+
+
+def _asks_for_numbers(noise: cirq.NoiseModel, circuit: cirq.AbstractCircuit) -> bool:
+    """Whether a noise model may do one thing to a gate with a symbol and another to the gate with a number."""
+    alike = noise == cirq.NO_NOISE or type(noise) is cirq.ConstantQubitNoiseModel
+    return not alike and cirq.is_parameterized(circuit)
 
 
 class Columns:

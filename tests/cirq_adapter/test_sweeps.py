@@ -342,3 +342,53 @@ def test_bad_circuits_of_sweeps(simulator):
     assert messages[0] == messages[1]
     with pytest.raises(errors.CircuitError, match="8 is out of range, 3 qubits have the values 0 to 7"):
         simulator.compute_amplitudes_sweep(circuit_of([]), [1, 8], [{}, {}])
+
+
+class OnFlips(cirq.NoiseModel):
+    """A model that lets nothing but a whole X fail, and so must see numbers."""
+
+    def noisy_operation(self, operation):
+        """What becomes of an operation."""
+        return [operation, cirq.bit_flip(1).on(A)] if operation == cirq.X(A) else [operation]
+
+
+def test_noise_that_looks_at_numbers(make):
+    """A noise model sees the numbers of each point, as in Cirq, and not the symbols."""
+    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"))
+    sweep = cirq.Points("t", [0, 1, 2])
+    ours, cirqs = (kind.run_sweep(circuit, sweep) for kind in (make(noise=OnFlips()), cirq.Simulator(noise=OnFlips())))
+    assert [result.measurements["m"].item() for result in ours] == [0, 0, 0]
+    assert ours == cirqs
+
+
+def test_noisy_sweeps(make, spy):
+    """With noise after every moment, a sweep is one batch whose frequencies are those of the density matrix."""
+    circuit = cirq.Circuit(cirq.ry(T)(A), cirq.CX(A, B), cirq.measure(A, B, key="m"))
+    noise, shots = cirq.depolarize(0.1), 4000
+    results = make(noise=noise, seed=1).run_sweep(circuit, cirq.Linspace("t", 0, 3, 4), repetitions=shots)
+    assert spy == [4]
+    exact = cirq.DensityMatrixSimulator(noise=noise)
+    for result in results:
+        density = exact.simulate(circuit[:-1], result.params).final_density_matrix
+        histogram = result.histogram(key="m")
+        for value, probability in enumerate(np.real(np.diag(density))):
+            assert abs(histogram[value] / shots - probability) < 5 * np.sqrt(0.25 / shots)
+
+
+def test_states_and_values_under_noise(make):
+    """A noisy state is one trajectory, alone as in a sweep; a noisy expectation value is a mean over many."""
+    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.bit_flip(0.5).on(B))
+    swept, apart = make(seed=3), make(seed=3)
+    results = swept.simulate_sweep(circuit, [{"t": 1}] * 20)
+    assert {result.dirac_notation() for result in results} == {"|10⟩", "|11⟩"}
+    for result in results:
+        np.testing.assert_array_equal(result.final_state_vector, apart.simulate(circuit, {"t": 1}).final_state_vector)
+    amplitudes = make(seed=3).compute_amplitudes_sweep(circuit, [2], [{"t": 1}] * 20)
+    assert {round(abs(value), 5) for (value,) in amplitudes} == {0, 1}
+    for params in ({"t": 1}, [{"t": 0}, {"t": 1}]):
+        *_, last = make(seed=4).simulate_expectation_values_sweep(circuit, [cirq.Z(A), cirq.Z(B)], params)
+        assert last[0] == pytest.approx(-1)
+        assert 0 < abs(last[1]) < 0.2
+    measured = circuit + cirq.measure(B, key="m")
+    for result in make(seed=5).simulate_sweep(measured, [{"t": 1}] * 3):
+        assert result.dirac_notation() == f"|1{result.measurements['m'].item()}⟩"
