@@ -15,7 +15,7 @@ from qsim_ex import BatchResult, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.circuit.families import Family
 from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.errors import Cancelled, NotSupported, QsimExError
+from qsim_ex.errors import Cancelled, QsimExError
 
 Outcome = EngineResult | BatchResult
 """What comes of a task of one binding, and of several."""
@@ -55,14 +55,11 @@ class Task:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
-        if self.readout_errors:
-            raise NotSupported("readout errors are not supported yet.")
         simulator, family = Simulator(self.options), self.family
+        how: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel, "readout": self.readout_errors}
         if len(family) == 1:
-            return simulator.run(family.circuit(0), shots=self.shots, seed=self.seeds[0], cancel=self.cancel)
-        return simulator.run_batch(
-            family.template, family.bindings(), shots=self.shots, seeds=self.seeds, cancel=self.cancel
-        )
+            return simulator.run(family.circuit(0), seed=self.seeds[0], **how)
+        return simulator.run_batch(family.template, family.bindings(), seeds=self.seeds, **how)
 
     def describe(self) -> str:
         """Which circuits of the job these are, for people."""
