@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Self
 
@@ -35,6 +36,10 @@ class FinalState:
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or state.placement != "single"
         return state.to_numpy() if apart else np.asarray(state)
+
+    def amplitudes(self, values: Sequence[int]) -> Vector:
+        """Those of some basis values."""
+        return self.state.amplitudes(values)
 
     def metadata(self) -> Metadata:
         """Where and how the state came about."""

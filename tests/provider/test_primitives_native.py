@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 from qsim_ex import reference
 from qsim_ex.planning.planner import make_plan
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
-from qsim_ex_provider.sweep import Separate, Sweep, sweep
+from qsim_ex_provider.sweep import sweep
 
 # Qiskit's own exponential of an evolution gate makes SciPy complain.
 pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
@@ -101,9 +101,8 @@ def test_each_binding_is_the_bound_circuit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     circuit = random_circuit(rng)
     values = rng.uniform(-3, 3, (4, circuit.num_parameters))
-    found = sweep(circuit, columns_of(circuit, values), 4)
-    assert isinstance(found, Sweep)
-    made = list(found.circuits())
+    (found,) = sweep(circuit, columns_of(circuit, values), 4)
+    made = [found.circuit(k) for k in range(4)]
     assert len({id(one.structure) for one in made}) == 1
     for one, row in zip(made, values, strict=True):
         wanted = Statevector(circuit.assign_parameters(row)).data
@@ -116,20 +115,22 @@ def test_every_expression_is_a_function_of_arrays() -> None:
     for expression in EXPRESSIONS:
         circuit = QuantumCircuit(1)
         circuit.rx(expression, 0)
-        made = list(sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2).circuits())
+        (found,) = sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2)
+        made = [found.circuit(k) for k in range(2)]
         for one, row in zip(made, values, strict=True):
             bound = circuit.assign_parameters(row[: circuit.num_parameters])
             np.testing.assert_allclose(reference.simulate(one), Statevector(bound).data, atol=1e-14)
 
 
-def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_many_bindings_are_made_in_pieces() -> None:
     """Bindings do not depend on where the pieces begin."""
     circuit = random_circuit(np.random.default_rng(3))
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
-    whole = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
-    monkeypatch.setattr("qsim_ex_provider.sweep.CHUNK_BYTES", 2 * whole[0].nbytes)
-    pieces = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
-    np.testing.assert_array_equal(np.array(whole), np.array(pieces))
+    (found,) = sweep(circuit, columns_of(circuit, values), 7)
+    bindings = found.bindings()
+    pieces = [bindings.operands(begin, end) for begin, end in ((0, 2), (2, 3), (3, 7))]
+    np.testing.assert_array_equal(bindings.operands(0, 7), np.concatenate(pieces))
+    np.testing.assert_array_equal(bindings.operands(5, 6), found.circuit(5).operands)
 
 
 def test_an_operation_that_needs_its_numbers() -> None:
@@ -139,10 +140,10 @@ def test_an_operation_that_needs_its_numbers() -> None:
     circuit.append(AnnotatedOperation(lib.UGate(A, B, 0.3), PowerModifier(0.5)), [0])
     values = np.array([[0.4, 1.0], [-1.0, 2.0]])
     found = sweep(circuit, columns_of(circuit, values), 2)
-    assert isinstance(found, Separate)
-    for one, row in zip(found.circuits(), values, strict=True):
+    assert [one.count for one in found] == [1, 1]
+    for one, row in zip(found, values, strict=True):
         matrix = Operator(lib.UGate(*row, 0.3).power(0.5)).data
-        np.testing.assert_allclose(reference.simulate(one), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
+        np.testing.assert_allclose(reference.simulate(one.template), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
 
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -312,7 +313,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers")
 
-    monkeypatch.setattr("qsim_ex_provider.sweep.translate", refuse)
+    monkeypatch.setattr("qsim_ex_provider.sweep.translate_noisy", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert make_plan.cache_info().misses == planned
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]
