@@ -8,7 +8,6 @@ from typing import Any
 
 from qiskit.result import Counts, Result
 
-from qsim_ex import Result as EngineResult
 from qsim_ex_provider.experiments import Experiments, LazyData
 
 
@@ -20,28 +19,34 @@ class QsimExResult(Result):
 
     def get_counts(self, experiment: Any = None) -> Any:
         """How often each outcome was found, by its bits; a list if there are several circuits. As in `Result`."""
-        written: dict[Any, BitStrings] = {}  # values come again and again in the bindings of a circuit
-        keys = range(len(self.results)) if experiment is None else [experiment]
-        found = [self._counts(key, written) for key in keys]
+        if experiment is not None or not isinstance(self.results, Experiments):
+            keys = range(len(self.results)) if experiment is None else [experiment]
+            found = [self._counts(key) for key in keys]
+        else:
+            written: dict[Any, BitStrings] = {}  # values come again and again in the bindings of a circuit
+            found = []
+            for key, values in enumerate(self.results.counts()):
+                slots, sizes = self.results.registers(key)
+                known = values and slots
+                strings = written.setdefault((slots, str(sizes)), BitStrings(slots, sizes))
+                found.append(_counts(values, slots, sizes, strings) if known else super().get_counts(key))
         return found[0] if len(found) == 1 else found
 
-    def _counts(self, key: Any, written: dict[Any, BitStrings]) -> Any:
-        result: EngineResult | None
-        if isinstance(key, int) and isinstance(self.results, Experiments) and 0 <= key < len(self.results):
-            result, header = self.results.read(key)
-        else:
-            outcome = self._get_experiment(key)
-            result = outcome.data.engine_result if isinstance(outcome.data, LazyData) else None
-            header = outcome.header
-        if result is None or not result.shots or not header["memory_slots"]:
+    def _counts(self, key: Any) -> Any:
+        outcome = self._get_experiment(key)
+        data = outcome.data
+        if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
             return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
-        slots, sizes = header["memory_slots"], header["creg_sizes"]
-        strings = written.setdefault((slots, str(sizes)), BitStrings(slots, sizes))
-        values = result.counts()
-        counts = Counts({})
-        counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
-        counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
-        return counts
+        slots, sizes = outcome.header["memory_slots"], outcome.header["creg_sizes"]
+        return _counts(data.engine_result.counts(), slots, sizes, BitStrings(slots, sizes))
+
+
+def _counts(values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]], strings: BitStrings) -> Counts:
+    """Qiskit's counts from the engine's."""
+    counts = Counts({})
+    counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
+    counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
+    return counts
 
 
 class BitStrings(dict[int, str]):

@@ -257,3 +257,18 @@ def test_results_are_made_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(result.to_dict()["results"]) == 50
     with pytest.raises(IndexError):
         result.results[50]
+
+
+def test_bindings_of_noisy_circuits() -> None:
+    """Bindings and noise go together: each binding has the frequencies that a depolarised qubit has."""
+    aer = pytest.importorskip("qiskit_aer.noise")
+    model, plain = aer.NoiseModel(), QuantumCircuit(1)
+    model.add_all_qubit_quantum_error(aer.depolarizing_error(0.4, 1), ["ry"])
+    plain.ry(A, 0)
+    plain.measure_all()
+    angles, shots = np.array([0.0, 1.0, np.pi]), 4000
+    backend = QsimExBackend(device="cpu", seed_simulator=1, shots=shots)
+    counts = backend.run(plain, [{A: angles}], noise_model=model).result().get_counts()
+    for angle, found in zip(angles, counts, strict=True):
+        wanted = 0.6 * np.cos(angle / 2) ** 2 + 0.2
+        assert abs(found.get("0", 0) / shots - wanted) < 4 * np.sqrt(0.25 / shots)

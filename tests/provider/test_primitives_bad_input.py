@@ -135,8 +135,6 @@ def test_what_a_run_refuses() -> None:
     job = SamplerV2(device="cpu").run([QuantumCircuit(1, 1)])
     with pytest.raises(errors.MeasurementError):
         job.result()
-    with pytest.raises(errors.NotSupported, match="middle"):
-        EstimatorV2(device="cpu").run([(middle, "Z")]).result()
 
 
 def test_no_classical_registers() -> None:
