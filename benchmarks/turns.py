@@ -28,6 +28,9 @@ from benchmarks.peers.base import PeerMissing
 FORMAT = 1
 """Raised when the meaning of a field in the JSON changes."""
 
+KINDS = ("many", "noise", "middle")
+"""Kinds of results that `markdown` renders."""
+
 OURS = "ours"
 
 WARMUP = 3
