@@ -67,12 +67,16 @@ class PhaseText:
 
 
 class Body:
-    """The parts of a kernel's source, in the making."""
+    """The parts of a kernel's source, in the making.
 
-    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE) -> None:
+    in_memory: whether `v` lies in global memory, from where numbers are best loaded by pairs.
+    """
+
+    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE, *, in_memory: bool = False) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
         self.style = style
+        self.in_memory = in_memory
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
@@ -93,6 +97,8 @@ class Body:
 
     def by_value(self, taken: Sequence[int]) -> int:
         """Have numbers passed by value, each item's in slots of its own; returns where they begin in `v`."""
+        if self.in_memory:
+            self.values += [0] * (len(self.values) % 2)
         at = len(self.values)
         self.values += taken
         return at

@@ -23,6 +23,9 @@ IN_REGISTERS = 3
 KEPT_BYTES = 256
 """Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
 
+KEPT_FROM_MEMORY = 128
+"""The same where numbers come from memory and must be in registers; with more, a kernel in complex64 spills."""
+
 
 def write(body: Body, item: Item) -> None:
     """Append an item to the phase that is being written."""
@@ -261,8 +264,22 @@ def _known_matrix(
         taken = [part for k in block if k in numbers for part in packing.parts(numbers[k], Entry(item.pattern[k]))]
         at = body.by_value(taken)
         chosen = [r for r in groups if constants[r] == c]
-        lines += _multiply(body, phase, classes, chosen, members, f"v + {at}" if at else "v")
+        first = f"v + {at}" if at else "v"
+        if not body.in_memory or not taken or len(members) > 1 << IN_REGISTERS:
+            lines += _multiply(body, phase, classes, chosen, members, first)
+        elif len(members) == 2 or len(taken) * body.itemsize <= KEPT_FROM_MEMORY:
+            lines += _loaded(body, first, len(taken), _multiply(body, phase, classes, chosen, members, "m"))
+        else:
+            for r in chosen:
+                call = _loaded(body, first, len(taken), _multiply(body, phase, classes, [r], members, "m"))
+                lines += [body.apart("{"), *[f"    {line}" for line in call], "}"]
     return lines
+
+
+def _loaded(body: Body, numbers: str, count: int, lines: list[str]) -> list[str]:
+    """Statements in which `m` is the numbers from some place in memory on."""
+    load = body.call("load", "m", numbers)
+    return ["{", f"    real m[{count + count % 2}];", f"    {load}", *[f"    {line}" for line in lines], "}"]
 
 
 def _multiply(
