@@ -215,9 +215,8 @@ def _places_text(
         lines.append(f"const u64 i = {frame.whole};")
     if slots:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
-        lines.append(
-            f"const unsigned w = {slot_of('p', len(sweep.tile), itemsize)}{frame.slot(len(sweep.tile), itemsize)};"
-        )
+        size = len(sweep.tile)
+        lines.append(f"const unsigned w = {slot_of('p', size, itemsize)}{frame.slot(size, itemsize)};")
     return lines
 
 

@@ -1,8 +1,8 @@
 """A sweep as a program of 64-bit words for one kernel that runs any sweep without compiling anything.
 
-The kernel (in interpreter_kernels, for each precision one for a state and one for a batch of them) decodes an operation at a time; places, matrices' register bits
-and conditions are data. It is slower than a generated kernel, since its integer work fills the issue slots, and
-right where compiling would take longer than the run.
+The kernel (in interpreter_kernels, for each precision one for a state and one for a batch of them) decodes an operation
+at a time; places, matrices' register bits and conditions are data. It is slower than a generated kernel, since its
+integer work fills the issue slots, and right where compiling would take longer than the run.
 """
 
 from __future__ import annotations
