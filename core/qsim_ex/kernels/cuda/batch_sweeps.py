@@ -91,10 +91,9 @@ class Interpreted:
         tiles = num_bits - program.skipped_bits
         count = int(buffer.size) >> num_bits << tiles
         shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
-        entries = np.uint64(stride // 2)
-        runtime.launch(
-            self.function, -(-count << lanes) // threads, threads, buffer, numbers, self.words, entries, *shape
-        )
+        blocks = -(-(count << lanes) // threads)
+        given = (buffer, numbers, self.words, np.uint64(stride // 2), *shape)
+        runtime.launch(self.function, blocks, threads, *given)
 
 
 class Loader:

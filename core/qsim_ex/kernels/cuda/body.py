@@ -80,7 +80,7 @@ class Body:
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
-        self.matrices: dict[tuple[Entry, ...], str] = {}
+        self.matrices: dict[tuple[tuple[Entry, ...], bool], str] = {}
         self.phases: list[PhaseText] = []
         self.parted = False
 
@@ -125,12 +125,14 @@ class Body:
         self.parted = True
         return f'asm volatile("" : "+r"(on)); if (on) {statement}'
 
-    def matrix(self, classes: tuple[Entry, ...]) -> str:
-        """The name of the function for a matrix of these classes."""
-        if classes not in self.matrices:
+    def matrix(self, classes: tuple[Entry, ...], fetched: bool = False) -> str:
+        """The name of the function for a matrix of these classes; fetched: its numbers are loaded by pairs."""
+        key = classes, fetched
+        if key not in self.matrices:
             text = letters(bytes(classes)).replace("-", "m")
-            self.matrices[classes] = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
-        return self.matrices[classes]
+            name = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
+            self.matrices[key] = f"{name}_at" if fetched else name
+        return self.matrices[key]
 
 
 def register_slots(place: Places, itemsize: int) -> list[int]:

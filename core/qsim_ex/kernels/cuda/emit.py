@@ -134,7 +134,7 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
-    functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
+    functions += [matrix_function(name, *key) for key, name in body.matrices.items()]
     kernel = [
         f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
         *frame.arguments(),
