@@ -24,8 +24,9 @@ from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, QsimExJob, Task
+from qsim_ex_provider.noise import noise_of
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.translate import translate
+from qsim_ex_provider.translate import translate_noisy
 
 
 class QsimExBackend(BackendV2):
@@ -76,12 +77,13 @@ class QsimExBackend(BackendV2):
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
         cancel = CancelFlag()
+        noise = noise_of(chosen.noise_model)
         tasks = []
         for number, circuit in enumerate(circuits):
-            translated = translate(circuit)
+            translated, readout_errors = translate_noisy(circuit, noise)
             shots = int(chosen.shots) if _measures(translated, circuit.name) else None
             seed = circuit_seed(base, number)
-            tasks.append(Task(circuit.name, translated, chosen.engine(), shots, seed, cancel))
+            tasks.append(Task(circuit.name, translated, readout_errors, chosen.engine(), shots, seed, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,

@@ -13,7 +13,8 @@ from qiskit.result import Result
 
 from qsim_ex import Circuit, Options, Simulator
 from qsim_ex import Result as EngineResult
-from qsim_ex.errors import Cancelled, QsimExError
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.errors import Cancelled, NotSupported, QsimExError
 
 
 class CancelFlag(threading.Event):
@@ -36,6 +37,7 @@ class Task:
 
     name: str
     circuit: Circuit
+    readout_errors: ReadoutErrors
     options: Options
     shots: int | None
     seed: int
@@ -45,6 +47,8 @@ class Task:
         """Run the circuit; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
+        if self.readout_errors:
+            raise NotSupported("readout errors are not supported yet.")
         return Simulator(self.options).run(self.circuit, shots=self.shots, seed=self.seed, cancel=self.cancel)
 
 

@@ -41,12 +41,17 @@ from qiskit.quantum_info import Clifford
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.noise import simplified
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex_provider.noise import of_operation
 from qsim_ex_provider.save import SaveStatevector
 from qsim_ex_provider.walk import Controls, Place, Walk
 
-NOISE = ("kraus", "superop", "quantum_channel", "roerror", "qerror_loc")
-"""Names of instructions that are channels and not unitary."""
+CHANNELS = ("kraus", "superop", "quantum_channel")
+"""Names of instructions that are channels: Qiskit's own, and that of Aer's errors."""
+
+READOUT = ("roerror", "qerror_loc")
+"""Names of instructions that Aer makes for itself."""
 
 
 @singledispatch
@@ -54,11 +59,14 @@ def emit(operation: Any, place: Place, to: Walk) -> None:
     """Append an operation: a standard gate by its row, anything else by its definition or its matrix."""
     if to.standard(operation, place):
         return
+    if operation.name in CHANNELS:
+        _channel(operation, place, to)
+        return
+    if operation.name in READOUT:
+        raise NotSupported(f"{operation.name!r} in a circuit: give readout errors in a noise model.")
     if str(type(operation).__module__).startswith("qiskit_aer."):
         _from_aer(operation, place, to)
         return
-    if operation.name in NOISE:
-        raise NotSupported(f"noise channels ({operation.name!r}) come with a later version of qsim-ex.")
     if getattr(operation, "definition", None) is not None:
         to.circuit(operation.definition, place.wires, place.clbits, place.controls)
     elif hasattr(operation, "__array__"):
@@ -135,6 +143,19 @@ def _control_flow(operation: ControlFlowOp, place: Place, to: Walk) -> None:  # 
 @emit.register(Store)
 def _store(operation: Store, place: Place, to: Walk) -> None:  # noqa: ARG001
     raise NotSupported("run-time variables ('store') come with a later version of qsim-ex.")
+
+
+# --- channels -------------------------------------------------------------------------------------------------------
+
+
+def _channel(operation: Any, place: Place, to: Walk) -> None:
+    """Append a channel that stands in the circuit, with few Kraus matrices or as a mixture of unitary ones."""
+    if place.controls.wires:
+        raise NotSupported(f"a channel ({operation.name!r}) under controls, or in a gate that has some.")
+    to.builder.channel(
+        simplified(np.array(of_operation(operation))), place.wires, name=operation.label or operation.name
+    )
+    to.used.update(place.wires)
 
 
 # --- groups of operations -------------------------------------------------------------------------------------------

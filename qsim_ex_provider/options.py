@@ -13,9 +13,9 @@ import numpy as np
 from qsim_ex.circuit import check
 from qsim_ex.errors import NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Progress
+from qsim_ex_provider.noise import noise_of
 
 LATER = {
-    "noise_model": "noise",
     "parameter_binds": "binding parameters in a run (use assign_parameters)",
 }
 """Options of later versions, and what they are for; None is accepted, since it asks for nothing."""
@@ -40,6 +40,7 @@ class RunOptions:
     memory: keep the outcome of every shot, in order.
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
+    noise_model: a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`; no noise if None.
     All others are those of `qsim_ex.Options`.
     """
 
@@ -47,6 +48,7 @@ class RunOptions:
     memory: bool = False
     seed_simulator: int | None = None
     executor: concurrent.futures.Executor | None = None
+    noise_model: Any = None
     device: Any = "auto"
     device_id: int = 0
     devices: Sequence[int] | None = None
@@ -69,6 +71,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         check.shots(self.shots)
         self.engine()
+        noise_of(self.noise_model)
         if not isinstance(self.memory, bool | np.bool_):
             raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):

@@ -11,10 +11,12 @@ from functools import cache
 from typing import Any
 
 from qiskit.circuit import ControlledGate, QuantumCircuit
-from qiskit.circuit.library import get_standard_gate_name_mapping
+from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.noise_model import Noise, note_misreading, surround
+from qsim_ex.circuit.readout import Misread, ReadoutErrors
 from qsim_ex.errors import InvalidInput, NotSupported
 
 Wires = tuple[int, ...]
@@ -58,6 +60,9 @@ class Walk:
     """A circuit on its way: the builder, and the wires that are no longer known to be |0>.
 
     emit: appends an operation that is not a standard gate. number: makes of a gate's parameter what the builder takes.
+    noise: what goes wrong around an instruction, asked for by its label or name. What it does not name is ideal, but
+    where an instruction is replaced by its definition, the instructions in there are asked for. What stands under
+    controls is a part of a gate and never asked for.
     """
 
     def __init__(
@@ -65,11 +70,19 @@ class Walk:
         builder: CircuitBuilder,
         emit: Callable[[Any, Place, Walk], None],
         number: Callable[[Any], Any] = float,
+        noise: Noise | None = None,
     ) -> None:
         self.builder = builder
         self.emit = emit
         self.number = number
+        self.noise = noise
         self.used: set[int] = set()
+        self._misread: dict[int, Misread] = {}
+
+    @property
+    def readout_errors(self) -> ReadoutErrors:
+        """How the classical bits that were measured so far are misread."""
+        return tuple(self._misread[bit] for bit in sorted(self._misread))
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
         """Append a whole circuit, whose qubit k is ``wires[k]``."""
@@ -77,6 +90,7 @@ class Walk:
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
         held, values = controls.wires, controls.values
         gate, used, number = self.builder.gate, self.used.update, self.number
+        noise = None if held else self.noise
         position, name = 0, ""
         try:
             if circuit.global_phase:
@@ -85,8 +99,11 @@ class Walk:
                 name = instruction.name
                 on = tuple([wire_of[qubit] for qubit in instruction.qubits])
                 row = ROWS.get(name)
+                if noise is not None:
+                    bits = tuple([clbit_of[bit] for bit in instruction.clbits])
+                    self.noisy(instruction.operation, Place(on, bits), noise)
                 # A gate of a user's own may bear a standard gate's name, hence the second question.
-                if row is not None and instruction.is_standard_gate():
+                elif row is not None and instruction.is_standard_gate():
                     parameters = map(number, instruction.params) if row[1] else ()
                     gate(row[0], on, *parameters, controls=held, control_values=values)
                     used(on)
@@ -97,6 +114,39 @@ class Walk:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
             raise type(error)(f"{error} [{where}]") from error
+
+    def noisy(self, operation: Any, place: Place, noise: Noise) -> None:
+        """Append an operation and the noise around it; noise that names it says all about what is inside it."""
+        if getattr(operation, "_directive", False):  # a barrier, a state to be saved
+            self.emit(operation, place, self)
+            return
+        measures = operation.name == "measure"
+        name = operation.name if measures else getattr(operation, "label", None) or operation.name
+        named = noise.before(name, place.wires) is not None or noise.after(name, place.wires) is not None
+        if not named and isinstance(operation, ControlledGate) and not all_ones(operation):
+            self._closed(operation, place, noise)
+            return
+        surround(self.builder, noise, name, place.wires, before=True)
+        self.noise = None if named else noise
+        try:
+            self.emit(operation, place, self)
+        finally:
+            self.noise = noise
+        surround(self.builder, noise, name, place.wires, before=False)
+        if measures:
+            for wire, bit in zip(place.wires, place.clbits, strict=True):
+                note_misreading(self._misread, noise, wire, bit)
+
+    def _closed(self, gate: ControlledGate, place: Place, noise: Noise) -> None:
+        """Append a gate with open controls as Aer does: between X on the wires that must be 0, all with their noise."""
+        open_wires = [
+            wire for k, wire in enumerate(place.wires[: gate.num_ctrl_qubits]) if not gate.ctrl_state >> k & 1
+        ]
+        closed = gate.to_mutable()
+        closed.ctrl_state = None
+        inverted = [(XGate(), Place((wire,))) for wire in open_wires]
+        for operation, at in (*inverted, (closed, place), *inverted):
+            self.noisy(operation, at, noise)
 
     def standard(self, operation: Any, place: Place) -> bool:
         """Append a standard gate by its class and say whether it was one; open controls are not standard."""

@@ -7,16 +7,18 @@ Slow on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
+from qsim_ex.devices.base import Batches
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps import (
     NUMBERED,
+    Bound,
     Clear,
     Diagonal,
     Item,
@@ -43,7 +45,7 @@ def parity(values: Index) -> Index:
     return np.bitwise_count(values).astype(np.int64) & 1
 
 
-class PlainDevice:
+class PlainDevice(Batches):
     """A processor that works by definition.
 
     shape: what the planner is told about this machine.
@@ -184,6 +186,39 @@ class PlainDevice:
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""
+
+    # --- batches: row after row -----------------------------------------------------------------------------------
+
+    def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:  # noqa: ARG002  (the protocol's)
+        """As they are."""
+        return numbers
+
+    def run_batch(self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
+        """Apply one step to each row, with its own numbers or those of all."""
+        rows = buffer.reshape(-1, 1 << num_bits)
+        assert len(numbers) in (1, len(rows))
+        for row, own in zip(rows, np.broadcast_to(numbers, (len(rows), numbers.shape[1])), strict=True):
+            self.run(row, num_bits, step, own, prepared)
+
+    def begin_batch(self, buffer: Array, num_bits: int) -> None:
+        """Amplitude 0 of each row becomes 1; the others keep what they held."""
+        buffer.reshape(-1, 1 << num_bits)[:, 0] = 1
+
+    def take_rows(self, to: Array, source: Array, num_bits: int, rows: Index) -> None:
+        """Row k becomes the other buffer's row ``rows[k]``."""
+        to.reshape(-1, 1 << num_bits)[:] = source.reshape(-1, 1 << num_bits)[rows]
+
+    def marginals(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """The marginal of each row."""
+        return np.array([self.marginal(row, num_bits, bits, when) for row in buffer.reshape(-1, 1 << num_bits)])
+
+    def paulis(
+        self, buffer: Array, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
+    ) -> NDArray[np.complex128]:
+        """The sums of each row, part after part."""
+        rows = buffer.reshape(-1, 1 << num_bits)
+        found = [np.concatenate([self.pauli(row, num_bits, x, zs) for x, zs in parts]) for row in rows]
+        return np.array(found, dtype=np.complex128)
 
 
 def squares(values: Array) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ from states import random_state, state_in
 from strategies import layouts
 
 from qsim_ex import sampling
-from qsim_ex.devices import search
 from qsim_ex.errors import OptionError, ShotsError, StateError
 from qsim_ex.options import Options
 from qsim_ex.placement import single
@@ -43,15 +42,11 @@ def test_shots_by_definition(options: Options, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("marginal_wires", [1, 2, 3])
-@pytest.mark.parametrize("chunk", [1, 8, 1 << 20])
-def test_groups_and_pieces_change_nothing(
-    options: Options, monkeypatch: pytest.MonkeyPatch, marginal_wires: int, chunk: int
-) -> None:
-    """Shots depend on how many wires one pass sums over, or on how many amplitudes are fetched at a time."""
+def test_groups_change_nothing(options: Options, monkeypatch: pytest.MonkeyPatch, marginal_wires: int) -> None:
+    """Shots depend on how many wires one pass sums over."""
     psi = random_state(9)
     wanted = by_definition(psi.astype(options.dtype), sampling.uniforms(3, 0, 40))
     monkeypatch.setattr(single, "MARGINAL_WIRES", marginal_wires)
-    monkeypatch.setattr(search, "CHUNK", chunk)
     with state_in(options, psi, Layout((8, 1, 4, 3, 0, 5, 7, 6, 2), 0b101010101)) as state:
         assert state.draw(40, 3).tolist() == wanted.tolist()
 

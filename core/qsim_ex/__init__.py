@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
+    from qsim_ex.circuit.bindings import Bindings
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.options import Options
-    from qsim_ex.result import Result
+    from qsim_ex.result import BatchResult, Result
     from qsim_ex.simulator import Simulator
     from qsim_ex.state import StateVector
 
 _HOMES = {
+    "BatchResult": "qsim_ex.result",
+    "Bindings": "qsim_ex.circuit.bindings",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.circuit",
     "Options": "qsim_ex.options",
@@ -29,6 +32,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchResult",
+    "Bindings",
     "Circuit",
     "CircuitBuilder",
     "Options",

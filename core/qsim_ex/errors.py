@@ -11,6 +11,7 @@
     │   │   ├── MeasurementError         no measurement where counts are asked for, a key used twice
     │   │   └── ShotsError               zero, negative or fractional shots
     │   ├── MatrixError                  not square, not a power of two, not unitary, not finite
+    │   ├── NoiseError                   a channel that loses probability, or probabilities that are none
     │   ├── StateError                   a state that is not normalised, not finite, of the wrong size
     │   └── OptionError                  unknown option (the nearest one is named) or bad value
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
@@ -64,6 +65,10 @@ class ShotsError(CircuitError):
 
 class MatrixError(InvalidInput):
     """A matrix that is not square, not a power of two, not unitary, or not finite."""
+
+
+class NoiseError(InvalidInput):
+    """A channel whose Kraus matrices do not add up, or probabilities that are none."""
 
 
 class StateError(InvalidInput):

@@ -15,6 +15,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.errors import NotSupported, WireError
 from qsim_ex.placement.base import Placement
+from qsim_ex.placement.batch import States
 
 MATRIX_WIRES = 12
 """Most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
@@ -48,6 +49,22 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
         for z, total in zip(zs, totals.tolist(), strict=True):
             values[x, z] = float((1j ** PauliString(x, z).num_y * total).real)
     return values
+
+
+def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+    """<ψ|H|ψ> of each row's state for each sum H, complex128 [rows, sums], and the squared norms, float64 [rows]."""
+    by_x: dict[int, list[int]] = {0: [0]}
+    for x, z in sorted({(t.x, t.z) for one in sums for t in one.terms} - {(0, 0)}):
+        by_x.setdefault(x, []).append(z)
+    place = {(x, z): k for k, (x, z) in enumerate((x, z) for x, zs in by_x.items() for z in zs)}
+    coefficients = np.zeros((len(place), len(sums)), dtype=np.complex128)
+    for k, one in enumerate(sums):
+        for t in one.terms:
+            coefficients[place[t.x, t.z], k] += t.coefficient
+    found = states.paulis(list(by_x.items()))
+    strings = np.array([1j ** PauliString(x, z).num_y for x, z in place])
+    values = (found * strings).real
+    return values @ coefficients, values[:, 0]
 
 
 def matrix(placement: Placement, observable: ArrayLike, wires: Sequence[int]) -> complex:

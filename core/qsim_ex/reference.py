@@ -1,20 +1,24 @@
 """A dense simulator written from the definition: the oracle of the tests, slow on purpose.
 
 ``new[i] = Σ_c M[block(i), row(i), c] · old[i with the mixed bits set to c]`` for every index i at which the
-controls hold. Nothing is fused, reordered or relabelled.
+controls hold. Nothing is fused, reordered or relabelled. What is left to chance is an average over all that may happen,
+in `density_matrix`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Channel, Initialize, Measure, Op, Permutation, Reset, Save
+from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Initialize, Measure, Op, Permutation, Reset, Save
 
 Vector = NDArray[np.complex128]
+Matrix = NDArray[np.complex128]
 
 
 def zero_state(num_qubits: int) -> Vector:
@@ -94,3 +98,64 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
             case _:
                 assert_never(instruction)
     return psi
+
+
+def density_matrix(circuit: Circuit, rho: Matrix | None = None) -> Matrix:
+    """Return the final density matrix, complex128 [2^n, 2^n], as an average over everything left to chance.
+
+    Index bit w = wire w. ρ → Σ M ρ M†, where a gate has one matrix M, a channel its Kraus matrices, a reset |0⟩⟨v| for
+    each value v of its wires, and a measurement, whose outcome is not looked at, |v⟩⟨v|.
+    """
+    n = circuit.num_qubits
+    if rho is None:
+        rho = np.zeros((1 << n, 1 << n), dtype=np.complex128)
+        rho[0, 0] = 1
+    operands = circuit.operands[0]
+    for instruction in circuit.instructions:
+        match instruction:
+            case Op():
+                maps = [_matrix(n, partial(apply_op, op=instruction, operands=operands))]
+            case Permutation(wires, indices):
+                maps = [_matrix(n, partial(apply_permutation, wires=wires, indices=indices))]
+            case Initialize(wires, operand):
+                amplitudes = operands[operand : operand + (1 << len(wires))]
+                maps = [_matrix(n, partial(apply_initialize, wires=wires, amplitudes=amplitudes))]
+            case Channel(wires, count, operand):
+                size = 1 << len(wires)
+                given = operands[operand : operand + count * size * size].reshape(count, size, size)
+                maps = [_embedded(n, wires, kraus) for kraus in given]
+            case Reset(wires):
+                maps = [_embedded(n, wires, _jump(len(wires), 0, value)) for value in range(1 << len(wires))]
+            case Measure(wires):
+                maps = [_embedded(n, wires, _jump(len(wires), value, value)) for value in range(1 << len(wires))]
+            case Save():
+                continue
+            case _:
+                assert_never(instruction)
+        rho = _average(rho, maps)
+    return rho
+
+
+def _average(rho: Matrix, maps: Iterable[Matrix]) -> Matrix:
+    out = np.zeros_like(rho)
+    for matrix in maps:
+        out += matrix @ rho @ matrix.conj().T
+    return out
+
+
+def _matrix(num_qubits: int, apply: Callable[[Vector], Vector]) -> Matrix:
+    """The matrix [2^n, 2^n] of a linear map, column by column."""
+    return np.array([apply(column) for column in np.eye(1 << num_qubits, dtype=np.complex128)]).T
+
+
+def _embedded(num_qubits: int, wires: tuple[int, ...], matrix: Matrix) -> Matrix:
+    """A matrix on some wires as one on all."""
+    op = Op(wires, (), ALWAYS, bytes([Entry.COMPLEX]) * matrix.size, 0, unitary=False)
+    return _matrix(num_qubits, partial(apply_op, op=op, operands=matrix.reshape(-1)))
+
+
+def _jump(num_wires: int, to: int, value: int) -> Matrix:
+    """|to⟩⟨value|."""
+    matrix = np.zeros((1 << num_wires, 1 << num_wires), dtype=np.complex128)
+    matrix[to, value] = 1
+    return matrix

@@ -1,4 +1,4 @@
-"""What a run gives back: bits, saved states, and everything about where and how it ran."""
+"""What a run gives back: bits, values, saved states, and everything about where and how it ran."""
 
 from __future__ import annotations
 
@@ -90,3 +90,60 @@ class Result:
         if self.packed is None:
             raise MeasurementError("this result holds no shots; give `shots` to `Simulator.run`.")
         return self.packed
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchResult:
+    """The outcome of many circuits of one structure, one for each binding.
+
+    packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
+    saved: label -> amplitudes [bindings, 2^n] in the order of the wires.
+    values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
+    errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
+    seeds: of each binding.
+    trajectories: how many trajectories the values of a binding are means of; None where nothing was left to chance.
+    All other fields are as in `Result`, for the batch as a whole.
+    """
+
+    shots: int | None
+    num_clbits: int
+    packed: NDArray[np.uint8] | None
+    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    values: NDArray[Any]
+    errors: NDArray[np.float64]
+    seeds: tuple[int, ...]
+    trajectories: int | None
+    device: str
+    device_description: str
+    device_reason: str
+    precision: Literal["single", "double"]
+    placement: str
+    plan: PlanSummary
+    timings: Mapping[str, float]
+    peak_bytes: int
+    deployment: Deployment
+    facts: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        """How many bindings there are."""
+        return len(self.seeds)
+
+    def __getitem__(self, binding: int) -> Result:
+        """The result of one binding, as a run of its own would give it; times and facts are those of the batch."""
+        return Result(
+            shots=self.shots,
+            num_clbits=self.num_clbits,
+            packed=None if self.packed is None else self.packed[binding],
+            saved={label: states[binding] for label, states in self.saved.items()},
+            seed=self.seeds[binding],
+            device=self.device,
+            device_description=self.device_description,
+            device_reason=self.device_reason,
+            precision=self.precision,
+            placement=self.placement,
+            plan=self.plan,
+            timings=self.timings,
+            peak_bytes=self.peak_bytes,
+            deployment=self.deployment,
+            facts=self.facts,
+        )

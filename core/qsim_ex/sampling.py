@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.placement.base import Placement
+from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.layout import held
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
+
+SEARCHED_WIRES = 12
+"""How many wires of a batch of states are drawn by looking at amplitudes; those above by marginals."""
 
 BYTES_PER_SHOT = 64
 """What drawing takes on the host for each shot: its number, its value, and some orders of them."""
@@ -119,6 +123,43 @@ def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: 
     runs = _runs(prefixes)
     found = placement.search(range(wires), prefixes[runs[:-1]] << wires, runs, rest)
     return prefixes << wires | found
+
+
+def draw_rows(states: Batch, rows: Values, numbers: Floats) -> Values:
+    """The basis value of each shot of a batch of states, int64 [shots]: what `draw` gives for the row's state.
+
+    rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
+    """
+    n = states.num_wires
+    low = min(n, SEARCHED_WIRES)
+    weights = states.marginals(range(low, n))
+    norms = weights.sum(axis=1)
+    if len(rows) and not (norms[rows].min() > 0 and norms[rows].max() < np.inf):
+        raise StateError("nothing can be sampled in a state whose squared norm is 0 or not finite.")
+    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms[rows])
+    keys = rows << n - low | prefixes
+    order = np.argsort(keys, kind="stable")
+    runs = _runs(keys[order])
+    first = keys[order][runs[:-1]] if len(rows) else keys
+    prefix = (first & (1 << n - low) - 1) << low
+    found = np.empty(len(rows), dtype=np.int64)
+    if len(rows):
+        found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
+    return prefixes << low | found
+
+
+def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
+    """`_choose` for targets that each have a row of weights of their own, by bisection of all at once."""
+    if weights.shape[1] == 1:
+        return np.zeros(len(rows), dtype=np.int64), targets
+    ends = np.cumsum(weights, axis=1)
+    below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
+    found = np.zeros(len(rows), dtype=np.int64)
+    step = weights.shape[1] >> 1
+    while step:
+        found += step * (ends[rows, found + step - 1] <= below)
+        step >>= 1
+    return found, below - np.where(found > 0, ends[rows, found - 1], 0)
 
 
 def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int:

@@ -15,13 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import sampling
+from qsim_ex.batches import run_batch
 from qsim_ex.checkpoints import Checkpoints
 from qsim_ex.circuit import check
+from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human, require, require_on_host
 from qsim_ex.devices.probe import Where, imagine, place
-from qsim_ex.errors import CircuitError, MeasurementError, SavedStateError
+from qsim_ex.dynamics import course_of
+from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, SavedStateError
 from qsim_ex.facts import facts_of, ticks
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
@@ -34,7 +38,7 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.planning.explain import explain, summary
 from qsim_ex.program import Program, divide
 from qsim_ex.ready import Ready, make_ready, plan_of
-from qsim_ex.result import Result
+from qsim_ex.result import BatchResult, Result
 from qsim_ex.state import StateVector
 from qsim_ex.steps import Layout, Plan
 from qsim_ex.ticker import Ticker
@@ -73,6 +77,10 @@ class Simulator:
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
+        if course_of(circuit.structure).choices:
+            if self.options.checkpoint is not None:
+                raise NotSupported("checkpoints of circuits that leave something to chance are not supported yet.")
+            return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel)[0]
         clock = _Clock()
         program = divide(circuit)
         if shots is not None:
@@ -129,6 +137,30 @@ class Simulator:
             deployment=where.deployment,
             facts=facts,
         )
+
+    def run_batch(
+        self,
+        circuit: Circuit,
+        bindings: Bindings | ArrayLike | None = None,
+        *,
+        shots: int | None = None,
+        seeds: int | Sequence[int] | None = None,
+        observables: Sequence[PauliSum] = (),
+        trajectories: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> BatchResult:
+        """Run many circuits of one structure: planned once, and worked on together where states are small.
+
+        circuit: gives the structure. bindings: the operands of each, complex128 [bindings, total] (see `Bindings`);
+        the circuit's own, one binding, if None. shots: of each binding; None samples nothing.
+        seeds: one for each binding, which then gives the shots that `run` gives for that seed; or one that all of them
+        are made from, the options' seed if None, or else a fresh one.
+        observables: their expectation values are taken after the last instruction; measurements at the end of the
+        circuit do not disturb them. trajectories: how many a value is the mean of where the circuit leaves something
+        to chance; as many as shots, or 1,000, if None.
+        Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
+        """
+        return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel)
 
     def _checkpoints(
         self, circuit: Circuit, plans: Sequence[Plan], seed: int | None

@@ -26,6 +26,10 @@ BLOCK_BITS = 4
 """A dense block (see `Shape.block`) is a matrix on so many bits."""
 
 
+_SMALL_TABLE = 3
+"""A table of so many parities is always worth its entries (see `Shape.thin`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Which index bit each wire sits on, and which wires are stored inverted.
@@ -77,6 +81,8 @@ class Shape:
     phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
+    thin: a merged table has at most one entry for 2^thin amplitudes (but it may have 8), where making an entry takes as
+        long as multiplying so many; 0 for no such bound.
     start: a sweep over 2^start amplitudes takes about as long as starting one; growing a state below is not worth it.
     balance: multiply-adds per amplitude that take as long as reading and writing it once.
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
@@ -92,6 +98,7 @@ class Shape:
     phases: int | None
     dense: int
     table: int = 10
+    thin: int = 0
     item_work: float = 0.0
     start: int = 14
     balance: float = 60.0
@@ -115,6 +122,7 @@ class Shape:
             low=min(self.low, num_bits),
             edge=min(self.edge, num_bits - near),
             dense=min(self.dense, near),
+            table=min(self.table, max(_SMALL_TABLE, num_bits - self.thin)) if self.thin else self.table,
             block=self.block if whole else None,
         )
 
@@ -383,6 +391,7 @@ class Bound:
 
     numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet.
     fold: makes them, in place. A device that makes its tables itself asks for `given` alone.
+    For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
     """
 
     __slots__ = ("_fold", "given", "numbers")
@@ -406,7 +415,8 @@ class Bound:
         return len(self.numbers.packed)
 
     def __iter__(self) -> Iterator[NDArray[np.complex128]]:
-        return map(self.buffer.take, self.numbers.packed)
+        buffer = self.buffer
+        return (buffer.take(places, axis=-1) for places in self.numbers.packed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.devices.cpu import CpuDevice, aligned
+from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu_sweeps import aligned
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.kernels.cpu.passes import passes
@@ -221,9 +222,9 @@ def test_import_is_light():
 def test_second_process_compiles_nothing(tmp_path):
     """Compiled kernels are found again by the next process."""
     code = (
-        "import numpy as np; from qsim_ex.devices.cpu import CpuDevice, _compiled\n"
-        "from qsim_ex.kernels.cpu import sweep; _compiled(np.dtype(np.complex64))\n"
-        "print(sum(sweep.run_tiles.stats.cache_hits.values()), sum(sweep.run_tiles.stats.cache_misses.values()))"
+        "import numpy as np; from qsim_ex.devices.cpu import CpuDevice; from qsim_ex.steps import Sweep\n"
+        "from qsim_ex.kernels.cpu import sweep; CpuDevice().prepare([Sweep((), (), 0, 0)], 0, np.complex64)\n"
+        "print(sum(sweep.run_rows.stats.cache_hits.values()), sum(sweep.run_rows.stats.cache_misses.values()))"
     )
     environment = {**os.environ, "QSIM_EX_CACHE_DIR": str(tmp_path)}
     runs = [

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from qsim_ex.planning.binding import fill
+from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.steps import Euler, Fold, Numbers, Product
 
 
@@ -61,3 +63,51 @@ def test_tables(size):
         wanted.append(chosen.prod(axis=2).reshape(-1))
     buffer, start = run(program, phases)
     assert np.abs(buffer[start:] - np.concatenate(wanted)).max() < 2e-14
+
+
+@st.composite
+def programs(draw):
+    """A program of every kind of instruction, and how many numbers it begins with; matrices stand from 2 on."""
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    end = 2 + 4 * 12
+    places = lambda *shape: rng.integers(2, end, shape)  # noqa: E731
+    unitary = 2 + 4 * rng.integers(0, 6, (draw(st.integers(1, 5)), 1)) + np.arange(4)
+    products = [
+        Product(places(3, 1, 2, 2), places(3, 1, 2, 2)),
+        Product(places(2, 2, 4, 4), places(2, 2, 4, 4)),
+        Product(places(1, 1, 2, 2), places(1, 1, 2, 9)),
+        Euler(unitary),
+    ]
+    folds = [
+        Fold(rng.integers(0, 2, (tables, entries, factors)).astype(np.float64), places(tables, factors))
+        for tables, entries, factors in ((3, 2, 1), (2, 8, 12), (2, 64, 3), (1, 1024, 9), (1, 5000, 20))[
+            : draw(st.integers(0, 5))
+        ]
+    ]
+    chosen = draw(st.lists(st.sampled_from(products), max_size=4, unique_by=id))
+    program = Numbers(end, (*chosen, *folds), ())
+    packed = tuple(rng.integers(0, program.size(), draw(st.integers(0, 40))) for _ in range(3))
+    return Numbers(end, (*chosen, *folds), packed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(numbers=programs(), rows=st.sampled_from([1, 2, 3, 40]), data=st.data())
+def test_rows(numbers, rows, data):
+    """A row of a batch is not what the program makes of its operands alone, or another row makes a difference."""
+    rng = np.random.default_rng(rows)
+    operands = np.zeros((rows, numbers.num_operands + 3), dtype=np.complex128)
+    for row in operands:
+        unitaries = [np.linalg.qr(rng.normal(size=(2, 2, 2)) @ [1, 1j])[0] for _ in range(6)]
+        phases = np.exp(1j * rng.uniform(-4, 4, 24)) * data.draw(st.sampled_from([1, 1 + 3e-8]))
+        row[: numbers.num_operands] = [0, 1, *np.ravel(unitaries), *phases]
+    batch = fill_batch(numbers, operands)
+    given_rows = batch.given[:, : numbers.tables_at()].copy()
+    packed = list(batch)
+    assert [part.shape for part in packed] == [(rows, len(places)) for places in numbers.packed]
+    for row in range(rows):
+        alone = fill(numbers, operands[row])
+        size = max(1, np.abs(alone.buffer).max())
+        assert np.abs(given_rows[row] - alone.given[: numbers.tables_at()]).max() <= 1e-15 * size
+        for part, own in zip(packed, alone, strict=True):
+            assert np.abs(part[row] - own).max(initial=0) <= 1e-15 * size
+    assert np.array_equal(fill_batch(numbers, operands[-1:]).buffer[0], batch.buffer[-1])

@@ -10,7 +10,6 @@ import pytest
 from qiskit.circuit import Gate, Instruction, Parameter, QuantumCircuit
 from qiskit.circuit import library as lib
 from qiskit.circuit.classical import expr, types
-from qiskit.quantum_info import Kraus
 
 from qsim_ex import errors
 from qsim_ex.devices.probe import gpu_missing
@@ -71,10 +70,10 @@ CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]
         errors.MatrixError,
         "not unitary",
     ),
-    "noise": (
-        lambda c: c.append(Kraus([np.diag([1, 0.6]), [[0, 0.8], [0, 0]]]).to_instruction(), [0]),
-        errors.NotSupported,
-        "noise",
+    "a channel that is none": (
+        lambda c: c.append(Instruction("kraus", 1, 0, [np.diag([1, 0.6]), np.diag([0, 0.7])]), [0]),
+        errors.NoiseError,
+        "differs from 1 by",
     ),
     "control flow": (with_branch, errors.NotSupported, "if_else"),
     "variables": (with_variable, errors.NotSupported, "run-time variables"),
@@ -95,20 +94,6 @@ def test_circuit_is_refused(name: str) -> None:
     change, kind, message = CIRCUITS[name]
     with pytest.raises(kind, match=message):
         BACKEND.run(measured(change))
-
-
-LATE: dict[str, tuple[Callable[[QuantumCircuit], Any], str]] = {
-    "measurement in the middle": (lambda c: (c.measure(0, 0), c.h(0)), "measure"),
-    "reset in the middle": (lambda c: c.reset(0), "[Rr]eset"),
-}
-
-
-@pytest.mark.parametrize("name", sorted(LATE))
-def test_dynamics_name_the_feature(name: str) -> None:
-    """Measurement and reset in the middle of a circuit are refused by name, and not done wrongly."""
-    change, message = LATE[name]
-    with pytest.raises(errors.NotSupported, match=message):
-        BACKEND.run(measured(change)).result()
 
 
 @pytest.mark.parametrize("shots", [0, -1, 1.5, "many", None, True])
@@ -137,7 +122,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "threads": ({"threads": 0}, errors.OptionError, "threads"),
     "executor": ({"executor": 4}, errors.OptionError, "Executor"),
     "parameter binds": ({"parameter_binds": [{}]}, errors.NotSupported, "parameter_binds"),
-    "noise model": ({"noise_model": object()}, errors.NotSupported, "noise"),
+    "noise model": ({"noise_model": object()}, errors.OptionError, "a NoiseModel of qiskit_aer.noise or"),
 }
 
 

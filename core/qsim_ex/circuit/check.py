@@ -8,10 +8,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.errors import CircuitError, MatrixError, MeasurementError, ShotsError, StateError, WireError
+from qsim_ex.errors import CircuitError, MatrixError, MeasurementError, NoiseError, ShotsError, StateError, WireError
 
 UNITARY_TOLERANCE = 1e-7
 """Largest entry of U†U − 1 that is taken for rounding; single-precision matrices pass."""
+
+CHANNEL_WIRES = 4
+"""Most wires of a channel: a general one on k wires has 4^k matrices with 4^k entries each."""
+
+ROUNDING = 1e-12
+"""What is left of a zero after some arithmetic in double precision."""
+
+NOTHING = 1e-7
+"""Entries of a Kraus matrix that is left out: it would be chosen once in 10^14 times, which is rounding."""
 
 NORM_TOLERANCE = 1e-6
 """Largest |‖ψ‖ − 1| that is taken for rounding; single-precision states pass."""
@@ -104,6 +113,77 @@ def unitary(matrix: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     if off > limit:
         raise MatrixError(f"{name}: the matrix is not unitary, U†U differs from 1 by {off:.1e} (limit {limit:.1e}).")
     return array
+
+
+def kraus(matrices: ArrayLike, num_wires: int, name: str, tolerance: float | None) -> NDArray[np.complex128]:
+    """Return finite complex128 Kraus matrices [count, 2^k, 2^k], none of them zero, with Σ K†K = 1.
+
+    tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape and
+    for NaN, `NoiseError` for a sum that is not 1 and for too many wires.
+    """
+    if num_wires > CHANNEL_WIRES:
+        raise NoiseError(f"{name}: a channel acts on at most {CHANNEL_WIRES} wires, {num_wires} were given.")
+    try:
+        array = np.asarray(matrices, dtype=np.complex128)
+    except (TypeError, ValueError) as error:
+        raise MatrixError(f"{name}: Kraus matrices of one shape are wanted: {error}") from None
+    size = 1 << num_wires
+    if array.ndim != 3 or array.shape[1:] != (size, size):
+        raise MatrixError(
+            f"{name}: {num_wires} wires need Kraus matrices of shape [count, {size}, {size}], got {array.shape}."
+        )
+    if not len(array):
+        raise NoiseError(f"{name}: a channel has one Kraus matrix or more, none was given.")
+    _finite(array, name)
+    limit = UNITARY_TOLERANCE if tolerance is None else tolerance
+    off = float(np.abs((array.conj().swapaxes(1, 2) @ array).sum(0) - np.eye(size)).max())
+    if off > limit:
+        raise NoiseError(
+            f"{name}: the Kraus matrices do not keep the trace, Σ K†K differs from 1 by {off:.1e} (limit {limit:.1e})."
+        )
+    kept: NDArray[np.complex128] = array[np.abs(array).max((1, 2)) > NOTHING]
+    return kept
+
+
+def are_scaled_unitaries(matrices: NDArray[np.complex128]) -> bool:
+    """Whether every matrix of [count, d, d] is a multiple of a unitary one: K†K is a multiple of the identity."""
+    products = matrices.conj().swapaxes(1, 2) @ matrices
+    weights = np.trace(products, axis1=1, axis2=2) / matrices.shape[-1]
+    return bool(np.abs(products - weights[:, None, None] * np.eye(matrices.shape[-1])).max() <= ROUNDING)
+
+
+def are_products(matrices: NDArray[np.complex128]) -> bool:
+    """Whether every matrix of [count, 2^k, 2^k] is a Kronecker product of 2×2 matrices, one for each bit."""
+    for matrix in matrices:
+        rest = matrix
+        for first in factors(matrix)[:-1]:
+            blocks = blocks_of(rest)
+            of = np.einsum("rcij,ij->rc", blocks, first.conj())
+            if np.abs(blocks - of[:, :, None, None] * first).max() > ROUNDING:
+                return False
+            rest = of
+    return True
+
+
+def factors(matrix: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
+    """2×2 matrices, that of the least significant bit first, whose Kronecker product is a matrix [2^k, 2^k].
+
+    Where a matrix is a product, every 2×2 block is a multiple of the first factor: the largest block is taken for it.
+    """
+    found = []
+    while len(matrix) > 2:
+        blocks = blocks_of(matrix)
+        sizes = np.linalg.norm(blocks, axis=(2, 3))
+        row, column = np.unravel_index(np.argmax(sizes), sizes.shape)
+        found.append(blocks[row, column] / sizes[row, column])
+        matrix = np.einsum("rcij,ij->rc", blocks, found[-1].conj())
+    return [*found, matrix]
+
+
+def blocks_of(matrix: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """The 2×2 blocks of a matrix [2^k, 2^k], [2^(k−1), 2^(k−1), 2, 2]: rows and columns that share all higher bits."""
+    half = len(matrix) // 2
+    return matrix.reshape(half, 2, half, 2).transpose(0, 2, 1, 3)
 
 
 def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:

@@ -19,6 +19,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
     ALWAYS,
+    Channel,
     Entry,
     Initialize,
     Instruction,
@@ -105,6 +106,8 @@ class CircuitBuilder:
         self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
         self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
+        # Equal channels share their operands: noise repeats itself.
+        self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
 
     def gate(
         self,
@@ -285,6 +288,28 @@ class CircuitBuilder:
         check.wires(tuple(wires), self.num_qubits, "measure")
         check.clbits(tuple(clbits), len(wires), self.num_clbits)
         self._instructions.append(Measure(tuple(wires), tuple(clbits)))
+        return self
+
+    def channel(
+        self, kraus: ArrayLike, wires: Sequence[int], *, name: str = "channel", tolerance: float | None = None
+    ) -> CircuitBuilder:
+        """Append a channel ρ → Σ K ρ K† on k wires, given by its Kraus matrices [count, 2^k, 2^k].
+
+        Matrices that are zero are dropped; a channel with one matrix is a unitary operation and becomes one.
+        tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
+        and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
+        """
+        array = check.kraus(kraus, len(wires), name, tolerance)
+        if len(array) == 1:
+            return self.unitary(array[0], wires, name=name, tolerance=tolerance)
+        check.wires(tuple(wires), self.num_qubits, name)
+        known = len(wires), array.tobytes()
+        if known not in self._channels:
+            found = check.are_scaled_unitaries(array), check.are_products(array)
+            self._channels[known] = self._take(array.size), len(array), *found
+            self._literal.append((self._channels[known][0], array))
+        offset, count, mixed, product = self._channels[known]
+        self._instructions.append(Channel(tuple(wires), count, offset, mixed, name, product))
         return self
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:

@@ -112,6 +112,7 @@ class Channel:
     operand: where they begin in `Circuit.operands`, [count, 2^wires, 2^wires] in C order.
     mixed: whether every K_k is a multiple of a unitary matrix, so that probabilities do not depend on the state.
     name: for people only.
+    product: whether every K_k is a Kronecker product of 2×2 matrices, one for each wire.
     """
 
     wires: tuple[int, ...]
@@ -119,6 +120,7 @@ class Channel:
     operand: int
     mixed: bool
     name: str = ""
+    product: bool = False
 
 
 @dataclass(frozen=True, slots=True)

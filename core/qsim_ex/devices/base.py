@@ -189,7 +189,10 @@ class Loads(ABC):
 
     @abstractmethod
     def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
-        """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers."""
+        """What `Device.run` then takes as `numbers`, for each step. `prepared` is for the steps of these numbers.
+
+        numbers: of one state, ``numbers.given`` being complex128 [total]; those of a batch go by `Batches.load_batch`.
+        """
 
 
 class Batches(ABC):

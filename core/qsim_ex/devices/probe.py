@@ -69,13 +69,13 @@ def on(device: Device, num_wires: int, options: Options, reason: str, free: int 
     return Where(device, made, free, host_free, (device,))
 
 
-def place(num_wires: int, options: Options) -> Where:
-    """Choose where a state goes and check that it fits.
+def place(num_wires: int, options: Options, states: int = 1) -> Where:
+    """Choose where a state goes and check that it fits; if there are several, where they go one by one.
 
     Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
     every possibility if the state does not fit, `OptionError` for options that contradict one another.
     """
-    device, reason = choose(num_wires, options)
+    device, reason = choose(num_wires, options, states)
     needed = state_bytes(num_wires, options.dtype)
     host_free = free_bytes(cpu(options.threads), needed)
     if not _divides(options):
@@ -159,7 +159,7 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
     return Free("gpu", tuple((number, gpu(number).memory()[0]) for number in numbers), host_free)
 
 
-def choose(num_wires: int, options: Options) -> tuple[Device, str]:
+def choose(num_wires: int, options: Options, states: int = 1) -> tuple[Device, str]:
     """The device of a state, or the first of several, and the reason, by the rule above; asks for no memory."""
     if options.devices is not None:
         if missing := gpu_missing():
@@ -175,15 +175,16 @@ def choose(num_wires: int, options: Options) -> tuple[Device, str]:
                 raise missing
             return gpu(options.device_id), "asked for"
         case _:
-            return _automatic(num_wires, options)
+            return _automatic(num_wires, options, states)
 
 
-def _automatic(num_wires: int, options: Options) -> tuple[Device, str]:
+def _automatic(num_wires: int, options: Options, states: int) -> tuple[Device, str]:
     host = cpu(options.threads)
     if missing := gpu_missing():
         return host, f"auto: {_without_advice(missing)}"
-    if num_wires < GPU_FROM:
-        return host, f"auto: {num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
+    if states << num_wires < 1 << GPU_FROM:
+        many = f"{states} states of " if states > 1 else ""
+        return host, f"auto: {many}{num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
     return gpu(options.device_id), "auto: a GPU is present"
 
 

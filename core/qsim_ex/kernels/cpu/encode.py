@@ -1,4 +1,4 @@
-"""A sweep as arrays of integers: the program that `sweep.run_tiles` interprets.
+"""A sweep as arrays of integers: the program that `sweep.run_rows` interprets.
 
 Only structure is encoded, so it is done once; numbers are looked up by `sweep.expand` when the sweep runs.
 """

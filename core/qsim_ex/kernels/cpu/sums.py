@@ -1,8 +1,9 @@
 """Sums over amplitudes, all in float64.
 
-A state is cut into *units* that depend on its size alone; threads share out the units, and their results are added in
-order. So a sum does not depend on the number of threads. Within a unit, blocks of 2^w neighbouring amplitudes are
-added up lane by lane before anything is summed across them: that is fast, and it rounds little.
+A state is cut into *units* that depend on its size alone; threads share out the units, those of all rows of a batch,
+and the results of a row's units are added in order. So a sum depends neither on the number of threads nor on that of
+rows. Within a unit, blocks of 2^w neighbouring amplitudes are added up lane by lane before anything is summed across
+them: that is fast, and it rounds little.
 """
 
 from __future__ import annotations
@@ -37,30 +38,49 @@ def odd(value):
 
 
 @kernel
-def marginal(state, bins, chosen, rest, fixed, share, unit, group_bin, out):
-    """Add |amplitude|² of one unit to `out`.
+def marginals(state, size, width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out):
+    """Add |amplitude|² of units `first` … `last` − 1 of a batch to `out`, float64 [rows, 2^share, bins].
 
-    state: real and imaginary parts in turn; bins: for each place in a block its bin, or −1 to leave it out;
-    chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed: what the others
-    are. Unit u is group u >> share_bits, and share number u & (2^share_bits − 1) of its blocks, share_bits = share.
-    group_bin: for each group, its part of the bin.
+    state: real and imaginary parts in turn, `size` amplitudes a row; width: amplitudes of a block; folded: the bits of
+    a place in a block that are summed over, descending; bins: for each value of its other bits the bin, or −1 to leave
+    it out; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
+    what the others are. group_bin: for each group, its part of the bin. A row has 2^share units for each group, which
+    share out its blocks.
     """
-    size = len(bins)
-    total = np.zeros(size, dtype=np.float64)
-    group = unit >> share
+    shares = 1 << share
+    units = len(group_bin) * shares
     blocks = 1 << max(0, _count(rest) - share)
-    first = (unit & (1 << share) - 1) * blocks
-    base = placed(group, chosen) | fixed
-    x = placed(first, rest)
-    for _ in range(blocks):
-        at = 2 * (base | x)
-        for j in range(size):
-            real, imag = np.float64(state[at + 2 * j]), np.float64(state[at + 2 * j + 1])
-            total[j] += real * real + imag * imag
-        x = (x | ~rest) + 1 & rest
-    for j in range(size):
-        if bins[j] >= 0:
-            out[group_bin[group] + bins[j]] += total[j]
+    total = np.empty(width, dtype=np.float64)
+    for number in range(first, last):
+        row, unit = number // units, number % units
+        group, piece = unit >> share, unit & shares - 1
+        base = row * size + (placed(group, chosen) | fixed)
+        x = placed(piece * blocks, rest)
+        total[:] = 0.0
+        for _ in range(blocks):
+            at = 2 * (base + x)
+            for j in range(width):
+                real, imag = np.float64(state[at + 2 * j]), np.float64(state[at + 2 * j + 1])
+                total[j] += real * real + imag * imag
+            x = (x | ~rest) + 1 & rest
+        left = width
+        for k in range(len(folded)):
+            left = _folded(total, left, 1 << folded[k])
+        sums = out[row, piece]
+        for j in range(left):
+            if bins[j] >= 0:
+                sums[group_bin[group] + bins[j]] += total[j]
+
+
+@part
+def _folded(total, length, half):
+    """Sum over one bit of the place, whose value is `half`: `total` closes up, and its new length is returned."""
+    to = 0
+    for begin in range(0, length, 2 * half):
+        for j in range(half):
+            total[to + j] = total[begin + j] + total[begin + half + j]
+        to += half
+    return to
 
 
 @part
@@ -94,35 +114,79 @@ def inner(left, right, width, first, last):
 
 
 @kernel
-def pauli(state, x, zs, above, of, width, first, last, out):
-    """Add Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] over one range of i to `out` for every z of `zs`.
+def paulis(state, size, x, zs, above, of, width, units, first, last, out):
+    """Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] over units `first` … `last` − 1 of a batch, for each z of `zs`.
 
-    state: real and imaginary parts in turn; width: amplitudes of a block, a power of two; above: the distinct parts
-    of the masks above a block; of: for each z, which of them is its.
+    state: real and imaginary parts in turn, `size` amplitudes in each row; units: so many ranges of i are a row's.
+    width: amplitudes of a block, a power of two; above: the distinct parts of the masks above a block; of: for each z,
+    which of them is its. out: float64 [all units, zs, 2].
     """
-    totals = np.zeros((len(above), 2, width), dtype=np.float64)
+    totals = np.empty((len(above), 2, width), dtype=np.float64)
     product = np.empty((2, width), dtype=np.float64)
+    aside = np.empty(width, dtype=np.float64)
     inside = width - 1
-    for block in range(first, last, width):
-        other = block ^ x & ~inside
-        for j in range(width):
-            at, to = 2 * (block + j), 2 * (other + (j ^ x & inside))
-            a, b = np.float64(state[to]), np.float64(state[to + 1])
-            c, d = np.float64(state[at]), np.float64(state[at + 1])
-            product[0, j] = a * c + b * d
-            product[1, j] = a * d - b * c
-        for k in range(len(above)):
-            sign = -1.0 if odd(block & above[k]) else 1.0
+    length = size // units
+    for number in range(first, last):
+        row, unit = number // units, number % units
+        totals[:] = 0.0
+        for block in range(unit * length, unit * length + length, width):
+            here, there = row * size + block, row * size + (block ^ x & ~inside)
+            for j in range(width):
+                at, to = 2 * (here + j), 2 * (there + (j ^ x & inside))
+                a, b = np.float64(state[to]), np.float64(state[to + 1])
+                c, d = np.float64(state[at]), np.float64(state[at + 1])
+                product[0, j] = a * c + b * d
+                product[1, j] = a * d - b * c
+            for k in range(len(above)):
+                sign = -1.0 if odd(block & above[k]) else 1.0
+                for half in range(2):
+                    total, part_of = totals[k, half], product[half]
+                    for j in range(width):
+                        total[j] += sign * part_of[j]
+        for k in range(len(zs)):
             for half in range(2):
-                total, row = totals[k, half], product[half]
-                for j in range(width):
-                    total[j] += sign * row[j]
-    for k in range(len(zs)):
-        real, imag = 0.0, 0.0
-        total = totals[of[k]]
-        for j in range(width):
-            sign = -1.0 if odd(j & zs[k]) else 1.0
-            real += sign * total[0, j]
-            imag += sign * total[1, j]
-        out[k, 0] += real
-        out[k, 1] += imag
+                out[number, k, half] = _signed(totals[of[k], half], zs[k], aside)
+
+
+@part
+def _signed(values, z, aside):
+    """Σ_j (−1)^parity(j & z) · values[j], for a power of two of them: bit after bit of j, the highest first."""
+    half = len(values) >> 1
+    if half == 0:
+        return values[0]
+    sign = -1.0 if z & half else 1.0
+    for j in range(half):
+        aside[j] = values[j] + sign * values[half + j]
+    while half > 1:
+        half >>= 1
+        sign = -1.0 if z & half else 1.0
+        for j in range(half):
+            aside[j] += sign * aside[half + j]
+    return aside[0]
+
+
+@kernel
+def search(state, places, bases, runs, targets, first, last, found):
+    """For runs `first` … `last` − 1 of targets, which value of the searched bits each falls on; see `Device.search`.
+
+    state: real and imaginary parts in turn; places: for each value of the searched bits, the index that has it.
+    """
+    sums = np.empty(len(places), dtype=np.float64)
+    for run in range(first, last):
+        if runs[run] == runs[run + 1]:
+            continue
+        total = 0.0
+        for v in range(len(places)):
+            at = 2 * (bases[run] ^ places[v])
+            real, imag = np.float64(state[at]), np.float64(state[at + 1])
+            total += real * real + imag * imag
+            sums[v] = total
+        most = np.nextafter(total, -1.0)
+        for k in range(runs[run], runs[run + 1]):
+            target = min(targets[k], most)
+            value, step = 0, len(places) >> 1
+            while step:
+                if sums[value + step - 1] <= target:
+                    value += step
+                step >>= 1
+            found[k] = value

@@ -1,7 +1,7 @@
 """The interpreter of encoded sweeps: tile after tile, gather into rows, run the instructions, put back.
 
 Everything here runs without the interpreter lock on a range of tiles, so threads share a sweep by sharing out its
-tiles, and no result depends on which thread did what.
+tiles, those of all rows of a batch, and no result depends on which thread did what.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, co
         r.exchange_lane_3(kind, base, row_bytes, free, fixed, count, o0, o1, o2, o3)
 
 
-@kernel
+@part
 def run_tiles(kind, state, scratch, coefficients, instructions, integers, geometry, first, last, high):
     """Run a sweep on tiles `first` … `last` − 1.
 
@@ -366,3 +366,34 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
         else:
             store_rows(kind, memory, base, rows, store, amplitude_bytes, row_bytes)
         place = following
+
+
+@kernel
+def run_rows(
+    kind,
+    state,
+    scratch,
+    numbers,
+    fills,
+    codes,
+    coefficients,
+    instructions,
+    integers,
+    geometry,
+    tiles,
+    first,
+    last,
+    high,
+):  # fmt: skip
+    """Run a sweep on tiles `first` … `last` − 1 of a batch: number t is tile t % `tiles` of row t // `tiles`.
+
+    numbers: real and imaginary parts in turn, for each row; or of no row, if all rows take what is in `coefficients`.
+    coefficients: where a row's are put when its first tile is due; aligned as `scratch` is. The rest as in `run_tiles`.
+    """
+    size = 2 << geometry[NUM_BITS]
+    for row in range(first // tiles, -(-last // tiles)):
+        if len(numbers):
+            expand(kind, numbers[row], fills, codes, integers, coefficients)
+        own = state[row * size : row * size + size]
+        begin, end = max(first - row * tiles, 0), min(last - row * tiles, tiles)
+        run_tiles(kind, own, scratch, coefficients, instructions, integers, geometry, begin, end, high)

@@ -1,0 +1,138 @@
+"""Shots that chose alike so far share a state: a branch. What chooses, and how branches divide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.chance import Kraus, numbers
+from qsim_ex.dynamics import Choice, Course
+
+Floats = NDArray[np.float64]
+Values = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branches:
+    """Sets of shots, each of one binding and with the same choices so far.
+
+    binding: of each branch, int64 [branches], counted from the first of the bindings at hand. block: of all shots.
+    shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted within the block.
+    outcomes: which matrix each choice of the course took, uint8 [branches, choices]; scales: what it is multiplied by.
+    row: in which row of the states at hand the branch is, or from which it is to be copied.
+    decided: up to this part all stops are decided, by an earlier visit.
+    """
+
+    binding: Values
+    block: int
+    shots: Values
+    begins: Values
+    outcomes: NDArray[np.uint8]
+    scales: Floats
+    row: Values
+    decided: int = 0
+
+    def __len__(self) -> int:
+        return len(self.binding)
+
+    @property
+    def counts(self) -> Values:
+        """How many shots each branch has."""
+        return np.diff(self.begins)
+
+    @property
+    def branch_of(self) -> Values:
+        """The branch of each of `shots`."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether every branch is in the row of its own number."""
+        return bool((self.row == np.arange(len(self))).all())
+
+    @property
+    def may_divide(self) -> bool:
+        """Whether a stop may make more of them."""
+        return len(self.shots) > len(self)
+
+    def chosen(self, branches: Values) -> Branches:
+        """Some of the branches, in the order in which they are named."""
+        counts = self.counts[branches]
+        begins = np.concatenate(([0], np.cumsum(counts)))
+        at = np.repeat(self.begins[:-1][branches] - begins[:-1], counts) + np.arange(begins[-1])
+        return replace(
+            self,
+            binding=self.binding[branches],
+            shots=self.shots[at],
+            begins=begins,
+            outcomes=self.outcomes[branches],
+            scales=self.scales[branches],
+            row=self.row[branches],
+        )
+
+    def settled(self) -> Branches:
+        """The same, once their states are in the rows of their numbers."""
+        return replace(self, row=np.arange(len(self)))
+
+    def divided(self, choices: Sequence[Choice], outcomes: NDArray[np.integer], scales: Floats) -> Branches:
+        """Branches after some choices; outcomes, scales: of each shot, [shots, choices]."""
+        of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # sorts as the numbers do, before all else
+        rows = np.ascontiguousarray(np.concatenate([of, outcomes.astype(np.uint8)], axis=1))
+        keys = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        parent = self.branch_of[first]
+        made, factors = self.outcomes[parent], self.scales[parent]
+        at = [choice.number for choice in choices]
+        made[:, at], factors[:, at] = outcomes[first], scales[first]
+        begins = np.concatenate(([0], np.cumsum(np.bincount(which, minlength=len(first)))))
+        return replace(
+            self, binding=self.binding[parent], shots=self.shots[order], begins=begins, outcomes=made, scales=factors,
+            row=self.row[parent],
+        )  # fmt: skip
+
+
+def first_branches(
+    course: Course, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], block: int, shots: int
+) -> Branches:
+    """The branches before anything runs: shots of a binding that chose alike from all mixed-unitary channels.
+
+    kraus: for each binding, of each early choice. seeds: of each binding. block, shots: which block of shots.
+    """
+    bindings = len(seeds)
+    whole = Branches(
+        binding=np.arange(bindings),
+        block=block,
+        shots=np.tile(np.arange(shots), bindings),
+        begins=np.arange(bindings + 1) * shots,
+        outcomes=np.zeros((bindings, len(course.choices)), dtype=np.uint8),
+        scales=np.ones((bindings, len(course.choices))),
+        row=np.arange(bindings),
+    )
+    early = course.early
+    if not early:
+        return whole
+    outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
+    scales = np.empty(outcomes.shape)
+    for b, seed in enumerate(seeds):
+        at = slice(b * shots, (b + 1) * shots)
+        for column, (choice, one) in enumerate(zip(early, kraus[b], strict=True)):
+            found = one.mixed(numbers(seed, 1 + choice.number, block, shots))
+            outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
+    return whole.divided(early, outcomes, scales).settled()
+
+
+def uniforms(branches: Branches, seeds: Sequence[int], key: int, shots: int) -> Floats:
+    """The random number of every shot of some branches; shots: how many the block has."""
+    found = np.empty(len(branches.shots))
+    of = branches.binding[branches.branch_of]  # ascending, since branches divide where they stand
+    first, last = int(of[0]), int(of[-1])
+    ends = np.searchsorted(of, np.arange(first, last + 2))
+    for binding in range(first, last + 1):
+        mine = slice(ends[binding - first], ends[binding - first + 1])
+        if mine.start < mine.stop:
+            found[mine] = numbers(seeds[binding], key, branches.block, shots)[branches.shots[mine]]
+    return found

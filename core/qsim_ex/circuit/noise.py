@@ -1,0 +1,243 @@
+"""The standard channels of the field as Kraus matrices, complex128 [count, 2^k, 2^k], for `CircuitBuilder.channel`.
+
+A channel is ρ → Σ K ρ K† with Σ K†K = 1. Where a channel is a mixture of unitary operations it is given as one, since
+then nobody has to look at the state to choose. Formulas follow Nielsen and Chuang, "Quantum Computation and Quantum
+Information", section 8.3, unless another source is named. ``wires[0]`` is the least significant bit of an index.
+
+All functions raise `NoiseError` for probabilities that are negative, above 1, or more than 1 together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.errors import NoiseError
+
+Kraus = NDArray[np.complex128]
+
+PAULI = {
+    "I": np.eye(2, dtype=np.complex128),
+    "X": np.array([[0, 1], [1, 0]], dtype=np.complex128),
+    "Y": np.array([[0, -1j], [1j, 0]], dtype=np.complex128),
+    "Z": np.diag([1, -1]).astype(np.complex128),
+}
+
+ROUNDING = 1e-12
+"""How far probabilities may be from what they must be, since they were computed."""
+
+
+# --- mixtures of unitary operations -----------------------------------------------------------------------------------
+
+
+def mixed_unitary(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus:
+    """One of some unitary matrices [count, 2^k, 2^k], each with its probability; they must add up to 1.
+
+    One matrix with probability 1 is a coherent error. Raises `MatrixError` for a matrix that is not unitary.
+    """
+    matrices = np.asarray(unitaries)
+    if matrices.ndim != 3 or len(matrices) != len(probabilities):
+        raise NoiseError(
+            f"mixed_unitary: {len(probabilities)} probabilities need matrices of shape "
+            f"[{len(probabilities)}, 2^k, 2^k], got {matrices.shape}."
+        )
+    wires = max(matrices.shape[1].bit_length() - 1, 0)
+    checked = np.array([check.unitary(matrix, wires, "mixed_unitary", None) for matrix in matrices])
+    rest = _rest("mixed_unitary", probabilities)
+    if abs(rest) > ROUNDING:
+        raise NoiseError(f"mixed_unitary: the probabilities {list(probabilities)} add up to {1 - rest:.12g}, not to 1.")
+    return _mixture(probabilities, checked)
+
+
+def pauli(probabilities: Mapping[str, float]) -> Kraus:
+    """One of some products of Pauli matrices; what is left of 1 is the probability of the identity.
+
+    probabilities: by strings of I, X, Y and Z, all of one length; letter k acts on ``wires[k]``.
+    """
+    if not probabilities:
+        raise NoiseError("pauli: one string of I, X, Y and Z or more is wanted, none was given.")
+    lengths = {len(letters) for letters in probabilities}
+    if len(lengths) > 1 or 0 in lengths or set("".join(probabilities)) - set("IXYZ"):
+        raise NoiseError(f"pauli: strings of I, X, Y and Z, all of one length, are wanted, got {list(probabilities)}.")
+    rest = _rest("pauli", [*probabilities.values()])
+    identity = "I" * lengths.pop()
+    whole = {**probabilities, identity: probabilities.get(identity, 0.0) + max(rest, 0.0)}
+    return _mixture([*whole.values()], np.array([pauli_matrix(letters) for letters in whole]))
+
+
+def bit_flip(probability: float) -> Kraus:
+    """X with a probability."""
+    return pauli({"X": probability})
+
+
+def phase_flip(probability: float) -> Kraus:
+    """Z with a probability."""
+    return pauli({"Z": probability})
+
+
+def depolarizing(probability: float, num_wires: int = 1) -> Kraus:
+    """ρ → (1 − p)·ρ + p·1/2^n: with probability p the state is replaced by the completely mixed one.
+
+    This is the convention of Qiskit and Aer (``depolarizing_error``). The completely mixed state is all 4^n products
+    of Pauli matrices with equal weights, the identity among them, so p may be up to 4^n/(4^n − 1). For Cirq's
+    convention see `uniform_pauli`.
+    """
+    size = _products("depolarizing", num_wires)
+    most = size / (size - 1)
+    if not 0 <= probability <= most + ROUNDING:
+        raise NoiseError(
+            f"depolarizing: on {num_wires} wires a probability from 0 to {most:.9g} is wanted, got {probability!r}."
+        )
+    return uniform_pauli(min(probability / most, 1.0), num_wires)
+
+
+def uniform_pauli(probability: float, num_wires: int = 1) -> Kraus:
+    """With probability p one of the 4^n − 1 products of Pauli matrices other than the identity, all alike.
+
+    This is the convention of Cirq (``cirq.depolarize(p, n)``); p here is 1 − 4^−n times Qiskit's, see `depolarizing`.
+    """
+    size = _products("uniform_pauli", num_wires)
+    _rest("uniform_pauli", [probability])
+    strings = ["".join(letters) for letters in product("IXYZ", repeat=num_wires)]
+    return pauli(dict.fromkeys(strings[1:], probability / (size - 1)))
+
+
+def phase_damping(strength: float) -> Kraus:
+    """ρ01 → √(1 − λ)·ρ01: the environment learns with probability λ that the wire was 1.
+
+    The same channel as a phase flip with probability (1 − √(1 − λ))/2, and given as that.
+    """
+    _rest("phase_damping", [strength])
+    return phase_flip((1 - math.sqrt(1 - strength)) / 2)
+
+
+# --- what asks the state ----------------------------------------------------------------------------------------------
+
+
+def amplitude_damping(strength: float, excited_population: float = 0.0) -> Kraus:
+    """Decay of 1 to 0 with probability γ, and with an excited population p1 > 0 towards (1 − p1, p1).
+
+    The generalised amplitude damping of Nielsen and Chuang, with γ·(1 − p1) for 1 → 0 and γ·p1 for 0 → 1.
+    """
+    _rest("amplitude_damping", [strength])
+    _rest("amplitude_damping", [excited_population])
+    return _relaxation(strength, excited_population, math.sqrt(1 - strength))
+
+
+def thermal_relaxation(t1: float, t2: float, time: float, excited_population: float = 0.0) -> Kraus:
+    """Relaxation for `time`: populations tend to (1 − p1, p1) as e^(−time/t1), coherences to 0 as e^(−time/t2).
+
+    Times are in one unit, and may be infinite. Physics wants t2 ≤ 2·t1; raises `NoiseError` otherwise. Up to t2 = t1
+    this is a decay and a phase flip, beyond it is what is left of the generalised amplitude damping's coherence; both
+    are the Choi matrix that Aer's ``thermal_relaxation_error`` documents.
+    """
+    for name, value in (("t1", t1), ("t2", t2)):
+        if not value > 0:
+            raise NoiseError(f"thermal_relaxation: {name} must be positive, got {value!r}.")
+    if not 0 <= time < math.inf:
+        raise NoiseError(f"thermal_relaxation: a time from 0 up is wanted, got {time!r}.")
+    if t2 > 2 * t1 * (1 + ROUNDING):
+        raise NoiseError(f"thermal_relaxation: t2 must not be above 2·t1, got t2={t2!r} and t1={t1!r}.")
+    _rest("thermal_relaxation", [excited_population])
+    return _relaxation(-math.expm1(-time / t1), excited_population, math.exp(-time / t2))
+
+
+def reset(to_zero: float, to_one: float = 0.0) -> Kraus:
+    """With one probability the wire is put into 0, with another into 1, whatever it was."""
+    rest = _rest("reset", [to_zero, to_one])
+    matrices = np.zeros((5, 2, 2), dtype=np.complex128)
+    matrices[0] = np.eye(2) * math.sqrt(max(rest, 0.0))
+    matrices[1, 0, 0] = matrices[2, 0, 1] = math.sqrt(to_zero)
+    matrices[3, 1, 0] = matrices[4, 1, 1] = math.sqrt(to_one)
+    return _nonzero(matrices)
+
+
+def _relaxation(strength: float, excited: float, coherence: float) -> Kraus:
+    """1 → 0 with probability strength·(1 − excited), 0 → 1 with strength·excited, ρ01 → coherence·ρ01.
+
+    The Choi matrix has the two jumps as blocks of their own; the third block is [[P(0|0), c], [c, P(1|1)]], whose
+    eigenvectors are diagonal Kraus matrices.
+    """
+    up, down = strength * excited, strength * (1 - excited)
+    weights, vectors = np.linalg.eigh(np.array([[1 - up, coherence], [coherence, 1 - down]]))
+    matrices = np.zeros((4, 2, 2), dtype=np.complex128)
+    for k in (1, 0):  # the heavier one first
+        matrices[1 - k] = np.diag(vectors[:, k]) * math.sqrt(max(weights[k], 0.0))
+    matrices[2, 0, 1] = math.sqrt(down)
+    matrices[3, 1, 0] = math.sqrt(up)
+    return _nonzero(matrices)
+
+
+# --- what these are made of, and what adapters need -------------------------------------------------------------------
+
+
+def pauli_matrix(letters: str) -> Kraus:
+    """The product of Pauli matrices, complex128 [2^k, 2^k]; letter k acts on bit k of the index."""
+    matrix: Kraus = np.ones((1, 1), dtype=np.complex128)
+    for letter in letters:
+        matrix = np.kron(PAULI[letter], matrix).astype(np.complex128)
+    return matrix
+
+
+def simplified(kraus: ArrayLike) -> Kraus:
+    """The same channel with as few Kraus matrices as there can be, if that helps; else the same matrices.
+
+    Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2), so the rows of a singular value
+    decomposition serve as well: they are orthogonal, the heaviest first. They are taken where they are fewer, or where
+    they are multiples of unitary matrices and the given ones are not.
+    """
+    given = _nonzero(np.asarray(kraus, dtype=np.complex128))
+    mixed = check.are_scaled_unitaries(given)
+    _, weights, rows = np.linalg.svd(given.reshape(len(given), -1), full_matrices=False)
+    kept = weights[:, None] * rows
+    found = _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *given.shape[1:]))
+    if mixed or not (len(found) < len(given) or check.are_scaled_unitaries(found)):
+        return given
+    return found
+
+
+def merged(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus:
+    """A mixture of unitary matrices in which those that differ in phase alone are one."""
+    found: list[tuple[float, Any]] = []
+    for weight, matrix in zip(probabilities, np.asarray(unitaries, dtype=np.complex128), strict=True):
+        for k, (other, known) in enumerate(found):
+            if abs(abs(np.vdot(known, matrix)) - len(matrix)) < ROUNDING * len(matrix):
+                found[k] = other + weight, known
+                break
+        else:
+            found.append((weight, matrix))
+    return _mixture([weight for weight, _ in found], np.array([matrix for _, matrix in found]))
+
+
+def _mixture(probabilities: Sequence[float], unitaries: NDArray[Any]) -> Kraus:
+    weights = np.sqrt(np.maximum(np.asarray(probabilities, dtype=np.float64), 0))
+    return _nonzero(weights[:, None, None] * unitaries)
+
+
+def _nonzero(matrices: Kraus) -> Kraus:
+    kept: Kraus = matrices[np.abs(matrices).max((1, 2)) > check.NOTHING]
+    return kept
+
+
+def _products(name: str, num_wires: int) -> int:
+    """4^n for a number of wires that a channel may have."""
+    if not 1 <= num_wires <= check.CHANNEL_WIRES:
+        raise NoiseError(f"{name}: from 1 to {check.CHANNEL_WIRES} wires are possible, got {num_wires}.")
+    return int(4**num_wires)
+
+
+def _rest(name: str, probabilities: Sequence[float]) -> float:
+    """What probabilities leave of 1; raises `NoiseError` if one is none or they are more than 1 together."""
+    for value in probabilities:
+        if not 0 <= value <= 1:  # not so for NaN either
+            raise NoiseError(f"{name}: a probability from 0 to 1 is wanted, got {value!r}.")
+    total = math.fsum(probabilities)
+    if total > 1 + ROUNDING:
+        raise NoiseError(f"{name}: the probabilities {list(probabilities)} add up to {total:.12g}, which is above 1.")
+    return 1 - total

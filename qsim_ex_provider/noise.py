@@ -1,0 +1,166 @@
+"""Noise as Qiskit's users write it: Aer's noise models, and channels that stand in a circuit.
+
+Aer is never imported here: whoever gives one of its objects has it. What is read of a `NoiseModel` is what its own
+methods keep: for each instruction, by label or name, errors for all qubits and for given ones; and readout errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.quantum_info import Kraus as KrausChannel
+from qiskit.quantum_info import SuperOp
+
+from qsim_ex.circuit.check import CHANNEL_WIRES, UNITARY_TOLERANCE
+from qsim_ex.circuit.noise import merged, simplified
+from qsim_ex.circuit.noise_model import Noise, NoiseModel
+from qsim_ex.circuit.readout import confusion
+from qsim_ex.errors import NoiseError, NotSupported, OptionError
+
+Kraus = NDArray[np.complex128]
+Wires = tuple[int, ...]
+
+
+def noise_of(model: Any) -> Noise | None:
+    """What a builder asks of a noise model of Aer's or of `qsim_ex.circuit.noise_model`; None where there is no noise.
+
+    Raises `OptionError` for anything else.
+    """
+    if model is None or isinstance(model, NoiseModel):
+        return model
+    if not _is_aers(model, "NoiseModel"):
+        raise OptionError(
+            f"noise_model={model!r}: a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise_model is wanted."
+        )
+    return None if model.is_ideal() else AerNoise(model)
+
+
+def _is_aers(thing: Any, name: str) -> bool:
+    """Whether an object is of a class of Aer's noise package, or of one derived from it."""
+    classes = type(thing).__mro__
+    return any(one.__name__ == name and one.__module__.startswith("qiskit_aer.noise") for one in classes)
+
+
+class AerNoise:
+    """A noise model of Aer's, as `Noise`; its errors become Kraus matrices when a circuit first needs them.
+
+    As in Aer the error of a measurement stands before it, every other error after its gate, and an error for given
+    qubits takes the place of one for all.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._known: dict[int, Kraus] = {}  # by the error's identity; the model holds the errors
+
+    def before(self, name: str, wires: Wires) -> Kraus | None:
+        """The error of a measurement."""
+        return self._error(name, wires) if name == "measure" else None
+
+    def after(self, name: str, wires: Wires) -> Kraus | None:
+        """The error of any other instruction; `name` is its label, if it has one."""
+        return None if name == "measure" else self._error(name, wires)
+
+    def misreading(self, wire: int) -> NDArray[np.float64] | None:
+        """The readout error of a qubit; raises `NotSupported` for one that several qubits share."""
+        local = self.model._local_readout_errors
+        shared = [qubits for qubits in local if wire in qubits and len(qubits) > 1]
+        if shared:
+            raise NotSupported(
+                f"the readout error of qubits {shared[0]} together: Qiskit measures qubit by qubit, so that Aer does "
+                "not apply it either. Give each qubit its own with add_readout_error."
+            )
+        error = local.get((wire,), self.model._default_readout_error)
+        return None if error is None else confusion(error.probabilities, 1)
+
+    def around(self, circuit: Any) -> Any:
+        """The circuit with what the model's own passes put into it: relaxation in delays, for a backend's model."""
+        passes = self.model._pass_manager()
+        return circuit if passes is None or "delay" not in circuit.count_ops() else passes.run(circuit)
+
+    def _error(self, name: str, wires: Wires) -> Kraus | None:
+        local = self.model._local_quantum_errors.get(name, {})
+        error = local.get(wires, self.model._default_quantum_errors.get(name))
+        if error is None:
+            return None
+        if error.num_qubits != len(wires):
+            raise NoiseError(f"the error of {name!r} is one of {error.num_qubits} qubits, the gate acts on {wires}.")
+        if id(error) not in self._known:
+            self._known[id(error)] = kraus_of(error)
+        return self._known[id(error)]
+
+
+def kraus_of(error: Any) -> Kraus:
+    """A `QuantumError` of Aer's as Kraus matrices: a mixture of unitary matrices where it is one, else few of them.
+
+    An error is circuits with probabilities; each is a product of gates, resets and channels.
+    """
+    if hasattr(error, "to_quantum_error"):  # errors that are kept as Pauli products with probabilities or rates
+        error = error.to_quantum_error()
+    _check_width(error.num_qubits, "an error of a noise model")
+    terms = [of_circuit(circuit) for circuit in error.circuits]
+    if all(len(term) == 1 and _is_unitary(term[0]) for term in terms):
+        return merged(error.probabilities, [term[0] for term in terms])
+    weighted = zip(terms, error.probabilities, strict=True)
+    return simplified(np.concatenate([np.sqrt(probability) * term for term, probability in weighted]))
+
+
+def of_circuit(circuit: Any) -> Kraus:
+    """The Kraus matrices of a circuit without classical bits: all products of those of its instructions."""
+    n = circuit.num_qubits
+    found = np.eye(1 << n, dtype=np.complex128)[None]
+    for instruction in circuit.data:
+        operation = instruction.operation
+        if operation.name not in ("id", "barrier", "delay"):
+            on = [circuit.find_bit(qubit).index for qubit in instruction.qubits]
+            matrices = of_operation(operation)
+            found = np.array([_applied(matrix, on, held) for held in found for matrix in matrices])
+    return found
+
+
+def of_operation(operation: Any) -> Sequence[Kraus]:
+    """The Kraus matrices of an instruction: a channel, a reset, or a gate, which has one; raises `NoiseError`."""
+    match operation.name:
+        case "kraus":
+            _check_width(operation.num_qubits, "a channel")
+            return [np.asarray(matrix, dtype=np.complex128) for matrix in operation.params]
+        case "superop":
+            _check_width(operation.num_qubits, "a channel")
+            return _of_superop(SuperOp(operation.params[0]))
+        case "quantum_channel":
+            return [*kraus_of(operation._quantum_error)]
+        case "reset":
+            return [np.diag([1, 0]).astype(np.complex128), np.array([[0, 1], [0, 0]], dtype=np.complex128)]
+        case _ if hasattr(operation, "to_matrix"):
+            return [np.asarray(operation.to_matrix(), dtype=np.complex128)]
+        case name:
+            raise NoiseError(f"{name!r} in an error of a noise model is neither a gate nor a channel.")
+
+
+def _of_superop(channel: SuperOp) -> Sequence[Kraus]:
+    """The Kraus matrices of a map, if it is completely positive."""
+    matrices = KrausChannel(channel).data
+    if isinstance(matrices, tuple):
+        raise NoiseError("a super-operator that is not completely positive is no channel.")
+    return [*np.asarray(matrices, dtype=np.complex128)]
+
+
+def _applied(matrix: Kraus, qubits: Iterable[int], to: Kraus) -> Kraus:
+    """A matrix on some qubits, the first least significant, times a matrix [2^n, 2^n] on all."""
+    n = len(to).bit_length() - 1
+    axes = [n - 1 - qubit for qubit in qubits][::-1]  # most significant first, as axes are
+    k = len(axes)
+    given = np.reshape(matrix, (2,) * (2 * k))
+    product = np.tensordot(given, to.reshape((2,) * n + (-1,)), axes=(range(k, 2 * k), axes))
+    return np.moveaxis(product, range(k), axes).reshape(to.shape)
+
+
+def _is_unitary(matrix: Kraus) -> bool:
+    return bool(np.abs(matrix.conj().T @ matrix - np.eye(len(matrix))).max() < UNITARY_TOLERANCE)
+
+
+def _check_width(num_qubits: int, what: str) -> None:
+    if num_qubits > CHANNEL_WIRES:
+        raise NoiseError(f"{what} acts on at most {CHANNEL_WIRES} qubits, this one acts on {num_qubits}.")

@@ -1,0 +1,80 @@
+"""Circuits of Qiskit that go on after a measurement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit.random import random_circuit
+from qiskit.providers.basic_provider import BasicSimulator
+
+from qsim_ex_provider import QsimExBackend
+
+BACKEND = QsimExBackend(device="cpu")
+
+
+def counts_of(circuit: QuantumCircuit, shots: int, seed: int = 5) -> dict[str, int]:
+    """Counts by this backend."""
+    counts: dict[str, int] = BACKEND.run(circuit, shots=shots, seed_simulator=seed).result().get_counts()
+    return counts
+
+
+def test_syndromes_are_read_without_harm() -> None:
+    """A parity that is measured again and again on one ancilla, reset in between, is another one the next time."""
+    circuit = QuantumCircuit(3, 6)
+    circuit.h(0)
+    circuit.cx(0, 1)
+    for turn in range(4):
+        circuit.cx(0, 2)
+        circuit.cx(1, 2)
+        circuit.measure(2, turn)
+        circuit.reset(2)
+        circuit.x(1)
+    circuit.measure([0, 1], [4, 5])
+    found = counts_of(circuit, 2000)
+    assert set(found) == {"001010", "111010"}
+    assert abs(found["001010"] - 1000) < 150
+
+
+def test_a_bit_holds_what_was_measured_last() -> None:
+    """A classical bit that is written twice keeps the first value, or a mixture."""
+    circuit = QuantumCircuit(2, 1)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    circuit.h(0)
+    circuit.x(1)
+    circuit.measure(1, 0)
+    assert counts_of(circuit, 100) == {"1": 100}
+
+
+def test_memory_and_seeds() -> None:
+    """Shots of dynamic circuits are not the seed's, or come in another order in the memory."""
+    circuit = QuantumCircuit(1, 2)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    circuit.h(0)
+    circuit.measure(0, 1)
+    runs = [BACKEND.run(circuit, shots=50, seed_simulator=s, memory=True).result().get_memory() for s in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_circuits_with_measurements_and_resets(seed: int) -> None:
+    """The distribution of bits differs from that of Qiskit's own simulator, which runs shot by shot."""
+    rng = np.random.default_rng(seed)
+    circuit = QuantumCircuit(3, 4)
+    for clbit in range(3):
+        circuit.compose(random_circuit(3, 2, max_operands=2, seed=seed * 10 + clbit), inplace=True)
+        wire = int(rng.integers(3))
+        circuit.measure(wire, clbit)
+        if rng.random() < 0.5:
+            circuit.reset(wire)
+    circuit.compose(random_circuit(3, 2, max_operands=2, seed=seed), inplace=True)
+    circuit.measure(int(rng.integers(3)), 3)
+    shots = 4000
+    basic = circuit.decompose(reps=6)
+    wanted = BasicSimulator().run(basic, shots=shots, seed_simulator=seed).result().get_counts()
+    found = counts_of(circuit, shots)
+    for key in wanted | found:
+        a, b = wanted.get(key, 0), found.get(key, 0)
+        assert abs(a - b) < 5 * np.sqrt(a + b + 1), key

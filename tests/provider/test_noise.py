@@ -1,0 +1,377 @@
+"""Noise of Aer's and of Qiskit's: the translated circuit has the density matrix that they compute themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from qiskit import transpile
+from qiskit.circuit import Instruction, QuantumCircuit
+from qiskit.circuit.library import CSwapGate, CXGate, RYGate, UnitaryGate, XGate
+from qiskit.providers.fake_provider import GenericBackendV2
+from qiskit.quantum_info import Choi, DensityMatrix, Kraus, SuperOp, random_quantum_channel
+from qiskit.quantum_info import Operator as QiskitOperator
+
+from qsim_ex import errors, reference
+from qsim_ex.circuit import noise
+from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.ops import Channel, Measure, Op
+from qsim_ex_provider import QsimExBackend
+from qsim_ex_provider.noise import AerNoise, noise_of
+from qsim_ex_provider.translate import Noisy, translate, translate_noisy
+
+
+@pytest.fixture
+def aer() -> Any:
+    """Aer's package of noise; tests that need it are skipped where Aer is not installed."""
+    return pytest.importorskip("qiskit_aer.noise")
+
+
+def noisy(circuit: QuantumCircuit, model: Any) -> Noisy:
+    """The circuit as a noisy machine would run it."""
+    return translate_noisy(circuit, noise_of(model))
+
+
+def by_aer(circuit: QuantumCircuit, model: Any) -> NDArray[np.complex128]:
+    """The density matrix that Aer computes; the circuit measures nothing."""
+    from qiskit_aer import AerSimulator
+
+    saved = circuit.copy()
+    saved.save_density_matrix()
+    simulator = AerSimulator(method="density_matrix", noise_model=model, fusion_enable=False)
+    return np.asarray(simulator.run(saved).result().data(0)["density_matrix"].data)
+
+
+def assert_as_aer(circuit: QuantumCircuit, model: Any) -> None:
+    """Compare all entries."""
+    np.testing.assert_allclose(
+        reference.density_matrix(noisy(circuit, model).circuit), by_aer(circuit, model), atol=1e-10
+    )
+
+
+def channels(circuit: Any) -> list[Channel]:
+    """The channels of a translated circuit."""
+    return [i for i in circuit.instructions if isinstance(i, Channel)]
+
+
+def busy(num_qubits: int = 3) -> QuantumCircuit:
+    """A circuit with gates of one and two qubits in both directions."""
+    circuit = QuantumCircuit(num_qubits)
+    for k in range(num_qubits):
+        circuit.ry(0.3 + k, k)
+        circuit.sx(k)
+    circuit.cx(0, 1)
+    circuit.rz(0.7, 1)
+    circuit.cx(num_qubits - 1, 0)
+    circuit.sx(0)
+    return circuit
+
+
+ONE: dict[str, Any] = {
+    "depolarizing": lambda aer: aer.depolarizing_error(0.2, 1),
+    "pauli": lambda aer: aer.pauli_error([("X", 0.1), ("Y", 0.2), ("I", 0.7)]),
+    "amplitude damping": lambda aer: aer.amplitude_damping_error(0.3, 0.1),
+    "phase damping": lambda aer: aer.phase_damping_error(0.3),
+    "both dampings": lambda aer: aer.phase_amplitude_damping_error(0.2, 0.1, 0.3),
+    "relaxation, t2 < t1": lambda aer: aer.thermal_relaxation_error(50, 30, 10, 0.1),
+    "relaxation, t2 > t1": lambda aer: aer.thermal_relaxation_error(50, 80, 10, 0.1),
+    "reset": lambda aer: aer.reset_error(0.1, 0.2),
+    "coherent": lambda aer: aer.coherent_unitary_error(RYGate(0.2).to_matrix()),
+    "mixed unitary": lambda aer: aer.mixed_unitary_error([(RYGate(0.2).to_matrix(), 0.4), (np.eye(2), 0.6)]),
+    "Kraus": lambda aer: aer.kraus_error(Kraus(random_quantum_channel(2, 2, rank=3, seed=5)).data),
+    "a circuit": lambda aer: aer.QuantumError([(some_gates(), 0.3), (QuantumCircuit(1), 0.7)]),
+}
+
+
+def some_gates() -> QuantumCircuit:
+    """A circuit of several instructions, one of them a reset."""
+    circuit = QuantumCircuit(1)
+    circuit.h(0)
+    circuit.reset(0)
+    circuit.ry(0.3, 0)
+    return circuit
+
+
+TWO: dict[str, Any] = {
+    "depolarizing": lambda aer: aer.depolarizing_error(0.2, 2),
+    "a product": lambda aer: ONE["relaxation, t2 < t1"](aer).tensor(ONE["amplitude damping"](aer)),
+    "composed": lambda aer: TWO["a product"](aer).compose(TWO["depolarizing"](aer)),
+    "pauli": lambda aer: aer.pauli_error([("XI", 0.1), ("ZY", 0.2), ("II", 0.7)]),
+    "Kraus": lambda aer: aer.kraus_error(Kraus(random_quantum_channel(4, 4, rank=3, seed=6)).data),
+    "Pauli product": lambda aer: aer.PauliError(["XZ", "II"], [0.2, 0.8]),
+    "Pauli rates": lambda aer: aer.PauliLindbladError(["XZ", "IY"], [0.2, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_errors_of_one_qubit(aer: Any, name: str) -> None:
+    """One of Aer's errors is another channel, or stands elsewhere than after its gates."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE[name](aer), ["sx", "rz"])
+    assert_as_aer(busy(), model)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_errors_of_two_qubits(aer: Any, name: str) -> None:
+    """An error of two qubits has its qubits in another order than its gate's."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(TWO[name](aer), ["cx"])
+    assert_as_aer(busy(), model)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "count", "mixed"),
+    [
+        ("depolarizing", ONE, 4, True),
+        ("depolarizing", TWO, 16, True),
+        ("phase damping", ONE, 2, True),
+        ("amplitude damping", ONE, 4, False),
+        ("relaxation, t2 > t1", ONE, 4, False),
+        ("composed", TWO, 16, False),
+        ("Kraus", TWO, 3, False),
+    ],
+)
+def test_channels_are_small(aer: Any, name: str, table: Any, count: int, mixed: bool) -> None:
+    """A mixture of unitary operations asks the state, or a channel has more Kraus matrices than it needs."""
+    model = aer.NoiseModel()
+    gate = "sx" if table is ONE else "cx"
+    model.add_all_qubit_quantum_error(table[name](aer), [gate])
+    found = channels(noisy(busy(), model).circuit)
+    assert found
+    assert all(channel.mixed == mixed and channel.count <= count for channel in found)
+
+
+def test_one_percent_is_seen(aer: Any) -> None:
+    """An error that is wrong by one part in a hundred passes for the right one."""
+    right, wrong = aer.NoiseModel(), aer.NoiseModel()
+    right.add_all_qubit_quantum_error(aer.thermal_relaxation_error(50, 70, 10), ["sx"])
+    wrong.add_all_qubit_quantum_error(aer.thermal_relaxation_error(50, 70, 10.1), ["sx"])
+    difference = reference.density_matrix(noisy(busy(), wrong).circuit) - by_aer(busy(), right)
+    assert np.abs(difference).max() > 1e-4
+
+
+def test_given_qubits(aer: Any) -> None:
+    """An error for given qubits is added to the one for all, or befalls the qubits in the other order."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"], warnings=False)
+    model.add_quantum_error(TWO["a product"](aer), ["cx"], [2, 0], warnings=False)
+    model.add_quantum_error(ONE["reset"](aer), ["sx"], [1], warnings=False)
+    assert_as_aer(busy(), model)
+    names = [(channel.name, channel.wires) for channel in channels(noisy(busy(), model).circuit)]
+    assert names == [("sx error", (1,)), ("cx error", (0, 1)), ("cx error", (2, 0))]
+
+
+def test_labels(aer: Any) -> None:
+    """An instruction with a label is asked for by its name, or one without by something else."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["mine", "x"])
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["whole"])
+    circuit = QuantumCircuit(2)
+    circuit.append(XGate(label="other"), [0])
+    circuit.append(RYGate(0.4, label="mine"), [1])
+    circuit.append(UnitaryGate(QiskitOperator(CXGate()).data, label="whole"), [1, 0])
+    assert_as_aer(circuit, model)
+    assert len(channels(noisy(circuit, model).circuit)) == 2
+
+
+def test_open_controls(aer: Any) -> None:
+    """A gate with open controls is noisy in another way than between X, as Aer does it."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["x"])
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
+    circuit = QuantumCircuit(2)
+    circuit.append(CXGate(ctrl_state=0), [1, 0])
+    assert_as_aer(circuit, model)
+    swap = QuantumCircuit(3)
+    swap.append(CSwapGate(ctrl_state=0), [0, 1, 2])
+    assert [channel.wires for channel in channels(noisy(swap, model).circuit)] == [(0,), (0,)]
+
+
+def test_what_is_idle(aer: Any) -> None:
+    """An identity, a delay or a reset has no noise, or a barrier has."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["amplitude damping"](aer), ["id", "delay", "reset", "barrier"])
+    circuit = QuantumCircuit(1)
+    circuit.x(0)
+    circuit.id(0)
+    circuit.barrier()
+    circuit.delay(100, 0)
+    assert_as_aer(circuit, model)
+    circuit.reset(0)
+    assert_as_aer(circuit, model)
+    assert len(channels(noisy(circuit, model).circuit)) == 3
+
+
+def test_definitions_are_looked_into(aer: Any) -> None:
+    """The gates in a user's gate are ideal, or noisy although the noise names the whole."""
+    inner = QuantumCircuit(2, name="mine")
+    inner.sx(0)
+    inner.cx(0, 1)
+    circuit = QuantumCircuit(2)
+    circuit.append(inner.to_gate(), [1, 0])
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["reset"](aer), ["sx"])
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
+    found = reference.density_matrix(noisy(circuit, model).circuit)
+    np.testing.assert_allclose(found, by_aer(circuit.decompose(), model), atol=1e-10)
+    model.add_all_qubit_quantum_error(TWO["depolarizing"](aer), ["mine"])
+    assert [channel.name for channel in channels(noisy(circuit, model).circuit)] == ["mine error"]
+    controlled = QuantumCircuit(3)
+    controlled.append(inner.to_gate().control(), [0, 1, 2])
+    assert channels(noisy(controlled, model).circuit) == []
+
+
+def test_a_backends_noise(aer: Any) -> None:
+    """The noise of a whole backend, with relaxation in its delays, is another one than in Aer."""
+    backend = GenericBackendV2(3, seed=4, noise_info=True)
+    model = aer.NoiseModel.from_backend(backend)
+    circuit = busy()
+    circuit.delay(1800, 2, unit="dt")
+    circuit.swap(1, 2)
+    circuit = transpile(circuit, backend, seed_transpiler=1)
+    assert "delay" in circuit.count_ops()
+    assert_as_aer(circuit, model)
+
+
+def test_measurements(aer: Any) -> None:
+    """A measurement's error stands after it, or its bit is misread as another qubit's."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["measure"])
+    model.add_all_qubit_readout_error([[0.9, 0.1], [0.2, 0.8]], warnings=False)
+    model.add_readout_error([[0.7, 0.3], [0.4, 0.6]], [2], warnings=False)
+    circuit = QuantumCircuit(3, 4)
+    circuit.measure([0, 2], [3, 1])
+    built, misread = noisy(circuit, model)
+    assert [type(i) for i in built.instructions] == [Channel, Measure, Channel, Measure]
+    assert {one.clbits: one.matrix.tolist() for one in misread} == {
+        (1,): [[0.7, 0.3], [0.4, 0.6]],
+        (3,): [[0.9, 0.1], [0.2, 0.8]],
+    }
+
+
+def test_noise_without_aer() -> None:
+    """The engine's own noise model means another gate or other wires in a circuit of Qiskit's."""
+    model = NoiseModel().with_error("sx", noise.reset(0.1)).with_error("cx", noise.pauli({"XZ": 0.2}), [2, 0])
+    found = noisy(busy(), model.with_misreading([[0.9, 0.1], [0, 1]]))
+    by_hand = QuantumCircuit(3)
+    for instruction in busy().data:
+        on = [busy().find_bit(qubit).index for qubit in instruction.qubits]
+        by_hand.append(instruction.operation, on)
+        if instruction.name == "sx":
+            by_hand.append(Kraus([*noise.reset(0.1)]), on)
+        if on == [2, 0]:
+            by_hand.append(Kraus([*noise.pauli({"XZ": 0.2})]), on)
+    np.testing.assert_allclose(reference.density_matrix(found.circuit), DensityMatrix(by_hand).data, atol=1e-12)
+
+
+# --- channels that stand in a circuit -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Kraus, SuperOp, Choi])
+@pytest.mark.parametrize("num_qubits", [1, 2])
+def test_channels_in_a_circuit(kind: Any, num_qubits: int) -> None:
+    """A channel of Qiskit's is another one here, or has its qubits in another order."""
+    size = 1 << num_qubits
+    channel = kind(random_quantum_channel(size, size, rank=3, seed=7))
+    circuit = busy()
+    circuit.append(channel, [2, 0][:num_qubits])
+    circuit.cx(0, 1)
+    found = translate(circuit)
+    np.testing.assert_allclose(reference.density_matrix(found), DensityMatrix(circuit).data, atol=1e-10)
+    assert channels(found)[0].count == 3
+
+
+def test_super_operators() -> None:
+    """A super-operator that stands in the circuit as such is read in another order."""
+    matrix = SuperOp(random_quantum_channel(2, 2, seed=9))
+    circuit, expected = busy(), busy()
+    circuit.append(Instruction("superop", 1, 0, [matrix.data]), [1])
+    expected.append(matrix, [1])
+    np.testing.assert_allclose(reference.density_matrix(translate(circuit)), DensityMatrix(expected).data, atol=1e-10)
+
+
+def test_aers_errors_in_a_circuit(aer: Any) -> None:
+    """An error that Aer's users append themselves is another one here, or is no mixture any more."""
+    circuit = busy()
+    circuit.append(TWO["depolarizing"](aer), [2, 1])
+    circuit.append(ONE["relaxation, t2 < t1"](aer), [0])
+    assert_as_aer(circuit, None)
+    assert [channel.mixed for channel in channels(translate(circuit))] == [True, False]
+
+
+def test_a_unitary_channel_is_a_gate() -> None:
+    """A channel that leaves nothing to chance stays a channel."""
+    circuit = QuantumCircuit(1)
+    circuit.append(Instruction("kraus", 1, 0, [np.array([[0, 1], [1, 0]])]), [0])
+    assert [type(i) for i in translate(circuit).instructions] == [Op]
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_what_noise_is_refused(aer: Any) -> None:
+    """Noise that cannot be had is left out without a word."""
+    circuit = QuantumCircuit(3, 3)
+    circuit.measure([0, 1], [0, 1])
+    model = aer.NoiseModel()
+    model.add_readout_error(np.eye(4)[::-1], [0, 1])
+    with pytest.raises(errors.NotSupported, match=r"readout error of qubits \(0, 1\) together"):
+        noisy(circuit, model)
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(aer.depolarizing_error(0.1, 1), ["wide"])
+    circuit.append(UnitaryGate(np.eye(4), label="wide"), [0, 2])
+    with pytest.raises(errors.NoiseError, match=r"the error of 'wide' is one of 1 qubits.*instruction 2 of circuit"):
+        noisy(circuit, model)
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(aer.pauli_error([("XXXXX", 0.1), ("IIIII", 0.9)]), ["wide"])
+    five = QuantumCircuit(5)
+    five.append(UnitaryGate(np.eye(32), label="wide"), range(5))
+    with pytest.raises(errors.NoiseError, match="at most 4 qubits, this one acts on 5"):
+        noisy(five, model)
+
+
+def test_channels_that_are_refused(aer: Any) -> None:
+    """A readout error in a circuit is left out, or what is no channel is taken for one."""
+    circuit = QuantumCircuit(1, 1)
+    circuit.append(aer.ReadoutError(np.eye(2)).to_instruction(), [], [0])
+    with pytest.raises(errors.NotSupported, match="'roerror' in a circuit"):
+        translate(circuit)
+    transposed = QuantumCircuit(1)
+    transposed.append(Instruction("superop", 1, 0, [np.eye(4)[[0, 2, 1, 3]]]), [0])
+    with pytest.raises(errors.NoiseError, match="not completely positive"):
+        translate(transposed)
+
+
+def test_ideal_models_are_no_noise(aer: Any) -> None:
+    """A model without errors costs what noise costs, or another object is taken for a model."""
+    assert noise_of(None) is None
+    assert noise_of(aer.NoiseModel()) is None
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["reset"](aer), ["x"])
+    assert isinstance(noise_of(model), AerNoise)
+    with pytest.raises(errors.OptionError, match="noise_model='loud': a NoiseModel"):
+        noise_of("loud")
+
+
+def test_the_backend_takes_noise_models(aer: Any) -> None:
+    """The option is not there, or is taken and forgotten."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(ONE["reset"](aer), ["x"])
+    backend = QsimExBackend(noise_model=model)
+    assert backend.options.noise_model is model
+    with pytest.raises(errors.OptionError, match="noise_model=3"):
+        backend.set_options(noise_model=3)
+
+
+def test_aer_is_not_imported() -> None:
+    """Whoever has no Aer cannot use Qiskit with noise, or at all."""
+    code = (
+        "import sys; from qsim_ex.circuit.noise_model import NoiseModel; from qsim_ex_provider.noise import noise_of; "
+        "noise_of(NoiseModel()); print('qiskit_aer' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,98 @@
+"""Noise, measurement in the middle, resets: averages over trajectories against exact density matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from noisy import KINDS, deferred, random_noisy
+
+from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, reference
+from qsim_ex.circuit import noise
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Measure
+from qsim_ex.program import wires_acted_on
+
+ALL = (*KINDS, "measure", "reset")
+STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
+
+
+def exact(circuit: Circuit) -> np.ndarray:
+    """tr(ρ P) for each of `STRINGS`, from the definition, without measurements that nothing follows."""
+    kept, later = [], 0
+    for instruction in reversed(circuit.instructions):
+        acted = wires_acted_on(instruction)
+        if not isinstance(instruction, Measure) or acted & later:
+            kept.append(instruction)
+            later |= acted
+    rho = reference.density_matrix(replace(circuit, instructions=tuple(kept[::-1])))
+    index = np.arange(len(rho))
+    found = []
+    for one in STRINGS:
+        x, z = one.terms[0].x, one.terms[0].z
+        signs = 1 - 2.0 * (np.bitwise_count(index & z) & 1)
+        found.append((1j ** (x & z).bit_count() * (signs * rho[index, index ^ x]).sum()).real)
+    return np.array(found)
+
+
+def _trajectories(count: int, options: Options) -> int:
+    """Fewer on the device that is slow on purpose."""
+    return count if Simulator(options).placement(3).device.name != "plain" else count // 10
+
+
+def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Options, seed: int = 7) -> np.ndarray:
+    """How many standard errors each mean over trajectories is away from what is wanted."""
+    result = Simulator(options).run_batch(circuit, observables=STRINGS, trajectories=trajectories, seeds=seed)
+    return np.abs(result.values[0] - wanted) / np.maximum(result.errors[0], 1e-6)
+
+
+@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "all"])
+@pytest.mark.parametrize("seed", range(3))
+def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
+    """A channel is chosen with wrong probabilities, applied wrongly, or in the wrong order among gates."""
+    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind,))
+    assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
+    """Bits that are measured in the middle and at the end are not correlated as they should be."""
+    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset"))
+    later, held = deferred(circuit)
+    weights = reference.density_matrix(later).diagonal().real
+    index = np.arange(len(weights))
+    value = sum((index >> wire & 1) << clbit for clbit, wire in held.items())
+    wanted = np.bincount(value, weights, minlength=8)
+    shots = 20_000
+    counts = Simulator(options).run(circuit, shots, seed=seed).counts()
+    found = np.array([counts.get(k, 0) for k in range(8)])
+    spread = np.sqrt(shots * wanted * (1 - wanted) + 1)
+    assert (np.abs(found - shots * wanted) / spread).max() < 4.5
+
+
+def test_a_planted_error_is_caught(options: Options) -> None:
+    """The comparison is too dull to see a channel that is off by one percent."""
+
+    def damped(strength: float) -> Circuit:
+        builder = CircuitBuilder(3, 3).gate("x", [0])
+        for _ in range(3):
+            builder.channel(noise.amplitude_damping(strength), [0])
+        return builder.measure([0], [0]).build()
+
+    assert off(damped(0.1), exact(damped(0.1)), 60_000, options).max() < 4
+    assert off(damped(0.11), exact(damped(0.1)), 60_000, options).max() > 4
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
+    rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks, the order of visits, or a new beginning after a lack of room change what is drawn."""
+    circuit = random_noisy(4, 30, 5, ALL)
+    simulator = Simulator(options.with_({"precision": "double"}))
+    wanted = simulator.run(circuit, 300, seed=3)
+    monkeypatch.setattr("qsim_ex.batches._Worker._rows", lambda _: rows)
+    found = simulator.run(circuit, 300, seed=3)
+    assert (found.packed == wanted.packed).all()
+    assert found.facts["rows"] <= rows + 1  # one may be a copy that is asked
