@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from batch_contract import BatchContract
 from plain import PlainDevice
 
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
@@ -112,7 +113,7 @@ def read(gpu, buffer, num_bits):
 def check_plan(gpu, dtype, wires, rows, compile, *, shared=False, loaded=True, wide=False, every=1):
     """Run a plan over rows that begin as |0…0> in memory that holds anything; compare every so many rows."""
     plan, bound, packed = planned(gpu, dtype, wires, rows, shared=shared, wide=wide)
-    prepared = gpu.prepare(plan.steps, wires, dtype, compile)
+    prepared = gpu.prepare_batch(plan.steps, wires, dtype, compile)
     buffer = filled(gpu, np.full((rows, 1 << wires), np.nan, dtype=dtype))
     gpu.begin_batch(buffer, wires)
     raw = [np.array(step) for step in zip(*packed, strict=True)]
@@ -175,7 +176,7 @@ def test_wide_steps_may_take_entries_of_tables(gpu):
     sweep = next(step for step in plan.steps if isinstance(step, Sweep))
     places = np.array([plan.numbers.size() - 1, 5, tabled, 4, tabled + 1])
     numbers = type(plan.numbers)(plan.numbers.num_operands, plan.numbers.program, (places, plan.numbers.packed[0]))
-    prepared = gpu.prepare((Wide((0,), (), ALWAYS), sweep), 6, np.complex128, "never")
+    prepared = gpu.prepare_batch((Wide((0,), (), ALWAYS), sweep), 6, np.complex128, "never")
     found, _ = gpu.load_batch(prepared, Bound(numbers, bound.given, None))
     for row in range(3):
         want = fill(plan.numbers, circuit(6, row).operands[0]).buffer[places]
@@ -192,7 +193,7 @@ def test_a_row_of_nan_stays_alone(gpu, dtype, compile):
         psi = states(5, num_bits, dtype)
         psi[1] = np.nan
         buffer = filled(gpu, psi)
-        gpu.run_batch(buffer, num_bits, sweep, numbers, gpu.prepare((sweep,), num_bits, dtype, compile))
+        gpu.run_batch(buffer, num_bits, sweep, numbers, gpu.prepare_batch((sweep,), num_bits, dtype, compile))
         got = read(gpu, buffer, num_bits)
         for row in (0, 2, 4):
             want = psi[row].astype(np.complex128)
@@ -308,7 +309,7 @@ def test_a_batch_that_comes_back_is_compiled(dtype):
     device = GpuDevice.on(runtime)
     assert isinstance(device, Batches)
     plan, bound, _ = planned(device, dtype, 4, 3)
-    prepared = device.prepare(plan.steps, 4, dtype, "auto")
+    prepared = device.prepare_batch(plan.steps, 4, dtype, "auto")
     for turn in range(RETURNS + 2):
         device.load_batch(prepared, bound)
         compiled = [text for text in runtime.compiled if text.name == "sweep"]
@@ -326,6 +327,38 @@ def test_no_rows(gpu, dtype):
     gpu.take_rows(empty, gpu.allocate(16, dtype), 4, np.zeros(0, dtype=np.int64))
     assert gpu.marginals(empty, 4, (1,), ALWAYS).shape == (0, 2)
     assert gpu.paulis(empty, 4, [(1, [2])]).shape == (0, 1)
+
+
+class Interpreting(GpuDevice):
+    """A GPU that compiles nothing for a plan: after some runs it would, and other kernels round in another way."""
+
+    def prepare(self, steps, num_bits, dtype, compile="never"):
+        """Interpret."""
+        return super().prepare(steps, num_bits, dtype, compile)
+
+
+class TestEmulated(BatchContract):
+    """The emulated GPU fulfils the contract."""
+
+    any_shape = False
+
+    @pytest.fixture
+    def device(self):
+        """One that interprets."""
+        return Interpreting.on(EmulatedRuntime())
+
+
+@pytest.mark.gpu
+class TestReal(BatchContract):
+    """The real GPU fulfils the contract."""
+
+    any_shape = False
+
+    @pytest.fixture
+    def device(self):
+        """One that interprets."""
+        real()
+        return Interpreting()
 
 
 MANY = [(3, 70_000), (10, 1_000), (20, 16)]

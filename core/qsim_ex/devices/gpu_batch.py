@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
@@ -23,6 +23,10 @@ class GpuBatches(Batches):
 
     _runtime: Runtime
     _batches: BatchSweeps
+
+    def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+        """Nothing yet: how many rows there are, and so whether kernels are worth compiling, `load_batch` knows."""
+        return Prepared(tuple(steps), num_bits, np.dtype(dtype).itemsize, compile)
 
     def load_batch(self, prepared: Prepared, numbers: Bound) -> list[Any]:
         """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""

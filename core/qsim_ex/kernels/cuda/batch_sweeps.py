@@ -182,9 +182,12 @@ class BatchSweeps:
         self._lock = threading.RLock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
-        """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes."""
+        """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes.
+
+        Once every sweep has its kernel, this is so for any number of rows.
+        """
         steps = tuple(steps)
-        key = (tuple(map(id, steps)), num_bits, itemsize, compile)
+        key = (tuple(map(id, steps)), itemsize, compile)
         with self._lock:
             known = self._plans.get(key)
             if known is not None and known.settled:
