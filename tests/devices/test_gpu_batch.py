@@ -12,8 +12,10 @@ import pytest
 from batch_contract import BatchContract
 from plain import PlainDevice
 
+from qsim_ex import Simulator
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When
+from qsim_ex.devices import probe
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
@@ -327,6 +329,32 @@ def test_no_rows(gpu, dtype):
     gpu.take_rows(empty, gpu.allocate(16, dtype), 4, np.zeros(0, dtype=np.int64))
     assert gpu.marginals(empty, 4, (1,), ALWAYS).shape == (0, 2)
     assert gpu.paulis(empty, 4, [(1, [2])]).shape == (0, 1)
+
+
+def test_shots_are_those_of_the_cpu(monkeypatch):
+    """A seed means other shots on a GPU, where branches of a batch go on after a measurement."""
+    runtime = EmulatedRuntime()
+    device = GpuDevice.on(runtime)
+    monkeypatch.setattr(probe, "gpu", lambda _number: device)
+    monkeypatch.setattr(probe, "gpu_missing", lambda: None)
+
+    def measured(seed):
+        builder, rng = CircuitBuilder(4, 5), np.random.default_rng(seed)
+        for wire in range(4):
+            builder.gate("ry", [wire], rng.uniform(-3, 3)).gate("rz", [wire], rng.uniform(-3, 3))
+            builder.gate("cx", [wire, (wire + 1) % 4])
+        builder.measure([0], [4])
+        for wire in range(4):
+            builder.gate("rx", [wire], rng.uniform(-3, 3))
+        return builder.measure(range(4), range(4)).build()
+
+    operands = np.concatenate([measured(seed).operands for seed in range(9)])
+    asked = {"shots": 40, "seeds": 5}
+    want = Simulator(device="cpu", precision="double").run_batch(measured(0), operands, **asked)
+    for turn in range(4):  # interpreted at first, then compiled
+        got = Simulator(device="gpu", precision="double").run_batch(measured(0), operands, **asked)
+        assert (got.device, np.array_equal(got.packed, want.packed)) == (device.name, True), turn
+    assert {"interpret", "sweep"} < {text.name for text in runtime.compiled}
 
 
 class Interpreting(GpuDevice):
