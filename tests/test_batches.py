@@ -164,7 +164,7 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
     "seed": (lambda s, c: s.run_batch(c, seeds=[-1]), errors.OptionError, "seed=-1"),
     "shots": (lambda s, c: s.run_batch(c, shots=0), errors.ShotsError, "shots"),
     "wide observable": (
-        lambda s, c: s.run_batch(c, observables=[PauliSum((PauliString(0, 128),))]), errors.WireError, "wire 7.*5 wires",
+        lambda s, c: s.run_batch(c, observables=[PauliSum((PauliString(0, 128),))]), errors.WireError, "wire 7.*5 wire",
     ),
     "no trajectories": (lambda s, c: s.run_batch(c, trajectories=0), errors.OptionError, "trajectories=0"),
     "both": (lambda s, c: s.run_batch(c, shots=5, trajectories=6), errors.OptionError, "shots=5 and trajectories=6"),

@@ -21,11 +21,13 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.readout import ReadoutErrors, check_groups
 from qsim_ex.devices.probe import Where, place
 from qsim_ex.dynamics import Course, course_of
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome
+from qsim_ex.readout import apply_readout
 from qsim_ex.result import BatchResult
 from qsim_ex.tasks import Asked, Tasks
 from qsim_ex.worker import Worker
@@ -43,12 +45,14 @@ def run_batch(
     observables: Sequence[PauliSum],
     trajectories: int | None,
     cancel: threading.Event | None,
+    readout: ReadoutErrors,
 ) -> BatchResult:
     """See `Simulator.run_batch`."""
     began = perf_counter()
     bound = circuit.operands if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     course = course_of(circuit.structure, observed=bool(observables))
+    check_groups(readout, circuit.num_clbits)
     asked = _asked(course, circuit, bound, shots, tuple(observables), trajectories)
     given_seeds = seeds_of(seeds, bound.count, options)
     wheres = _wheres(circuit.num_qubits, options, bound.count * (asked.trajectories if course.choices else 1))
@@ -62,6 +66,9 @@ def run_batch(
         workers[0].work(tasks, asked, given_seeds, outcome)
         for other in others:
             other.result()
+    if readout and outcome.packed is not None:
+        for bits, seed in zip(outcome.packed, given_seeds, strict=True):
+            bits[...] = apply_readout(bits, readout, seed)
     ended = perf_counter()
     return outcome.result(circuit, course, asked, given_seeds, options, workers, planned - began, ended - began)
 
