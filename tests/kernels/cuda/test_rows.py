@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from qsim_ex.kernels.cuda import interpreter
 from qsim_ex.kernels.cuda.emit import emit_rows
+from qsim_ex.kernels.cuda.frames import Rows
 from qsim_ex.kernels.cuda.packing import pack
-from qsim_ex.kernels.cuda.places import skipped_bits
+from qsim_ex.kernels.cuda.places import banks, places, skipped_bits, swizzle
+from qsim_ex.steps import Phase, Sweep
 
 ROWS = (1, 3, 5, 33)
 
@@ -122,6 +124,25 @@ def test_fresh_bits(dtype):
     cases = [Case(3 * (50 + n), n, 5, dtype, 4 + n % 5) for n in range(3, 11)]
     assert any(case.sweep.fresh & ~sum(1 << bit for bit in case.sweep.tile) for case in cases)
     check(cases, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", range(4, 8))
+def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
+    """Where threads of several rows are served together, they wait for one another at a bank of shared memory.
+
+    Threads served together are 16 in single and 8 in double precision, as many as there are banks for amplitudes.
+    """
+    itemsize, lanes = np.dtype(dtype).itemsize, num_bits - 4
+    highest = Phase(tuple(range(lanes, num_bits)), ())
+    (place,) = places(Sweep(tuple(range(num_bits)), (highest,), 0, 0), itemsize)
+    exclusive = Rows(0, lanes, 256 >> lanes).slot(num_bits, itemsize).removeprefix(" ^ ") or "0"
+    together = 1 << banks(itemsize)
+    met = set()
+    for thread in range(together):
+        position = sum((thread >> k & 1) << at for k, at in enumerate(place.threads))
+        met.add((swizzle(position, itemsize) ^ eval(exclusive, {"e": thread >> lanes})) % together)
+    assert len(met) == together
 
 
 @settings(max_examples=10, deadline=None)

@@ -67,9 +67,12 @@ def _without_comment(line: str) -> str:
     return line.split("//", 1)[0].rstrip()
 
 
-def source(sweep: Sweep, itemsize: int = 8) -> str:
-    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read."""
-    return emit(sweep, itemsize).source
+def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
+    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read.
+
+    rows: over every row of a batch.
+    """
+    return emit_rows(sweep, itemsize).source if rows else emit(sweep, itemsize).source
 
 
 @functools.lru_cache(maxsize=1024)

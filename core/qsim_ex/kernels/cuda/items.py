@@ -24,7 +24,7 @@ KEPT_BYTES = 256
 """Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
 
 KEPT_FROM_MEMORY = 128
-"""The same where numbers come from memory and must be in registers; with more, kernels spill."""
+"""The same where numbers come from memory and have to be in registers; with more, kernels spill."""
 
 
 def write(body: Body, item: Item) -> None:
@@ -265,7 +265,13 @@ def _known_matrix(
         taken = [part for k in block if k in numbers for part in packing.parts(numbers[k], Entry(item.pattern[k]))]
         at = body.by_value(taken)
         chosen = [r for r in groups if constants[r] == c]
-        lines += _multiply(body, phase, classes, chosen, members, f"v + {at}" if at else "v", body.in_memory)
+        first = f"v + {at}" if at else "v"
+        if body.in_memory and taken and (len(members) == 2 or len(taken) * body.itemsize <= KEPT_FROM_MEMORY):
+            lines += ["{", f"    real m[{len(taken) + len(taken) % 2}];", "    " + body.call("load", "m", first)]
+            lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
+            lines.append("}")
+        else:
+            lines += _multiply(body, phase, classes, chosen, members, first, body.in_memory)
     return lines
 
 
@@ -286,7 +292,7 @@ def _multiply(
     calls = [f"{function}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
     if len(members) == 2:
         return calls
-    if sum(map(width, classes)) * body.itemsize > (KEPT_FROM_MEMORY if fetched else KEPT_BYTES):
+    if fetched or sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
         return [body.apart(call) for call in calls]
     return [body.apart("{"), *[f"    {call}" for call in calls], "}"]
 
