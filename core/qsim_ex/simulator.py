@@ -261,7 +261,7 @@ def _segments(circuit: Circuit) -> tuple[Segment, ...]:
 
 def _plans(segments: Sequence[Segment], device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
-    plans = []
+    plans: list[Plan] = []
     num_wires = deployment.num_wires
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
     shape = device.shape(dtype)
