@@ -11,9 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
-from qsim_ex.kernels.cuda import batch_sums, fixed
+from qsim_ex.kernels.cuda import batch_sums, fixed, interpreter
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
-from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared
 from qsim_ex.steps import Bound, Clear, Shuffle, Spread, Step, Sweep, Wide
 
@@ -23,10 +23,18 @@ class GpuBatches(Batches):
 
     _runtime: Runtime
     _batches: BatchSweeps
+    _begun = False
 
     def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
-        """Nothing yet: how many rows there are, and so whether kernels are worth compiling, `load_batch` knows."""
-        return Prepared(tuple(steps), num_bits, np.dtype(dtype).itemsize, compile)
+        """How many rows there are, and so which sweeps are worth a kernel, `load_batch` knows.
+
+        What a first batch on a machine needs whatever it does is compiled from here on, while numbers are made.
+        """
+        itemsize = np.dtype(dtype).itemsize
+        if not self._begun and isinstance(self._runtime, CupyRuntime):
+            self._runtime.begin([interpreter.text(itemsize, rows=True), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
+        self._begun = True
+        return Prepared(tuple(steps), num_bits, itemsize, compile)
 
     def load_batch(self, prepared: Prepared, numbers: Bound) -> list[Any]:
         """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""

@@ -73,12 +73,15 @@ KERNELS = (
 FIRST = ("basis", "numbers_many", "marginal", "search")
 """Those that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
+FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
+"""What a first batch needs besides."""
+
 _FILES = {name: file for file, name in KERNELS}
 
 
-def first(itemsize: int) -> list[Text]:
-    """The texts of `FIRST`."""
-    return [text(_FILES[name], name, itemsize) for name in FIRST]
+def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[Text]:
+    """The texts of `FIRST`, or of other kernels."""
+    return [text(_FILES[name], name, itemsize) for name in names]
 
 
 def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:
