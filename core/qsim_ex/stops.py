@@ -89,7 +89,8 @@ class Stop:
         place = np.where(asks, np.cumsum(asks) - 1, -1)  # of each branch among the weights
         for number, choice in enumerate(choices):
             outcomes, scales, rest = unasked[0] if number == 0 else self._unasked(choice, branches)
-            weights = weights.reshape(len(weights), 1 << len(choice.wires), -1)
+            values = 1 << len(choice.wires)
+            weights = weights.reshape(len(weights), values, weights.shape[1] // values)
             asking = np.flatnonzero(outcomes < 0)
             if len(asking):
                 which = place[branches.branch_of[asking]]
