@@ -121,7 +121,7 @@ class Worker:
         local = plan.levels.local
         if self.batched:
             batches = cast(BatchDevice, self.where.device)
-            prepared = batches.prepare(plan.steps, local, dtype, compile)
+            prepared = batches.prepare_batch(plan.steps, local, dtype, compile)
             return ((prepared, batches.load_batch(prepared, fill_batch(plan.numbers, operands))),)
         bound, work = fill(plan.numbers, operands[0]), []
         for device in self.where.devices:
