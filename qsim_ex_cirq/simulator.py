@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
-from time import perf_counter
 from typing import Any, cast
 
 import cirq
@@ -17,14 +16,13 @@ import qsim_ex
 from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Precision
-from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum, value_of
-from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, records_of
-from qsim_ex_cirq.states import Initial, initial_of
-from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.together import FINAL, SavedState, chunks, resolvers_of, run_together
-from qsim_ex_cirq.translate import Translation, order_of
+from qsim_ex_cirq.points import Points
+from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
+from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
+from qsim_ex_cirq.translate import order_of
 
 _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
@@ -75,6 +73,7 @@ class QsimExSimulator(
         self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
+        self._points = Points(self._engine, self._noise, self._seed)
 
     @property
     def noise(self) -> cirq.NoiseModel:
@@ -94,7 +93,7 @@ class QsimExSimulator(
         shots = check.shots(repetitions)
         _require_measurement(program)
         for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
-            yield from self._samples([program], [resolvers], shots)
+            yield from self._points.samples([program], [resolvers], shots)
 
     def run_batch(
         self,
@@ -106,15 +105,22 @@ class QsimExSimulator(
 
         A circuit, its parameters and its repetitions are paired as in Cirq. Raises what `run_sweep_iter` raises.
         """
-        sweeps, each = self._normalize_batch_args(programs, params_list, repetitions)
+        count = len(programs)
+        sweeps = [None] * count if params_list is None else params_list
+        each = repetitions if isinstance(repetitions, Sequence) else [repetitions] * count
+        if len(sweeps) != count or len(each) != count:
+            raise CircuitError(
+                f"{count} circuits, {len(sweeps)} sweeps and {len(each)} numbers of repetitions; as many of each are "
+                "wanted, or one number of repetitions for all."
+            )
         shots = [check.shots(one) for one in each]
         for program in programs:
             _require_measurement(program)
         resolvers = [list(resolvers_of(sweep)) for sweep in sweeps]
         if len(set(shots)) > 1:  # a batch has one number of shots
             pairs = zip(programs, resolvers, shots, strict=True)
-            return [list(self._samples([program], [points], count)) for program, points, count in pairs]
-        results = self._samples(programs, resolvers, shots[0]) if shots else iter(())
+            return [list(self._points.samples([program], [points], count)) for program, points, count in pairs]
+        results = self._points.samples(programs, resolvers, shots[0]) if shots else iter(())
         return [list(islice(results, len(points))) for points in resolvers]
 
     async def run_batch_async(
@@ -130,27 +136,8 @@ class QsimExSimulator(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        (result,) = self._samples([circuit], [[param_resolver]], check.shots(repetitions))
+        (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions))
         return dict(result.records)
-
-    def _samples(
-        self,
-        programs: Sequence[cirq.AbstractCircuit],
-        resolvers: Sequence[Sequence[cirq.ParamResolver]],
-        shots: int,
-    ) -> Iterator[ResultDict]:
-        """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
-        pairs = zip(programs, resolvers, strict=True)
-        translations = [one for program, points in pairs for one in self._translated(program, points)]
-        points = [point for some in resolvers for point in some]
-        seeds = [self._seed() for _ in points]
-        if len(points) == 1:
-            result = self._engine.run(translations[0].circuit, shots=shots, seed=seeds[0])
-            yield _result_dict(points[0], translations[0], result)
-            return
-        found = run_together(self._engine, translations, seeds, shots=shots)
-        for resolver, point in zip(points, found, strict=True):
-            yield _result_dict(resolver, point.translation, point.batch[point.member])
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -163,11 +150,13 @@ class QsimExSimulator(
     ) -> Iterator[QsimExTrialResult]:
         """Return the final state for each set of parameters; measurements at the end collapse it, as in Cirq.
 
+        Under noise it is that of one trajectory. Points of a sweep are worked on together, a piece of it at a time.
+
         initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
-        for resolver, final in self._finals(program, params, order, initial_of(initial_state, order)):
+        for resolver, final in self._points.finals(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
             about = final.result if isinstance(final, SavedState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
@@ -210,7 +199,7 @@ class QsimExSimulator(
                 f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
                 f"{(1 << len(order)) - 1}."
             )
-        for _, final in self._finals(program, params, order, 0):
+        for _, final in self._points.finals(program, params, order, 0):
             yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
@@ -225,7 +214,8 @@ class QsimExSimulator(
         """Return the exact expectation value of each observable for each set of parameters.
 
         Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted, the values
-        are those of the collapsed state. A value is complex only if a coefficient is.
+        are those of the collapsed state. A value is complex only if a coefficient is. Under noise it is the mean over
+        1,000 trajectories.
         """
         if not permit_terminal_measurements and program.are_any_measurements_terminal():
             raise MeasurementError(
@@ -235,75 +225,10 @@ class QsimExSimulator(
         wanted = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in wanted]
-        for row in self._values(program, params, order, initial_of(initial_state, order), sums):
+        for row in self._points.values(program, params, order, initial_of(initial_state, order), sums):
             yield [cast(float, value_of(value, one)) for value, one in zip(row.tolist(), sums, strict=True)]
 
-    # --- what these are made of ----------------------------------------------------------------------------------
-
-    def _translated(self, program: cirq.AbstractCircuit, resolvers: Sequence[cirq.ParamResolver]) -> list[Translation]:
-        return translate_sweep(program, resolvers, noise=self._noise, sampled=True)
-
-    def _values(
-        self,
-        program: cirq.AbstractCircuit,
-        params: cirq.Sweepable,
-        order: tuple[cirq.Qid, ...],
-        initial: Initial,
-        sums: Sequence[qsim_ex.PauliSum],
-    ) -> Iterator[np.ndarray]:
-        """The expectation values of each point: means over trajectories where the circuit leaves something to chance.
-
-        Where it is measured at its end they are those of the state that was found.
-        """
-        if program.has_measurements() or not isinstance(initial, int):
-            for _, final in self._finals(program, params, order, initial):
-                assert isinstance(final, FinalState)  # which measured states and those from a vector are
-                yield final.expectation(sums)
-            return
-        for resolvers in chunks(params, len(order), self._dtype):
-            translations = translate_sweep(program, resolvers, order, noise=self._noise, initial=initial)
-            seeds = [self._seed() for _ in resolvers]
-            if len(resolvers) > 1 or translations[0].leaves_to_chance:
-                for point in run_together(self._engine, translations, seeds, observables=sums):
-                    yield point.batch.values[point.member]
-            else:
-                with self._engine.state(translations[0].circuit) as state:
-                    yield state.expectation(sums)
-
-    def _finals(
-        self,
-        program: cirq.AbstractCircuit,
-        params: cirq.Sweepable,
-        order: tuple[cirq.Qid, ...],
-        initial: Initial,
-    ) -> Iterator[tuple[cirq.ParamResolver, FinalState | SavedState]]:
-        """The state at the end of each point, measured where the circuit says so; it lives until the next is asked for.
-
-        Points are worked on together where there are several and they begin in a basis state. Where the circuit leaves
-        something to chance, each is one trajectory.
-        """
-        basis, vector = (initial, None) if isinstance(initial, int) else (0, initial)
-        how: dict[str, Any] = {"noise": self._noise, "from_zero": vector is None, "initial": basis, "label": FINAL}
-        for resolvers in chunks(params, len(order), self._dtype):
-            began = perf_counter()
-            translations = translate_sweep(program, resolvers, order, **how)
-            timings = {"translate": perf_counter() - began}
-            seeds = [self._seed() for _ in resolvers]
-            alone = len(resolvers) == 1 and not translations[0].leaves_to_chance
-            if alone or vector is not None:
-                circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
-                for resolver, (translation, circuit), seed in zip(resolvers, circuits, seeds, strict=True):
-                    with self._engine.state(circuit, initial=vector) as state:
-                        yield resolver, FinalState(state, translation, seed, timings, began)
-                continue
-            for resolver, point in zip(resolvers, run_together(self._engine, translations, seeds), strict=True):
-                saved = SavedState(point)
-                if not point.translation.measured:
-                    yield resolver, saved
-                    continue
-                with self._engine.state(num_wires=len(order)) as state:
-                    state.set(saved.vector())
-                    yield resolver, FinalState(state, point.translation, saved.result.seed, timings, began)
+    # --- chance --------------------------------------------------------------------------------------------------
 
     def _seed(self) -> int:
         """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
@@ -320,11 +245,6 @@ def _require_measurement(program: cirq.AbstractCircuit) -> None:
     """Raise `MeasurementError` for a circuit that has nothing to sample."""
     if not program.has_measurements():
         raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
-
-
-def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: qsim_ex.Result) -> ResultDict:
-    records = records_of(translation.measurements, result.bits(), result.seed)
-    return ResultDict(params=resolver, records=records, engine_result=result)
 
 
 def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:
