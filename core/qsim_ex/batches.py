@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from time import perf_counter
 from typing import Any, cast
 
@@ -31,30 +30,20 @@ from qsim_ex.devices.probe import Where, place
 from qsim_ex.dynamics import Course, course_of
 from qsim_ex.errors import Cancelled, CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.options import Options
-from qsim_ex.placement.batch import Alone, Batch, BatchDevice, States
+from qsim_ex.placement.alone import Alone
+from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
 from qsim_ex.placement.bits import pack
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.binding import fill
 from qsim_ex.planning.explain import summary
 from qsim_ex.program import Segment
-from qsim_ex.ready import plan_of
+from qsim_ex.ready import plan_of, ready_rows
 from qsim_ex.result import BatchResult
 from qsim_ex.steps import Layout, Plan
 from qsim_ex.trajectories import Route, Walk, given
 
 TRAJECTORIES = 1_000
 """How many trajectories an expectation value is the mean of, where nothing is said."""
-
-_CPU_BYTES = 1 << 24
-"""States and numbers that a CPU works on at a time: about what its last cache holds for it."""
-
-_GPU_BYTES = 1 << 32
-"""The same on a GPU, where more at a time costs nothing but memory."""
-
-_NUMBER_BYTES = 1 << 28
-"""Numbers that are made on the host at a time."""
-
-_MOST_ROWS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +91,9 @@ def run_batch(
 
 def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...]:
     """A seed for each binding: those given, or made of one."""
-    if seeds is None or isinstance(seeds, int | np.integer):
-        base = options.seed if seeds is None else int(seeds)
-        base = sampling.fresh_seed() if base is None else sampling.checked_seed(base)
-        if count == 1:
-            return (base,)
-        return tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
-    known = tuple(sampling.checked_seed(seed) for seed in seeds)
-    if len(known) != count:
-        raise OptionError(f"{len(known)} seeds for {count} bindings; one for each, or a single one, is wanted.")
-    return known
+    if seeds is None:
+        seeds = sampling.fresh_seed() if options.seed is None else options.seed
+    return sampling.seeds_of(seeds, count, "bindings")
 
 
 def _asked(
@@ -232,11 +214,7 @@ class _Worker:
             return 1
         state = self._options.dtype.itemsize << self._num_wires
         count = 16 * max(1, *(plan.numbers.size() for plan in self.plans))
-        if self.where.device.kind == "cpu":
-            wanted = max(2 * getattr(self.where.device, "threads", 1), _CPU_BYTES // max(state, count))
-        else:
-            wanted = max(1, _GPU_BYTES // state)
-        return max(1, min(wanted, self.where.free // (2 * state), _NUMBER_BYTES // count, _MOST_ROWS))
+        return max(1, min(rows_at_once(self.where.device, state, count), self.where.free // (2 * state)))
 
     def work(self, tasks: _Tasks, asked: Asked, seeds: Sequence[int], outcome: _Outcome) -> None:
         """Do tasks until none is left."""
@@ -275,9 +253,7 @@ class _Worker:
         dtype, compile = self._options.dtype, self._options.compile
         local = plan.levels.local
         if self.batched:
-            batches = cast(BatchDevice, self.where.device)
-            prepared = batches.prepare(plan.steps, local, dtype, compile)
-            return ((prepared, batches.load_batch(prepared, fill_batch(plan.numbers, operands))),)
+            return ready_rows(plan, operands, cast(BatchDevice, self.where.device), dtype, compile).work
         bound, work = fill(plan.numbers, operands[0]), []
         for device in self.where.devices:
             prepared = device.prepare(plan.steps, local, dtype, compile)
@@ -360,7 +336,7 @@ class _Outcome:
         bits = np.zeros((len(rows), self.packed.shape[2]), dtype=np.uint8)
         if any(self.masks):
             drawn = np.concatenate([np.zeros(0), *self._numbers(task, asked, seeds, branches)])
-            bits |= pack(_draw(states, rows, drawn), self.masks, self.num_clbits)
+            bits |= pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
         for clbit, choice in self.recorded.items():
             bits[:, clbit // 8] |= branches.outcomes[rows, choice] << clbit % 8
         self.packed[task.begin + binding, task.block * BLOCK + shots] = bits
@@ -429,12 +405,3 @@ class _Outcome:
             deployment=where.deployment,
             facts=facts,
         )
-
-
-def _draw(states: States, rows: NDArray[np.int64], drawn: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The basis value of each shot; rows: its state, ascending."""
-    if isinstance(states, Batch) and states.num_wires <= sampling.SEARCHED_WIRES + 10:
-        return sampling.draw_rows(states, rows, drawn)
-    ends = np.searchsorted(rows, np.arange(states.rows + 1))
-    parts = (drawn[begin:end] for begin, end in pairwise(ends.tolist()))
-    return np.concatenate([sampling.draw(states.row(row), part) for row, part in enumerate(parts)])
