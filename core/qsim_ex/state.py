@@ -189,7 +189,7 @@ class StateVector(Wiring, Owner):
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "measure")
-            _known_mode(collapse)
+            known_mode(collapse)
             if random is None:
                 random = float(sampling.uniforms(*self._key(seed), 1)[0])
             if not 0 <= random < 1:
@@ -206,7 +206,7 @@ class StateVector(Wiring, Owner):
         with self._guard:
             wires = basis.order(wires, self.num_wires, "collapse")
             value = basis.bits(bits, len(wires), "collapse")
-            _known_mode(mode)
+            known_mode(mode)
             when = at.held(ALWAYS, wires, value)
             weight = float(self._placement.marginal((), when)[0])
             if weight == 0:
@@ -272,13 +272,12 @@ class StateVector(Wiring, Owner):
         state._touched = int(str(found.about.get("touched", hex((1 << found.num_wires) - 1))), 16)
         return state
 
-    # --- its life --------------------------------------------------------------------------------------------------
-
     def _release(self) -> None:
         self._drop()
         self._placement.release()
 
 
-def _known_mode(mode: str) -> None:
+def known_mode(mode: str) -> None:
+    """Raise `OptionError` for a way of collapsing that there is not."""
     if mode not in ("normalise", "none", "reset"):
         raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")
