@@ -17,6 +17,7 @@ from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.final import FinalState
+from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum, value_of
 from qsim_ex_cirq.results import Bits, QsimExTrialResult, ResultDict, Vector, records_of
 from qsim_ex_cirq.states import initial_of
@@ -44,13 +45,14 @@ class QsimExSimulator(
     result has an attribute `qsim_ex` besides, which says where and how it came about. An array of amplitudes is big
     endian by the qubit order, as everywhere in Cirq.
 
-    dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: None; noise is not supported yet.
+    dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: as in Cirq, a noise model, or a one-qubit
+    channel that befalls every qubit after every moment.
     split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
     planner needs no advice.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
     ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 
-    Raises `OptionError` for an unknown option and `NotSupported` for noise.
+    Raises `OptionError` for an unknown option and for what is no noise.
     """
 
     def __init__(
@@ -65,8 +67,7 @@ class QsimExSimulator(
         for name in engine:
             if name not in ENGINE:
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
-        if cirq.NoiseModel.from_noise_model_like(noise) != cirq.NO_NOISE:
-            raise NotSupported(f"a noise model is not supported yet: noise={noise!r} was given, only None works.")
+        self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
         self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
@@ -74,8 +75,8 @@ class QsimExSimulator(
 
     @property
     def noise(self) -> cirq.NoiseModel:
-        """No noise."""
-        return cirq.NO_NOISE
+        """What goes wrong in every run; `cirq.NO_NOISE` if nothing does."""
+        return self._noise
 
     # --- samples -------------------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class QsimExSimulator(
     def _sample(
         self, program: cirq.AbstractCircuit, resolver: cirq.ParamResolver, shots: int
     ) -> tuple[dict[str, Bits], qsim_ex.Result]:
-        translation = translate(program, resolver)
+        translation = translate(program, resolver, noise=self._noise, sampled=True)
         seed = self._seed()
         result = self._engine.run(translation.circuit, shots=shots, seed=seed)
         return records_of(translation.measurements, result.bits(), seed), result
@@ -205,7 +206,7 @@ class QsimExSimulator(
         qubits = order_of(program, qubit_order)
         initial = initial_of(initial_state, qubits)
         from_zero = isinstance(initial, int) and initial == 0
-        translation = translate(program, resolver, qubits, from_zero=from_zero)
+        translation = translate(program, resolver, qubits, from_zero=from_zero, noise=self._noise)
         translated = perf_counter()
         state = self._engine.state(translation.circuit, initial=None if from_zero else initial)
         try:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.errors import InvalidInput, MeasurementError, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.gates import Place, Power, rule_of
+from qsim_ex_cirq.noise import channel, noisy_operations
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
@@ -64,24 +65,28 @@ def translate(
     qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
     *,
     from_zero: bool = True,
+    noise: cirq.NoiseModel = cirq.NO_NOISE,
+    sampled: bool = False,
 ) -> Translation:
-    """Translate a circuit, its symbols replaced by the resolver's numbers.
+    """Translate a circuit, its symbols replaced by the resolver's numbers, with the noise of a model.
 
-    from_zero: the state that the circuit will act on is |0…0>; then a reset or a state preparation of qubits that
-    nothing has acted on is allowed. Raises `ParameterError` for symbols without a number, `WireError` for qudits
-    and for a bad order, `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and
-    `NotSupported` for measurement in the middle, classical control, channels and repeat-until loops.
+    from_zero: the state that the circuit will act on is |0…0>; then a state preparation of qubits that nothing has
+    acted on is allowed. sampled: nothing but the measurements counts, so that noise after them may be left out.
+    Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
+    `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for measurement
+    in the middle, classical control and repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
+    pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
+    symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
     walk = _Walk(order_of(circuit, qubit_order), from_zero)
-    for number, (before, after) in enumerate(zip(circuit, resolved, strict=True)):
-        for written, op in zip(before, after, strict=True):
-            try:
-                walk.operation(op, literal=written is op)
-            except (InvalidInput, NotSupported) as error:
-                _require_numbers(resolved)
-                error.add_note(f"in moment {number} of the circuit, at {op!r}")
-                raise
+    for number, op in noisy_operations(resolved, noise, sampled):
+        try:
+            walk.operation(op, literal=id(op) not in symbolic)
+        except (InvalidInput, NotSupported) as error:
+            _require_numbers(resolved)
+            error.add_note(f"in moment {number} of the circuit, at {op!r}")
+            raise
     return walk.translation()
 
 
@@ -135,7 +140,10 @@ class _Walk:
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""
         wire_of = self.wire_of
-        place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal)
+        try:
+            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal)
+        except KeyError as error:
+            raise WireError(f"the noise model adds {error.args[0]!r}, which is no qubit of the circuit.") from None
         # A controlled operation makes a gate each time that it is asked for one, which takes long.
         gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
@@ -212,7 +220,7 @@ class _Walk:
             self.unitary(op.sub_operation, within.controlled(controls, values))
 
     def unknown(self, op: cirq.Operation, place: Place) -> None:
-        """Append an operation by its matrix if it is narrow, else by its parts, else by its matrix after all."""
+        """Append an operation by its matrix if it is narrow, else by its parts, as a channel, or by its matrix."""
         size = len(place.wires)
         # With numbers from symbols the parts come first: zeros in a matrix would be accidents of the numbers.
         if size <= MATRIX_FIRST and place.literal and self.by_matrix(op, place):
@@ -220,6 +228,8 @@ class _Walk:
         parts = cirq.decompose_once(op, None)
         if parts is not None and all(q in self.wire_of for part in parts for q in part.qubits):
             self.parts(parts, place)
+        elif not cirq.has_unitary(op) and channel(op, place):
+            pass
         elif size > MATRIX_LAST or not self.by_matrix(op, place):
             raise _cannot(op, parts is not None)
 
@@ -265,9 +275,9 @@ class _Walk:
         self.closed.update(place.wires)
 
     def reset(self, wires: tuple[int, ...]) -> None:
-        """Reset qubits that are |0>, which does nothing."""
+        """Reset qubits, which does nothing where they are |0>."""
         if not self.acted.isdisjoint(wires):
-            raise _later("reset in the middle of a circuit", "something has acted on the qubit")
+            self.builder.reset(wires)
 
     def prepare(self, gate: cirq.StatePreparationChannel, wires: tuple[int, ...]) -> None:
         """Put qubits that are |0> into a state."""
@@ -300,6 +310,4 @@ def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
         return _later("a decomposition with qubits of its own", f"{op!r} has one, and no matrix")
     if cirq.has_unitary(op):
         return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
-    if cirq.has_kraus(op):
-        return _later("a channel (noise)", f"{op!r} is not unitary")
     return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")

@@ -24,7 +24,7 @@ from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, QsimExJob, Task
-from qsim_ex_provider.noise import noise_of
+from qsim_ex_provider.noise import basis_gates_of, noise_of
 from qsim_ex_provider.target import build_target
 from qsim_ex_provider.translate import translate_noisy
 
@@ -37,6 +37,7 @@ class QsimExBackend(BackendV2):
     """
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
+        self._targets: dict[frozenset[str] | None, Target] = {}
         super().__init__(
             provider,
             name,
@@ -45,10 +46,17 @@ class QsimExBackend(BackendV2):
         )
         self.set_options(**fields)
 
-    @cached_property
+    @property
     def target(self) -> Target:
-        """Every standard gate and more on any number of qubits; see `target`."""
-        return build_target()
+        """Every standard gate and more on any number of qubits, or the basis gates of the backend's noise model.
+
+        A gate that a noise model does not name is ideal, so what is transpiled for a noisy backend has gates that it
+        names, as for Aer's simulators.
+        """
+        basis_gates = basis_gates_of(self.options.noise_model)
+        if basis_gates not in self._targets:
+            self._targets[basis_gates] = build_target(basis_gates)
+        return self._targets[basis_gates]
 
     @property
     def max_circuits(self) -> None:

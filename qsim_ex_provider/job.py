@@ -14,7 +14,7 @@ from qiskit.result import Result
 from qsim_ex import Circuit, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.errors import Cancelled, NotSupported, QsimExError
+from qsim_ex.errors import Cancelled, QsimExError
 
 
 class CancelFlag(threading.Event):
@@ -47,9 +47,9 @@ class Task:
         """Run the circuit; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
-        if self.readout_errors:
-            raise NotSupported("readout errors are not supported yet.")
-        return Simulator(self.options).run(self.circuit, shots=self.shots, seed=self.seed, cancel=self.cancel)
+        return Simulator(self.options).run(
+            self.circuit, shots=self.shots, seed=self.seed, cancel=self.cancel, readout=self.readout_errors
+        )
 
 
 class QsimExJob(JobV1):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
-from qsim_ex.circuit.check import CHANNEL_WIRES, UNITARY_TOLERANCE
-from qsim_ex.circuit.noise import merged, simplified
+from qsim_ex.circuit.check import CHANNEL_WIRES
+from qsim_ex.circuit.noise import simplified
 from qsim_ex.circuit.noise_model import Noise, NoiseModel
 from qsim_ex.circuit.readout import confusion
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
@@ -36,6 +36,11 @@ def noise_of(model: Any) -> Noise | None:
             f"noise_model={model!r}: a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise_model is wanted."
         )
     return None if model.is_ideal() else AerNoise(model)
+
+
+def basis_gates_of(model: Any) -> frozenset[str] | None:
+    """Names of the gates that a noise model of Aer's is for; None if any gate may be."""
+    return frozenset(model.basis_gates) if isinstance(noise_of(model), AerNoise) else None
 
 
 def _is_aers(thing: Any, name: str) -> bool:
@@ -93,18 +98,15 @@ class AerNoise:
 
 
 def kraus_of(error: Any) -> Kraus:
-    """A `QuantumError` of Aer's as Kraus matrices: a mixture of unitary matrices where it is one, else few of them.
+    """A `QuantumError` of Aer's as Kraus matrices: a mixture of unitary matrices where it is one.
 
     An error is circuits with probabilities; each is a product of gates, resets and channels.
     """
     if hasattr(error, "to_quantum_error"):  # errors that are kept as Pauli products with probabilities or rates
         error = error.to_quantum_error()
     _check_width(error.num_qubits, "an error of a noise model")
-    terms = [of_circuit(circuit) for circuit in error.circuits]
-    if all(len(term) == 1 and _is_unitary(term[0]) for term in terms):
-        return merged(error.probabilities, [term[0] for term in terms])
-    weighted = zip(terms, error.probabilities, strict=True)
-    return simplified(np.concatenate([np.sqrt(probability) * term for term, probability in weighted]))
+    terms = zip(error.circuits, error.probabilities, strict=True)
+    return simplified(np.concatenate([np.sqrt(probability) * of_circuit(circuit) for circuit, probability in terms]))
 
 
 def of_circuit(circuit: Any) -> Kraus:
@@ -155,10 +157,6 @@ def _applied(matrix: Kraus, qubits: Iterable[int], to: Kraus) -> Kraus:
     given = np.reshape(matrix, (2,) * (2 * k))
     product = np.tensordot(given, to.reshape((2,) * n + (-1,)), axes=(range(k, 2 * k), axes))
     return np.moveaxis(product, range(k), axes).reshape(to.shape)
-
-
-def _is_unitary(matrix: Kraus) -> bool:
-    return bool(np.abs(matrix.conj().T @ matrix - np.eye(len(matrix))).max() < UNITARY_TOLERANCE)
 
 
 def _check_width(num_qubits: int, what: str) -> None:

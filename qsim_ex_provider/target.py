@@ -9,7 +9,9 @@ from qiskit.circuit import (
     BreakLoopOp,
     ContinueLoopOp,
     ForLoopOp,
+    Gate,
     IfElseOp,
+    Instruction,
     Store,
     SwitchCaseOp,
     WhileLoopOp,
@@ -28,15 +30,18 @@ CLASSES: dict[str, Any] = {
     "for_loop": ForLoopOp,
     "if_else": IfElseOp,
     "initialize": qiskit_library.Initialize,
+    "kraus": Instruction,  # channels have no classes of their own, and are known by their names
     "mcphase": qiskit_library.MCPhaseGate,
     "mcx": qiskit_library.MCXGate,
     "multiplexer": qiskit_library.UCGate,
     "pauli": qiskit_library.PauliGate,
     "PauliEvolution": qiskit_library.PauliEvolutionGate,
     "permutation": qiskit_library.PermutationGate,
+    "quantum_channel": Instruction,  # an error of Aer's
     "save_statevector": SaveStatevector,
     "state_preparation": qiskit_library.StatePreparation,
     "store": Store,
+    "superop": Instruction,
     "switch_case": SwitchCaseOp,
     "ucrx": qiskit_library.UCRXGate,
     "ucry": qiskit_library.UCRYGate,
@@ -50,11 +55,17 @@ Control flow is among them so that the transpiler keeps it; a run says by name w
 """
 
 
-def build_target() -> Target:
-    """Return a target in which every instruction acts on all qubits, however many there are."""
+def build_target(basis_gates: frozenset[str] | None = None) -> Target:
+    """Return a target in which every instruction acts on all qubits, however many there are.
+
+    basis_gates: names of the only gates that may stay, for a noise model that knows no others; instructions that are no
+    gates stay anyway.
+    """
     target = Target(description="qsim-ex: state vectors, all-to-all, of any width", num_qubits=None)
     for name, instruction in get_standard_gate_name_mapping().items():
-        target.add_instruction(instruction, name=name)
+        if basis_gates is None or name in basis_gates or not isinstance(instruction, Gate):
+            target.add_instruction(instruction, name=name)
     for name, instruction_class in CLASSES.items():
-        target.add_instruction(instruction_class, name=name)
+        if basis_gates is None or name in basis_gates or not issubclass(instruction_class, Gate):
+            target.add_instruction(instruction_class, name=name)
     return target

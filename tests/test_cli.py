@@ -136,6 +136,14 @@ def test_page_shows_the_most_frequent(qsim_ex):
     assert len(re.findall(r"^  [01] [01]{3} ", page, re.MULTILINE)) == outcomes
 
 
+def test_a_circuit_that_goes_on_after_a_measurement(qsim_ex):
+    """It is refused, or its plan cannot be shown, or nobody is told what is left to chance."""
+    counts = qsim_ex("run", DATA / "midway.qasm", "--shots", "300", "--json").document["counts"]
+    assert sum(counts.values()) == 300
+    assert len(counts) > 1
+    assert qsim_ex("explain", DATA / "midway.qasm").code == 0
+
+
 def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
     """An outcome of more bits than a line has letters goes on in the next line, and no bit is lost."""
     path = tmp_path / "long.qasm"
@@ -156,7 +164,6 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
         ("unknown3.qasm", r"unknown3\.qasm:5,0: .*'frobnicate' is not defined"),
         ("opaque2.qasm", r"'oracle' has neither a definition nor a matrix"),
         ("unmeasured.qasm", r"measures nothing"),
-        ("midway.qasm", r"measurement in the middle of a circuit is not supported yet"),
         ("conditional.qasm", r"'if_else'"),
         ("unbound.qasm", r"unbound parameters: theta"),
     ],

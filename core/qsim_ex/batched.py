@@ -120,7 +120,7 @@ class BatchedStateVector(BatchedWork):
             known_mode(collapse)
             if random is None:
                 seeds, instruction = self._seeds(seed)
-                random = [sampling.uniforms(one, instruction, 1)[0] for one in seeds]
+                random = sampling.uniforms_of(seeds, instruction, 1)[:, 0]
             numbers = self._one_each(np.asarray(random, dtype=np.float64), "random", "numbers")
             if not ((numbers >= 0) & (numbers < 1)).all():
                 raise OptionError("random: numbers from 0 up to, not including, 1 are wanted.")

@@ -159,8 +159,7 @@ class BatchedQuestions(Owned):
             seeds, instruction = self._seeds(seed)
             found = np.empty((self.rows, shots), dtype=np.int64)
             for first, part in self._parts(shots):
-                mine = seeds[first : first + part.rows]
-                numbers = np.concatenate([sampling.uniforms(one, instruction, shots) for one in mine])
+                numbers = sampling.uniforms_of(seeds[first : first + part.rows], instruction, shots).reshape(-1)
                 rows = np.repeat(np.arange(part.rows), shots)
                 found[first : first + part.rows] = sampling.draw_states(part, rows, numbers).reshape(-1, shots)
             return found

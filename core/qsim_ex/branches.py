@@ -19,15 +19,14 @@ Values = NDArray[np.int64]
 class Branches:
     """Sets of shots, each of one binding and with the same choices so far.
 
-    binding: of each branch, int64 [branches], counted from the first of the bindings at hand. block: of all shots.
-    shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted within the block.
+    binding: of each branch, int64 [branches], counted from the first of the bindings at hand.
+    shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted from the first.
     outcomes: which matrix each choice of the course took, uint8 [branches, choices]; scales: what it is multiplied by.
     row: in which row of the states at hand the branch is, or from which it is to be copied.
     decided: up to this part all stops are decided, by an earlier visit.
     """
 
     binding: Values
-    block: int
     shots: Values
     begins: Values
     outcomes: NDArray[np.uint8]
@@ -79,6 +78,11 @@ class Branches:
 
     def divided(self, choices: Sequence[Choice], outcomes: NDArray[np.integer], scales: Floats) -> Branches:
         """Branches after some choices; outcomes, scales: of each shot, [shots, choices]."""
+        at = [choice.number for choice in choices]
+        if not self.may_divide:
+            made, factors = self.outcomes.copy(), self.scales.copy()
+            made[:, at], factors[:, at] = outcomes, scales
+            return replace(self, outcomes=made, scales=factors)
         of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # sorts as the numbers do, before all else
         rows = np.ascontiguousarray(np.concatenate([of, outcomes.astype(np.uint8)], axis=1))
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
@@ -86,7 +90,6 @@ class Branches:
         order = np.argsort(which, kind="stable")
         parent = self.branch_of[first]
         made, factors = self.outcomes[parent], self.scales[parent]
-        at = [choice.number for choice in choices]
         made[:, at], factors[:, at] = outcomes[first], scales[first]
         begins = np.concatenate(([0], np.cumsum(np.bincount(which, minlength=len(first)))))
         return replace(
@@ -96,16 +99,15 @@ class Branches:
 
 
 def first_branches(
-    course: Course, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], block: int, shots: int
+    course: Course, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], first: int, shots: int
 ) -> Branches:
     """The branches before anything runs: shots of a binding that chose alike from all mixed-unitary channels.
 
-    kraus: for each binding, of each early choice. seeds: of each binding. block, shots: which block of shots.
+    kraus: for each binding, of each early choice. seeds: of each binding. first, shots: the first shot, and how many.
     """
     bindings = len(seeds)
     whole = Branches(
         binding=np.arange(bindings),
-        block=block,
         shots=np.tile(np.arange(shots), bindings),
         begins=np.arange(bindings + 1) * shots,
         outcomes=np.zeros((bindings, len(course.choices)), dtype=np.uint8),
@@ -120,13 +122,13 @@ def first_branches(
     for b, seed in enumerate(seeds):
         at = slice(b * shots, (b + 1) * shots)
         for column, (choice, one) in enumerate(zip(early, kraus[b], strict=True)):
-            found = one.mixed(numbers(seed, 1 + choice.number, block, shots))
+            found = one.mixed(numbers(seed, 1 + choice.number, first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
     return whole.divided(early, outcomes, scales).settled()
 
 
-def uniforms(branches: Branches, seeds: Sequence[int], key: int, shots: int) -> Floats:
-    """The random number of every shot of some branches; shots: how many the block has."""
+def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:
+    """The random number of every shot of some branches; begin, shots: the first shot at hand, and how many."""
     found = np.empty(len(branches.shots))
     of = branches.binding[branches.branch_of]  # ascending, since branches divide where they stand
     first, last = int(of[0]), int(of[-1])
@@ -134,5 +136,5 @@ def uniforms(branches: Branches, seeds: Sequence[int], key: int, shots: int) -> 
     for binding in range(first, last + 1):
         mine = slice(ends[binding - first], ends[binding - first + 1])
         if mine.start < mine.stop:
-            found[mine] = numbers(seeds[binding], key, branches.block, shots)[branches.shots[mine]]
+            found[mine] = numbers(seeds[binding], key, begin, shots)[branches.shots[mine]]
     return found

@@ -16,14 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.check import factors
-from qsim_ex.dynamics import Choice
+from qsim_ex.dynamics import Choice, Course
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 BLOCK = 1 << 16
-"""Shots whose random numbers are made together."""
+"""Most shots whose random numbers are made together."""
+
+STEP = 4
+"""Shots are cut where their number is a multiple of this: one step of the generator's counter is so many numbers."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,6 +73,16 @@ class Kraus:
         return np.asarray(np.minimum(found, len(ends) - 1), dtype=np.int64)
 
 
+def entropy(course: Course, operands: Complex) -> float:
+    """About how many bits the choices at stops are worth: so many shots choose differently as 2 to this power."""
+    found = 0.0
+    for choice in course.choices:
+        if not choice.mixed:
+            p = kraus_of(choice, operands).mean
+            found += float(-(p * np.log2(np.maximum(p, 1e-300))).sum())
+    return found
+
+
 _PROJECTIONS = np.array([[1, 0, 0, 0], [0, 0, 0, 1]], dtype=np.complex128)
 _RESETS = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], dtype=np.complex128)
 
@@ -114,10 +127,10 @@ def strings_of(wires: Sequence[int]) -> list[tuple[int, list[int]]]:
 
 
 @lru_cache(maxsize=64)
-def numbers(seed: int, key: int, block: int, count: int) -> Floats:
-    """The numbers in [0, 1) of the shots block · BLOCK … + count − 1; all blocks together are `sampling.uniforms`."""
+def numbers(seed: int, key: int, first: int, count: int) -> Floats:
+    """The numbers in [0, 1) of `count` shots from `first` on, a multiple of `STEP`: a part of `sampling.uniforms`."""
     bits = np.random.Philox(key=np.array([seed, key], dtype=np.uint64))
-    bits.advance(block * (BLOCK // 4))  # one step of the counter is four numbers
+    bits.advance(first // STEP)
     found = np.random.Generator(bits).random(count)
     found.setflags(write=False)
     return found

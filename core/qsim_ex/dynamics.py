@@ -59,6 +59,11 @@ class Choice:
     product: bool = False
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """The same for choices among the same matrices."""
+        return self.kind, self.operand, self.count, len(self.wires), self.product
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The wires of each operation that it becomes: one for each wire if it is a product."""
         return tuple((wire,) for wire in self.wires) if self.product else (self.wires,)
@@ -103,9 +108,30 @@ class Course:
     num_gates: int
 
     @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The work of each part."""
+        return tuple(part.segment for part in self.parts)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the saved states, in order."""
         return tuple(part.label for part in self.parts if part.label is not None)
+
+    def describe(self, bits: float) -> list[str]:
+        """What is left to chance and how shots share states, in words; bits: see `chance.entropy`."""
+        early, asked = len(self.early), len(self.choices) - len(self.early)
+        lines = []
+        if early:
+            lines.append(
+                f"{early} mixed-unitary channels are chosen before anything runs: shots that chose alike share a state"
+            )
+        if asked:
+            lines.append(
+                f"{asked} measurements in the middle, resets and channels ask the state, at {self.stops} stops; they "
+                f"are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run side by side, as a batch, and more of "
+                "them as a tree of branches, in which shots with the same choices so far share a state"
+            )
+        return lines
 
     @property
     def stops(self) -> int:

@@ -131,7 +131,8 @@ def wires_acted_on(instruction: Instruction) -> int:
 def _unsupported(feature: str, instruction: Instruction, place: int, wires: int) -> NotSupported:
     name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
     return NotSupported(
-        f"{feature} is not supported yet: instruction {place} ({name}) acts on {_named(wires_of(wires))}."
+        f"{feature} leaves the state to chance, so that there is no one state to give: instruction {place} ({name}) "
+        f"acts on {_named(wires_of(wires))}. Use Simulator.run or Simulator.run_batch."
     )
 
 

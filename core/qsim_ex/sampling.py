@@ -28,6 +28,9 @@ Values = NDArray[np.int64]
 SEARCHED_WIRES = 12
 """How many wires of a batch of states are drawn by looking at amplitudes; those above by marginals."""
 
+_FEW_SEEDS = 16
+"""NumPy makes a generator in 12 µs; for more seeds, a kernel makes the same numbers."""
+
 BYTES_PER_SHOT = 64
 """What drawing takes on the host for each shot: its number, its value, and some orders of them."""
 
@@ -59,6 +62,17 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
     """One number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
     bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
     return np.random.Generator(bits).random(count)
+
+
+def uniforms_of(seeds: Sequence[int], instruction: int, count: int) -> Floats:
+    """`uniforms` for many seeds: [seeds, count]."""
+    if len(seeds) < _FEW_SEEDS:
+        return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
+    from qsim_ex.kernels.cpu import philox
+
+    found = np.empty((len(seeds), count))
+    philox.fill(np.array(seeds, dtype=np.uint64), np.uint64(instruction), found, 0, len(seeds))
+    return found
 
 
 def draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None) -> Values:

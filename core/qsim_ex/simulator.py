@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import sampling
 from qsim_ex.batches import run_batch
+from qsim_ex.chance import entropy
 from qsim_ex.checkpoints import Checkpoints
 from qsim_ex.circuit import check
 from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.readout import ReadoutErrors, check_groups
 from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human, require, require_on_host
 from qsim_ex.devices.probe import Where, imagine, place
@@ -36,7 +38,8 @@ from qsim_ex.placement.room import Scenario
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.explain import explain, summary
-from qsim_ex.program import Program, divide
+from qsim_ex.program import Program, Segment, divide
+from qsim_ex.readout import apply_readout
 from qsim_ex.ready import Ready, make_ready, plan_of
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.state import StateVector
@@ -69,18 +72,21 @@ class Simulator:
         shots: int | None = None,
         seed: int | None = None,
         cancel: threading.Event | None = None,
+        readout: ReadoutErrors = (),
     ) -> Result:
         """Run a circuit from |0…0> and sample its measurements.
 
         shots: None samples nothing (saved states are all there is). seed: the options' seed if None, and a fresh one
         if that is None too; the result tells it. cancel: an event that ends the run between two steps.
+        readout: how measured bits are misread, see `circuit.readout`.
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
         if course_of(circuit.structure).choices:
             if self.options.checkpoint is not None:
                 raise NotSupported("checkpoints of circuits that leave something to chance are not supported yet.")
-            return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel)[0]
+            return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel, readout=readout)[0]
+        check_groups(readout, circuit.num_clbits)
         clock = _Clock()
         program = divide(circuit)
         if shots is not None:
@@ -91,7 +97,7 @@ class Simulator:
         dtype = self.options.dtype
         _require_saves(program, circuit.num_qubits, dtype, where)
         require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
-        plans = _plans(program, where.device, where.deployment, dtype)
+        plans = _plans(program.segments, where.device, where.deployment, dtype)
         parts: list[tuple[Plan, ...]] = [(plan,) for plan in plans]
         kept: Checkpoints | None = None
         if self.options.checkpoint is not None:
@@ -123,7 +129,7 @@ class Simulator:
         return Result(
             shots=shots,
             num_clbits=circuit.num_clbits,
-            packed=packed,
+            packed=packed if packed is None else apply_readout(packed, readout, seed),
             saved=saved,
             seed=seed,
             device=where.device.name,
@@ -148,6 +154,7 @@ class Simulator:
         observables: Sequence[PauliSum] = (),
         trajectories: int | None = None,
         cancel: threading.Event | None = None,
+        readout: ReadoutErrors = (),
     ) -> BatchResult:
         """Run many circuits of one structure: planned once, and worked on together where states are small.
 
@@ -157,10 +164,10 @@ class Simulator:
         are made from, the options' seed if None, or else a fresh one.
         observables: their expectation values are taken after the last instruction; measurements at the end of the
         circuit do not disturb them. trajectories: how many a value is the mean of where the circuit leaves something
-        to chance; as many as shots, or 1,000, if None.
+        to chance; as many as shots, or 1,000, if None. readout: how measured bits are misread, see `circuit.readout`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
         """
-        return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel)
+        return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout)
 
     def _checkpoints(
         self, circuit: Circuit, plans: Sequence[Plan], seed: int | None
@@ -206,14 +213,16 @@ class Simulator:
         """The plan of a circuit in words: steps, and bytes moved. Touches no memory and runs nothing."""
         device, deployment = imagine(circuit.num_qubits, self.options)
         dtype = self.options.dtype
-        program = divide(circuit)
-        plans = _plans(program, device, deployment, dtype)
+        course = course_of(circuit.structure)
+        segments = course.segments if course.choices else divide(circuit).segments
+        plans = _plans(segments, device, deployment, dtype)
         head = f"{device.name}: {device.description}"
         if deployment.kind == "single":
             lines = [f"{head} ({deployment.reason}), {dtype.name}"]
         else:
             lines = [f"{head}, {dtype.name}", deployment.describe()]
-        for plan, segment in zip(plans, program.segments, strict=True):
+        lines += course.describe(entropy(course, circuit.operands[0]))
+        for plan, segment in zip(plans, segments, strict=True):
             lines.append(explain(plan, dtype.itemsize))
             if segment.label is not None:
                 lines.append(f"the state is saved as {segment.label!r}")
@@ -231,12 +240,12 @@ class Simulator:
         They can be made for GPUs that are not here: give `device` or `devices`, and `max_memory` or `device_wires`.
         """
         device, deployment = imagine(circuit.num_qubits, self.options)
-        return _plans(divide(circuit), device, deployment, self.options.dtype)
+        return _plans(_segments(circuit), device, deployment, self.options.dtype)
 
     def summary(self, circuit: Circuit) -> PlanSummary:
         """What a run of a circuit does, counted: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
         device, deployment = imagine(circuit.num_qubits, self.options)
-        plans = _plans(divide(circuit), device, deployment, self.options.dtype)
+        plans = _plans(_segments(circuit), device, deployment, self.options.dtype)
         return _total(plans, self.options.dtype, deployment)
 
     def _seed(self, seed: int | None) -> int:
@@ -244,15 +253,23 @@ class Simulator:
         return sampling.fresh_seed() if given is None else sampling.checked_seed(given)
 
 
-def _plans(program: Program, device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:
+def _segments(circuit: Circuit) -> tuple[Segment, ...]:
+    """The work of a circuit between saves, and between stops where it leaves something to chance."""
+    course = course_of(circuit.structure)
+    return course.segments if course.choices else divide(circuit).segments
+
+
+def _plans(segments: Sequence[Segment], device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:
     """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
-    plans = []
+    plans: list[Plan] = []
     num_wires = deployment.num_wires
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
     shape = device.shape(dtype)
     levels = None if deployment.kind == "single" else deployment.levels
-    for segment in program.segments:
-        plan = plan_of(segment, num_wires, start, shape, fresh, levels, place=fresh == (1 << num_wires) - 1)
+    for segment in segments:
+        plan = plan_of(
+            segment, num_wires, start, shape, fresh, levels, place=not plans and fresh == (1 << num_wires) - 1
+        )
         plans.append(plan)
         start, fresh = (plan.end, plan.left) if segment.label is None else (Layout.identity(num_wires), 0)
     return plans

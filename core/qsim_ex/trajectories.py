@@ -36,7 +36,7 @@ PlanFor = Callable[[Segment, Layout, int], Plan]
 class Route:
     """What is the same for all states of a course on a machine.
 
-    plans: of each part. rows: how many states may be held at a time.
+    plans: of each part. rows: how many states are worked on at a time; while they divide, twice as many are held.
     """
 
     course: Course
@@ -52,31 +52,45 @@ class Route:
 class Given:
     """The numbers of the bindings at hand.
 
-    operands: complex128 [bindings, total]. seeds: of each binding. shots: how many the block of shots has.
+    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
     kraus: of each binding, the matrices of each choice.
     """
 
     operands: Complex
     seeds: Sequence[int]
+    first: int
     shots: int
     kraus: Sequence[Sequence[Kraus]]
 
 
-def given(course: Course, operands: Complex, seeds: Sequence[int], shots: int) -> Given:
+def given(course: Course, operands: Complex, seeds: Sequence[int], first: int, shots: int) -> Given:
     """The numbers of some bindings; bindings whose channels are alike share their matrices."""
     known: dict[bytes, list[Kraus]] = {}
     kraus = []
     for row in operands if course.choices else ():
-        key = b"".join(_numbers(choice, row).tobytes() for choice in course.choices)
+        key = b"".join(row[at].tobytes() for at in _channels(course))
         if key not in known:
-            known[key] = [kraus_of(choice, row) for choice in course.choices]
+            known[key] = _all_kraus(course, row)
         kraus.append(known[key])
-    return Given(operands, seeds, shots, kraus)
+    return Given(operands, seeds, first, shots, kraus)
 
 
-def _numbers(choice: Choice, operands: Complex) -> Complex:
-    size = choice.count * 4 ** len(choice.wires) if choice.kind == "channel" else 0
-    return operands[choice.operand : choice.operand + size]
+def _all_kraus(course: Course, operands: Complex) -> list[Kraus]:
+    """The matrices of all choices; equal channels of a circuit share their operands."""
+    known: dict[tuple[object, ...], Kraus] = {}
+    for choice in course.choices:
+        if choice.key not in known:
+            known[choice.key] = kraus_of(choice, operands)
+    return [known[choice.key] for choice in course.choices]
+
+
+def _channels(course: Course) -> list[slice]:
+    """Where the matrices of channels are among a circuit's operands."""
+    found = {}
+    for choice in course.choices:
+        if choice.kind == "channel":
+            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
+    return list(found.values())
 
 
 @dataclass(slots=True)
@@ -145,10 +159,14 @@ class Walk:
     def _group(self, waiting: _Waiting) -> tuple[Branches, Branches]:
         """The branches to go on with, and those to wait: if they divide, room is left for what they divide into."""
         branches = waiting.branches
+        own = waiting.states.rows if waiting.states is not None else 0
         room = self._route.rows - self._held()
-        if branches.may_divide:
-            room //= 1 + sum(bool(part.stop) for part in self._route.course.parts[waiting.level :])
-        count = min(len(branches), max(1, room))
+        if len(branches.shots) > room + own:  # else there can never be more branches than room
+            if branches.may_divide:
+                room //= 1 + sum(bool(part.stop) for part in self._route.course.parts[waiting.level :])
+            count = min(len(branches), max(1, room))
+        else:
+            count = len(branches)
         every = np.arange(len(branches))
         return branches.chosen(every[:count]), branches.chosen(every[count:])
 
@@ -166,7 +184,8 @@ class Walk:
             branches = self._decided(parts[level], level, states, branches)
             level += 1
             if not branches.in_place or len(branches) != states.rows:
-                if self._held() + states.rows < self._route.rows:
+                fits = len(branches.shots) <= self._route.rows - self._held()
+                if fits or self._held() + states.rows < self._route.rows:
                     self._waiting.append(_Waiting(level, states, branches))
                     return
                 branches = self._postponed(level, branches)
@@ -232,6 +251,10 @@ class Walk:
                 branches = self._applied(choice, earlier, states, branches)
         return branches
 
+    def _uniforms(self, branches: Branches, choice: Choice) -> Floats:
+        """The random number of each shot for a choice."""
+        return uniforms(branches, self._given.seeds, 1 + choice.number, self._given.first, self._given.shots)
+
     def _projected(self, choices: Sequence[Choice], states: States, branches: Branches) -> Branches:
         """Measure and reset wires one after the other, from their joint probabilities."""
         joint = states.marginals([choice.wires[0] for choice in choices])
@@ -243,7 +266,7 @@ class Walk:
         value = np.zeros(len(row), dtype=np.int64)
         outcomes, scales = np.empty((len(row), len(choices)), dtype=np.uint8), np.empty((len(row), len(choices)))
         for k, choice in enumerate(choices):
-            u = uniforms(branches, self._given.seeds, 1 + choice.number, self._given.shots)
+            u = self._uniforms(branches, choice)
             whole, zero, one = sums[k][row, value], sums[k + 1][row, value], sums[k + 1][row, value | 1 << k]
             bit = ((u * whole >= zero) & (one > 0)) | (zero <= 0)
             outcomes[:, k] = bit
@@ -253,7 +276,7 @@ class Walk:
 
     def _applied(self, choice: Choice, earlier: Sequence[Choice], states: States, branches: Branches) -> Branches:
         """Choose from a channel; `earlier` choices of the same stop are not applied to the states yet."""
-        u = uniforms(branches, self._given.seeds, 1 + choice.number, self._given.shots)
+        u = self._uniforms(branches, choice)
         of = branches.branch_of
         kraus = [self._given.kraus[b][choice.number] for b in range(len(self._given.kraus))]
         outcomes, rest = np.empty(len(u), dtype=np.int64), np.empty(len(u))

@@ -20,7 +20,7 @@ from qsim_ex import errors, reference
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.noise_model import NoiseModel
 from qsim_ex.circuit.ops import Channel, Measure, Op
-from qsim_ex_provider import QsimExBackend
+from qsim_ex_provider import QsimExBackend, save_statevector
 from qsim_ex_provider.noise import AerNoise, noise_of
 from qsim_ex_provider.translate import Noisy, translate, translate_noisy
 
@@ -131,7 +131,7 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
         ("phase damping", ONE, 2, True),
         ("amplitude damping", ONE, 4, False),
         ("relaxation, t2 > t1", ONE, 4, False),
-        ("composed", TWO, 16, False),
+        ("composed", TWO, 96, False),  # of 384 that Aer's circuits have
         ("Kraus", TWO, 3, False),
     ],
 )
@@ -303,6 +303,20 @@ def test_aers_errors_in_a_circuit(aer: Any) -> None:
     assert [channel.mixed for channel in channels(translate(circuit))] == [True, False]
 
 
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_transpile_keeps_channels(aer: Any, level: int) -> None:
+    """The transpiler takes a channel apart, refuses it, or moves gates over it."""
+    circuit = busy()
+    circuit.append(Kraus(random_quantum_channel(4, 4, rank=2, seed=1)), [2, 0])
+    circuit.append(Instruction("superop", 1, 0, [SuperOp(random_quantum_channel(2, 2, seed=9)).data]), [1])
+    circuit.append(ONE["pauli"](aer), [0])
+    circuit.cx(2, 0)
+    made = transpile(circuit, QsimExBackend(device="cpu"), optimization_level=level, seed_transpiler=1)
+    found, wanted = (reference.density_matrix(translate(one)) for one in (made, circuit))
+    np.testing.assert_allclose(found, wanted, atol=1e-10)
+    assert {"kraus", "superop", "quantum_channel"} <= set(made.count_ops())
+
+
 def test_a_unitary_channel_is_a_gate() -> None:
     """A channel that leaves nothing to chance stays a channel."""
     circuit = QuantumCircuit(1)
@@ -365,6 +379,39 @@ def test_the_backend_takes_noise_models(aer: Any) -> None:
     assert backend.options.noise_model is model
     with pytest.raises(errors.OptionError, match="noise_model=3"):
         backend.set_options(noise_model=3)
+
+
+def test_counts_are_those_of_the_density_matrix(aer: Any) -> None:
+    """A noisy run draws from another distribution than the diagonal of Aer's density matrix."""
+    model, shots = aer.NoiseModel(), 20_000
+    model.add_all_qubit_quantum_error(TWO["a product"](aer), ["cx"])
+    model.add_all_qubit_quantum_error(ONE["amplitude damping"](aer), ["sx"])
+    measured = busy()
+    measured.measure_all()
+    run = QsimExBackend(device="cpu", noise_model=model).run(measured, shots=shots, seed_simulator=5)
+    counts = run.result().results[0].data.counts
+    wanted = by_aer(busy(), model).diagonal().real
+    found = np.array([counts.get(hex(value), 0) for value in range(8)]) / shots
+    assert (np.abs(found - wanted) <= 5 * np.sqrt(wanted * (1 - wanted) / shots)).all()
+    assert np.abs(wanted - DensityMatrix(busy()).data.diagonal().real).max() > 0.05  # or the test would see nothing
+
+
+def test_transpiled_circuits_are_noisy(aer: Any) -> None:
+    """What is transpiled for a noisy backend keeps gates that the noise does not name, and so is ideal."""
+    model = aer.NoiseModel(basis_gates=["rz", "sx", "cx", "x"])
+    model.add_all_qubit_quantum_error(ONE["reset"](aer), ["sx"])
+    model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
+    backend = QsimExBackend()
+    wide = QuantumCircuit(3)
+    wide.ccx(0, 1, 2)
+    assert "ccx" in transpile(wide, backend, optimization_level=0).count_ops()
+    backend.set_options(noise_model=model)
+    made = transpile(wide, backend, optimization_level=0)
+    assert set(made.count_ops()) <= set(model.basis_gates)
+    assert channels(noisy(made, model).circuit)
+    saved = QuantumCircuit(1)
+    save_statevector(saved)
+    assert transpile(saved, backend).count_ops() == {"save_statevector": 1}
 
 
 def test_aer_is_not_imported() -> None:

@@ -32,6 +32,9 @@ PAULI = {
 ROUNDING = 1e-12
 """How far probabilities may be from what they must be, since they were computed."""
 
+LEADING = 1e-3
+"""The first entry of a matrix of norm 1 that is larger than this fixes its phase, where matrices are compared."""
+
 
 # --- mixtures of unitary operations -----------------------------------------------------------------------------------
 
@@ -186,33 +189,57 @@ def pauli_matrix(letters: str) -> Kraus:
 
 
 def simplified(kraus: ArrayLike) -> Kraus:
-    """The same channel with as few Kraus matrices as there can be, if that helps; else the same matrices.
+    """The same channel with Kraus matrices that are good for choosing one of them, the heaviest first.
 
-    Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2), so the rows of a singular value
-    decomposition serve as well: they are orthogonal, the heaviest first. They are taken where they are fewer, or where
-    they are multiples of unitary matrices and the given ones are not.
+    Best is a mixture of unitary matrices, then nobody looks at the state. Else, whoever draws a number below the sum of
+    the least eigenvalues of all K†K need not look (see `sure`), so this sum shall be large, and then the matrices few.
+    Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2): those that differ by a factor
+    become one, and others are replaced by the orthogonal rows of a singular value decomposition where that is better.
+    Products of matrices on one wire each stay so, since they are cheaper to apply.
     """
-    given = _nonzero(np.asarray(kraus, dtype=np.complex128))
-    mixed = check.are_scaled_unitaries(given)
-    _, weights, rows = np.linalg.svd(given.reshape(len(given), -1), full_matrices=False)
-    kept = weights[:, None] * rows
-    found = _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *given.shape[1:]))
-    if mixed or not (len(found) < len(given) or check.are_scaled_unitaries(found)):
+    given = _together(_nonzero(np.asarray(kraus, dtype=np.complex128)))
+    if check.are_scaled_unitaries(given):
         return given
+    orthogonal = _orthogonal(given)
+    if check.are_scaled_unitaries(orthogonal):
+        return orthogonal
+    if given.shape[-1] > 2 and check.are_products(given):
+        return given
+    singular = _least(given) <= check.ROUNDING  # what these are mixed to costs nothing
+    if np.count_nonzero(singular) > 1:
+        given = np.concatenate([given[~singular], _orthogonal(given[singular])])
+    return orthogonal if sure(orthogonal) >= sure(given) - check.ROUNDING else given
+
+
+def sure(kraus: Kraus) -> float:
+    """The probability that a matrix can be chosen without a look at the state: the sum of least eigenvalues of K†K."""
+    return float(_least(kraus).sum())
+
+
+def _least(kraus: Kraus) -> NDArray[np.float64]:
+    """The least eigenvalue of each K†K."""
+    return np.asarray(np.linalg.svd(kraus, compute_uv=False)[:, -1] ** 2, dtype=np.float64)
+
+
+def _together(kraus: Kraus) -> Kraus:
+    """Matrices that differ by a factor as one of them with the weight of all, the heaviest first."""
+    rows = kraus.reshape(len(kraus), -1)
+    norms = np.linalg.norm(rows, axis=1)
+    units = rows / norms[:, None]
+    leading = units[np.arange(len(units)), np.argmax(np.abs(units) > LEADING, axis=1)]
+    alike = np.round(units * (np.abs(leading) / leading)[:, None], 9) + 0  # adding 0 makes −0 a 0
+    _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+    weights = np.bincount(group.reshape(-1), norms**2)
+    order = np.lexsort((first, -weights.round(12)))
+    found: Kraus = kraus[first[order]] * (np.sqrt(weights) / norms[first])[order, None, None]
     return found
 
 
-def merged(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus:
-    """A mixture of unitary matrices in which those that differ in phase alone are one."""
-    found: list[tuple[float, Any]] = []
-    for weight, matrix in zip(probabilities, np.asarray(unitaries, dtype=np.complex128), strict=True):
-        for k, (other, known) in enumerate(found):
-            if abs(abs(np.vdot(known, matrix)) - len(matrix)) < ROUNDING * len(matrix):
-                found[k] = other + weight, known
-                break
-        else:
-            found.append((weight, matrix))
-    return _mixture([weight for weight, _ in found], np.array([matrix for _, matrix in found]))
+def _orthogonal(kraus: Kraus) -> Kraus:
+    """As few matrices as there can be, each orthogonal to the others, the heaviest first."""
+    _, weights, rows = np.linalg.svd(kraus.reshape(len(kraus), -1), full_matrices=False)
+    kept = weights[:, None] * rows
+    return _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
 
 
 def _mixture(probabilities: Sequence[float], unitaries: NDArray[Any]) -> Kraus:

@@ -35,10 +35,10 @@ NUMBER_BYTES = 1 << 28
 MOST_ROWS = 1 << 17
 
 
-def rows_at_once(device: Device, state: int, numbers: int) -> int:
-    """How many rows should be worked on at a time; state, numbers: the bytes of each row."""
+def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> int:
+    """How many rows should be worked on at a time; state, numbers: the bytes of each. times: so many more on a CPU."""
     if device.kind == "cpu":
-        wanted = max(2 * getattr(device, "threads", 1), CPU_BYTES // max(state, numbers))
+        wanted = max(2 * getattr(device, "threads", 1), times * CPU_BYTES // max(state, numbers))
     else:
         wanted = GPU_BYTES // state
     return max(1, min(wanted, NUMBER_BYTES // max(1, numbers), MOST_ROWS))

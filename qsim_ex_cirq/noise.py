@@ -1,0 +1,109 @@
+"""Noise of Cirq's: channels as Kraus matrices, and what a noise model makes of a circuit.
+
+Cirq's matrices have the first qubit as the most significant bit; a channel takes its wires reversed, as a matrix does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cirq
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.noise import simplified
+from qsim_ex.errors import NoiseError, NotSupported, OptionError
+from qsim_ex_cirq.gates import TOLERANCE, Place
+
+Kraus = NDArray[np.complex128]
+
+
+def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
+    """A noise model, or a one-qubit channel after every moment, as in ``cirq.Simulator``; raises `OptionError`."""
+    try:
+        return cirq.NoiseModel.from_noise_model_like(noise)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"noise={noise!r}: None, a cirq.NoiseModel or a one-qubit gate is wanted.") from error
+
+
+def channel(op: cirq.Operation, place: Place) -> bool:
+    """Append an operation that is a channel, and say whether it is one.
+
+    A mixture of unitary matrices stays one. Raises `NotSupported` for a channel under controls or with a key.
+    """
+    size = len(place.wires)
+    name = str(op.gate or type(op).__name__)
+    if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
+        raise NoiseError(f"{name}: a channel acts on at most {check.CHANNEL_WIRES} qubits, this one on {size}.")
+    kraus = _kraus(op, size, name)
+    if kraus is None:
+        return False
+    if place.controls:
+        raise NotSupported(f"{name}: a channel under controls is not supported yet.")
+    if cirq.is_measurement(op):
+        raise NotSupported(f"{name}: a channel that writes down under a key what happened is not supported yet.")
+    place.builder.channel(kraus, place.wires[::-1], name=name, tolerance=TOLERANCE)
+    return True
+
+
+def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
+    """The Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None if it has none."""
+    mixture = cirq.mixture(op, None)
+    if mixture is not None:
+        weighted = [np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture]
+        return simplified(np.array(weighted))
+    kraus = cirq.kraus(op, None)
+    return None if kraus is None else simplified(np.array([*kraus]))
+
+
+def _unitary(matrix: Any, size: int, name: str) -> Kraus:
+    """A matrix that is unitary to Cirq's tolerance as the nearest one that is so to rounding."""
+    array = check.unitary(matrix, size, name, TOLERANCE)
+    if np.abs(array.conj().T @ array - np.eye(len(array))).max() < check.ROUNDING / 10:
+        return array
+    left, _, right = np.linalg.svd(array)
+    nearest: Kraus = left @ right
+    return nearest
+
+
+Numbered = tuple[int, cirq.Operation]
+"""A moment's number and an operation in it."""
+
+
+def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, sampled: bool) -> list[Numbered]:
+    """The operations of a circuit with a model's noise, as ``cirq.Simulator`` adds it, each with its moment's number.
+
+    sampled: nothing but the measurements counts. Then noise that comes after the last measurement of its qubits, as
+    noise does that befalls all qubits after every moment, is left out.
+    """
+    if noise == cirq.NO_NOISE:
+        operations = [(number, op) for number, moment in enumerate(circuit) for op in moment]
+        added = any(_is_virtual(op) for _, op in operations)  # by `cirq.Circuit.with_noise`
+    else:
+        moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+        operations = [(number, op) for number, tree in enumerate(moments) for op in cirq.flatten_to_ops(tree)]
+        added = True
+    if not (sampled and added):
+        return operations
+    written = {id(op) for op in circuit.all_operations() if not _is_virtual(op)}
+    kept = zip(operations, _counting(operations), strict=True)
+    return [numbered for numbered, counts in kept if counts or id(numbered[1]) in written]
+
+
+def _is_virtual(op: cirq.Operation) -> bool:
+    """Whether an operation bears the mark of those that noise models add."""
+    return isinstance(op, cirq.TaggedOperation) and cirq.VirtualTag() in op.tags
+
+
+def _counting(operations: Sequence[Numbered]) -> list[bool]:
+    """Whether each operation can change what is measured: whether a measurement follows on what it acts on."""
+    found: list[bool] = []
+    live: set[cirq.Qid] = set()
+    for _, op in reversed(operations):
+        counts = not live.isdisjoint(op.qubits) or cirq.is_measurement(op) or bool(cirq.control_keys(op))
+        if counts:
+            live.update(op.qubits)
+        found.append(counts)
+    return found[::-1]
