@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +23,16 @@ ROWS = st.sampled_from([1, 3, 6])
 def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few states are worked on and asked in several parts."""
     in_parts(monkeypatch)
+
+
+class Sole:
+    """A device that works on one state at a time."""
+
+    kind, name = "cpu", "sole"
+
+    def memory(self) -> tuple[int, int]:
+        """Enough."""
+        return 1 << 30, 1 << 30
 
 
 # --- made ------------------------------------------------------------------------------------------------------
@@ -101,9 +110,7 @@ def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) 
         BatchedStateVector(50, 2, device="cpu")
     with BatchedStateVector(15, 2, device="cpu") as batch, pytest.raises(errors.OutOfMemory, match="16 times"):
         batch.take([0] * 16)
-    monkeypatch.setattr(
-        probe, "cpu", lambda _threads=None: SimpleNamespace(kind="cpu", name="sole", memory=lambda: (1 << 30, 1 << 30))
-    )
+    monkeypatch.setattr(probe, "cpu", lambda _threads=None: Sole())
     with pytest.raises(errors.NotSupported, match="sole does not work on batches"):
         BatchedStateVector(3, 2, device="cpu")
 

@@ -1,4 +1,4 @@
-"""cuStateVec Ex's C functions, declared once for ctypes; nothing is known here of circuits.
+"""C functions of cuStateVec and cuStateVec Ex, declared once for ctypes; nothing is known here of circuits.
 
 The wheel ``custatevec-cu13`` holds the closed library and its headers, but no Python. It is looked
 for in the folder named by QSIM_EX_CUSTATEVEC (where the wheel was installed or unpacked), then on
@@ -27,6 +27,9 @@ PROPERTY_WIRE_ORDERING, PROPERTY_NUM_LOCAL_WIRES = 3, 4
 PROPERTY_NUM_DEVICE_SUBSVS, PROPERTY_NUM_INPROC_DEVICE_WIRES, PROPERTY_NUM_MIGRATION_WIRES = 5, 8, 9
 # custatevecDeviceNetworkType_t, custatevecExStateVectorCapability_t, custatevecExExposeResources_t
 NETWORK_SWITCH = 1
+# custatevecMatrixMapType_t, custatevecComputeType_t
+MAP_BROADCAST, MAP_INDEXED = 0, 1
+COMPUTE_TYPE: dict[Precision, int] = {"single": 1 << 2, "double": 1 << 4}
 CAPABILITY_NONE = 0
 EXPOSE_ACCESSIBLE = 0
 MOST_MIGRATION_WIRES = 3
@@ -70,6 +73,22 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     ),
     # (svUpdater, stateVector, randnums, numRandnums)
     "custatevecExSVUpdaterApply": (_Handle, _Handle, POINTER(c_double), c_int32),
+    "custatevecCreate": (_Out,),
+    "custatevecDestroy": (_Handle,),
+    # (handle, svDataType, nIndexBits, nSVs, svStride, mapType, matrixIndices, matrices, matrixDataType, layout,
+    #  adjoint, nMatrices, nTargets, nControls, computeType, extraWorkspaceSizeInBytes out)
+    "custatevecApplyMatrixBatchedGetWorkspaceSize": (
+        *(_Handle, c_int32, c_uint32, c_uint32, c_int64, c_int32, c_void_p, c_void_p, c_int32, c_int32),
+        *(c_int32, c_uint32, c_uint32, c_uint32, c_int32, POINTER(c_size_t)),
+    ),
+    # (handle, batchedSv, svDataType, nIndexBits, nSVs, svStride, mapType, matrixIndices, matrices, matrixDataType,
+    #  layout, adjoint, nMatrices, targets, nTargets, controls, controlBitValues, nControls, computeType,
+    #  extraWorkspace, extraWorkspaceSizeInBytes); indices and matrices on the device or on the host
+    "custatevecApplyMatrixBatched": (
+        *(_Handle, c_void_p, c_int32, c_uint32, c_uint32, c_int64, c_int32, c_void_p, c_void_p, c_int32),
+        *(c_int32, c_int32, c_uint32, _Int32s, c_uint32, _Int32s, _Int32s, c_uint32, c_int32),
+        *(c_void_p, c_size_t),
+    ),
 }
 
 
@@ -104,11 +123,15 @@ class Library:
 
     def call(self, name: str, *arguments: object) -> None:
         """Call ``custatevecEx<name>``; raise `CuStateVecError` unless it succeeds."""
-        status = getattr(self._dll, f"custatevecEx{name}")(*arguments)
+        self.plain(f"Ex{name}", *arguments)
+
+    def plain(self, name: str, *arguments: object) -> None:
+        """Call ``custatevec<name>``; raise `CuStateVecError` unless it succeeds."""
+        status = getattr(self._dll, f"custatevec{name}")(*arguments)
         if status != 0:
             error = self._dll.custatevecGetErrorName(status)
             text = error.decode() if error else "no name"
-            raise CuStateVecError(f"custatevecEx{name} returned {status} ({text})")
+            raise CuStateVecError(f"custatevec{name} returned {status} ({text})")
 
     def create(self, name: str, *arguments: object) -> c_void_p:
         """Call a function whose first argument receives a new descriptor; return that."""

@@ -64,7 +64,7 @@ def ready_rows(
     plan: Plan, operands: NDArray[np.complex128], device: BatchDevice, dtype: np.dtype[Any], compile: str
 ) -> Ready:
     """Bind a plan for many rows, operands [rows, total] or, alike for all, [1, total], and prepare it on a device."""
-    prepared = device.prepare(plan.steps, plan.levels.local, dtype, compile)
+    prepared = device.prepare_batch(plan.steps, plan.levels.local, dtype, compile)
     return Ready(plan, ((prepared, device.load_batch(prepared, fill_batch(plan.numbers, operands))),))
 
 

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent), str(HERE.parent / "kernels" / "cuda")]
 
 import numpy as np
-from cuda_definition import random_state, random_sweep
+from cuda_definition import numbers_of_rows, random_state, random_sweep
 from plain import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, When
@@ -109,6 +109,52 @@ def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
         close(gpu.read(buffer, 0, len(psi)), want, dtype, type(step).__name__)
 
 
+def batches(gpu: GpuDevice, dtype: type, rows: int) -> int:
+    """Sweeps over rows by both kinds of kernels, the rows' numbers, and all that is asked of rows."""
+    count = 0
+    tile = gpu.shape(dtype).tile
+    for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2, 16):
+        psi = np.array([random_state(row, num_bits, dtype) for row in range(rows)])
+        buffer = gpu.allocate(psi.size, dtype)
+        for seed, compile in ((num_bits, "always"), (num_bits, "never"), (3 * num_bits + 3, "always")):
+            sweep, packed = random_sweep(seed, num_bits, tile, 3, 4)
+            numbers = numbers_of_rows(seed, sweep, packed, 1 if seed % 4 == 0 else rows)
+            want = psi.ravel().astype(np.complex128)
+            gpu.write(buffer, 0, psi.ravel())
+            gpu.run_batch(buffer, num_bits, sweep, numbers, gpu.prepare_batch((sweep,), num_bits, dtype, compile))
+            PLAIN.run_batch(want, num_bits, sweep, numbers)
+            close(gpu.read(buffer, 0, psi.size), want, dtype, f"{rows} rows of {num_bits} bits, {seed}, {compile}")
+            count += 1
+        gpu.write(buffer, 0, psi.ravel())
+        rng, size = np.random.default_rng(num_bits), 1 << num_bits
+        strings = [(int(x), [int(z) for z in rng.integers(0, size, 9)]) for x in (0, size - 1)]
+        close(gpu.paulis(buffer, num_bits, strings), PLAIN.paulis(psi, num_bits, strings), dtype, "paulis")
+        for bits, when in (((), ALWAYS), (tuple(range(num_bits))[-2::-3], When(size >> 1, size >> 1))):
+            want = PLAIN.marginals(psi, num_bits, bits, when)
+            close(gpu.marginals(buffer, num_bits, bits, when), want, dtype, "marginals")
+        chosen = rng.integers(0, rows, rows + 1)
+        to = gpu.allocate(len(chosen) << num_bits, dtype)
+        gpu.take_rows(to, buffer, num_bits, chosen)
+        gpu.begin_batch(to, num_bits)
+        psi[:, 0] = 1
+        close(gpu.read(to, 0, len(chosen) << num_bits), psi[chosen].ravel(), dtype, "rows taken and begun")
+    return count
+
+
+def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
+    """Numbers of rows that are made on the device."""
+    rng = np.random.default_rng(4)
+    incidence = rng.integers(0, 2, (2, 128, 40)).astype(np.float64)
+    numbers = Numbers(302, (Fold(incidence, rng.integers(2, 302, (2, 40))),), ())
+    operands = np.exp(1j * rng.uniform(-4, 4, (rows, 302)))
+    operands[:, :2] = 0, 1
+    take = np.concatenate([rng.permutation(600) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
+    given = np.array([fill(numbers, row).given for row in operands])
+    made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make_rows(gpu._runtime, given)
+    want = [np.concatenate([fill(numbers, row).buffer.view(np.float64), CONSTANTS])[take] for row in operands]
+    close(gpu._runtime.download(made), np.concatenate(want), dtype, f"tables of {rows} rows")
+
+
 def main() -> None:
     """Run everything once in both precisions."""
     import cupy
@@ -120,6 +166,9 @@ def main() -> None:
         tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)
+        for rows in (1, 5, 33):
+            count += batches(gpu, dtype, rows)
+            tables_of_rows(gpu, dtype, rows)
         gpu.synchronize()
         print(f"{dtype.__name__}: {count} sweeps and all fixed kernels agree with the definition")  # noqa: T201
 

@@ -204,6 +204,17 @@ class Batches(ABC):
     part of an index.
     """
 
+    def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
+        """Get ready to run steps on rows of 2^num_bits amplitudes; returns what `load_batch` wants as `prepared`.
+
+        What `Device.prepare` returns will do as well, but a device may have other kernels for batches.
+        """
+        return self.prepare(steps, num_bits, dtype, compile)
+
+    @abstractmethod
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
+        """As `Device.prepare`."""
+
     @abstractmethod
     def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
         """What `run_batch` then takes as `numbers`, for each step.

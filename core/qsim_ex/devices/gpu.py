@@ -15,8 +15,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Channel, Copies, Loads
+from qsim_ex.devices.gpu_batch import GpuBatches
 from qsim_ex.devices.streams import copies_of
 from qsim_ex.kernels.cuda import fixed, interpreter, wide
+from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
@@ -35,7 +37,7 @@ _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
-class GpuDevice(Loads, Copies):
+class GpuDevice(GpuBatches, Loads, Copies):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -64,6 +66,7 @@ class GpuDevice(Loads, Copies):
     def _use(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._sweeps = Sweeps(runtime)
+        self._batches = BatchSweeps(runtime)
         self._copies = copies_of(runtime)
         self.name = runtime.name
         self.description = runtime.description

@@ -182,3 +182,15 @@ def random_state(seed, num_bits, dtype):
     rng = np.random.default_rng([seed, 1])
     psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
     return (psi / np.linalg.norm(psi)).astype(dtype)
+
+
+def numbers_of_rows(seed, sweep, numbers, rows):
+    """Packed arrays for rows of a batch, [rows, count]: every number that has a class of its own differs."""
+    rng = np.random.default_rng([seed, 2])
+    free = np.zeros(len(numbers), dtype=bool)
+    for phase in sweep.phases:
+        for item in phase.items:
+            if not isinstance(item, Rename):
+                kinds = [e in NUMBERED for e in item.pattern if item.reads or e in NUMBERED]
+                free[item.slot.at : item.slot.at + item.slot.count] = kinds
+    return numbers * np.where(free, rng.uniform(0.5, 1.5, (rows, len(numbers))), 1)

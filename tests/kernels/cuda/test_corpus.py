@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.kernels.cuda import fixed, interpreter, tensor
 from qsim_ex.kernels.cuda.compile import OPTIONS, report
-from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit
+from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.kernels.cuda.runtime import Text
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
@@ -32,16 +32,16 @@ MOST_KERNELS = 150
 WIRES = 28
 
 
-def family_sweeps(name, dtype, tensor=False):
+def family_sweeps(name, dtype, tensor=False, wires=WIRES):
     """Sweeps of a benchmark family: all of a short plan, every third of a long one."""
-    builder = CircuitBuilder(WIRES)
-    for gate in FAMILIES[name].build(WIRES, 1):
+    builder = CircuitBuilder(wires)
+    for gate in FAMILIES[name].build(wires, 1):
         if gate.matrix is not None:
             builder.unitary(gate.matrix, gate.wires)
         else:
             builder.gate(gate.name, gate.wires, *gate.params)
     shape = GpuDevice.on(EmulatedRuntime(tensor=tensor)).shape(dtype)
-    sweeps = make_plan(builder.build().instructions, WIRES, Layout.identity(WIRES), shape).sweeps
+    sweeps = make_plan(builder.build().instructions, wires, Layout.identity(wires), shape).sweeps
     return sweeps[:: 1 if len(sweeps) < 6 else 3]
 
 
@@ -70,6 +70,13 @@ def extremes(dtype):
     return [*made, sweep(*renames), sweep(*turns, bits=middle), sweep(table, *cubes, *renames)]
 
 
+def of_rows(dtype):
+    """Sweeps over rows of a batch: of small states that share a block, of large ones, and some extremes."""
+    small = [family_sweeps(name, dtype, wires=wires)[0] for wires, name in ((3, "su2"), (6, "qft"), (9, "qv"))]
+    large = [family_sweeps(name, dtype)[0] for name in ("su2", "qaoa", "brick")]
+    return [*small, *large, *extremes(dtype)[1:5:3], extremes(dtype)[7]]
+
+
 @functools.cache
 def corpus():
     """All texts, in a fixed order, generated ones without their comments."""
@@ -80,9 +87,10 @@ def corpus():
             texts += [(f"{name}", emit(sweep, itemsize, ROOM)) for sweep in family_sweeps(name, dtype)]
         texts += [("extreme", emit(sweep, itemsize, ROOM)) for sweep in extremes(dtype)]
         texts += [("old driver", emit(sweep, itemsize, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
+        texts += [("rows", emit_rows(sweep, itemsize)) for sweep in of_rows(dtype)]
     found = [(name, Text(kernel.code, NAME)) for name, kernel in texts]
     for itemsize in (8, 16):
-        found.append(("interpreter", Text(interpreter.source(itemsize), interpreter.NAME)))
+        found += [("interpreter", interpreter.text(itemsize, rows)) for rows in (False, True)]
         files = dict(fixed.KERNELS)
         found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
     return found
@@ -145,6 +153,9 @@ def test_blocks_compile_without_spilling(architecture):
 @pytest.mark.parametrize("itemsize", [8, 16])
 def test_fixed_kernels_and_the_interpreter_compile_for_the_oldest_and_the_newest(itemsize):
     """The texts that every user runs compile on both ends of the range."""
+    for architecture in (75, 120):
+        for rows in (False, True):
+            assert report(compiled(interpreter.text(itemsize, rows), architecture)).spilled == 0
     for file in {file for file, _ in fixed.KERNELS}:
         name = next(name for other, name in fixed.KERNELS if other == file)
         for architecture in (75, 120):

@@ -9,6 +9,7 @@ from qsim_ex.kernels.cuda.emit import emit, source
 from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Sweep
 
 GOLDEN = Path(__file__).parent / "golden_sweep.cu"
+GOLDEN_ROWS = Path(__file__).parent / "golden_rows.cu"
 
 SWEEP = Sweep(
     tile=(0, 1, 2, 5),
@@ -32,6 +33,11 @@ SWEEP = Sweep(
 def test_a_kernel_reads_like_this():
     """The text for a small sweep, kept beside this file: change it knowingly."""
     assert source(SWEEP) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_kernel_for_rows_reads_like_this():
+    """The same sweep over rows of a batch: another frame and other places of numbers around the same phases."""
+    assert source(SWEEP, rows=True) == GOLDEN_ROWS.read_text(encoding="utf-8")
 
 
 def test_numbers_and_labels_are_not_in_the_code():

@@ -7,6 +7,7 @@ multiplications themselves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from qsim_ex.circuit.ops import Entry, letters
@@ -132,8 +133,11 @@ def width(entry: Entry) -> int:
     return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
 
 
-def matrix_function(name: str, classes: tuple[Entry, ...]) -> str:
-    """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order)."""
+def matrix_function(name: str, classes: tuple[Entry, ...], fetched: bool = False) -> str:
+    """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
+
+    fetched: its numbers lie in memory and are loaded by pairs, each row's before the row, so that few are in registers.
+    """
     size = int(len(classes) ** 0.5)
     arguments = ", ".join(f"amp& a{k}" for k in range(size))
     rows = [letters(bytes(classes[r * size : r * size + size])) for r in range(size)]
@@ -143,7 +147,7 @@ def matrix_function(name: str, classes: tuple[Entry, ...]) -> str:
         "{",
         f"    const amp {', '.join(f'b{k} = a{k}' for k in range(size))};",
     ]
-    at = 0
+    at = pairs = 0
     for row in range(size):
         real, imag = "", ""
         for column in range(size):
@@ -151,8 +155,17 @@ def matrix_function(name: str, classes: tuple[Entry, ...]) -> str:
             real += _real_part(entry, at, column)
             imag += _imaginary_part(entry, at, column)
             at += width(entry)
+        if fetched:
+            lines += [f"    const amp p{k} = __ldg((const amp*)m + {k});" for k in range(pairs, at + 1 >> 1)]
+            pairs = at + 1 >> 1
+            real, imag = (re.sub(r"m\[(\d+)\]", _half, terms) for terms in (real, imag))
         lines += [f"    a{row}.x ={_trimmed(real)};", f"    a{row}.y ={_trimmed(imag)};"]
     return "\n".join([*lines, "}", ""])
+
+
+def _half(number: re.Match[str]) -> str:
+    """A number as half of a pair."""
+    return f"p{int(number[1]) // 2}.{'xy'[int(number[1]) % 2]}"
 
 
 def _real_part(entry: Entry, at: int, column: int) -> str:

@@ -67,16 +67,20 @@ class PhaseText:
 
 
 class Body:
-    """The parts of a kernel's source, in the making."""
+    """The parts of a kernel's source, in the making.
 
-    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE) -> None:
+    in_memory: whether `v` lies in global memory, from where numbers are best loaded by pairs.
+    """
+
+    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE, *, in_memory: bool = False) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
         self.style = style
+        self.in_memory = in_memory
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
-        self.matrices: dict[tuple[Entry, ...], str] = {}
+        self.matrices: dict[tuple[tuple[Entry, ...], bool], str] = {}
         self.phases: list[PhaseText] = []
         self.parted = False
 
@@ -93,6 +97,8 @@ class Body:
 
     def by_value(self, taken: Sequence[int]) -> int:
         """Have numbers passed by value, each item's in slots of its own; returns where they begin in `v`."""
+        if self.in_memory:
+            self.values += [0] * (len(self.values) % 2)
         at = len(self.values)
         self.values += taken
         return at
@@ -119,12 +125,14 @@ class Body:
         self.parted = True
         return f'asm volatile("" : "+r"(on)); if (on) {statement}'
 
-    def matrix(self, classes: tuple[Entry, ...]) -> str:
-        """The name of the function for a matrix of these classes."""
-        if classes not in self.matrices:
+    def matrix(self, classes: tuple[Entry, ...], fetched: bool = False) -> str:
+        """The name of the function for a matrix of these classes; fetched: its numbers are loaded by pairs."""
+        key = classes, fetched
+        if key not in self.matrices:
             text = letters(bytes(classes)).replace("-", "m")
-            self.matrices[classes] = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
-        return self.matrices[classes]
+            name = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
+            self.matrices[key] = f"{name}_at" if fetched else name
+        return self.matrices[key]
 
 
 def register_slots(place: Places, itemsize: int) -> list[int]:

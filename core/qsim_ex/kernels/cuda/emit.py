@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda import items
 from qsim_ex.kernels.cuda.arithmetic import AHEAD, FACTORS, matrix_function
 from qsim_ex.kernels.cuda.body import Body, register_slots
+from qsim_ex.kernels.cuda.frames import ALIGNED, Frame, Rows, Single
 from qsim_ex.kernels.cuda.places import LANES, Places, outside, places, runs, skipped_bits, slot_of, swizzle
 from qsim_ex.kernels.cuda.style import STYLE, Style
 from qsim_ex.kernels.cuda.tensor import SMALLEST_TILE, arrange, block, parted
@@ -38,17 +39,15 @@ _OTHER_ARGUMENTS = 24
 OPAQUE = 'asm volatile("" : "+r"(t));'
 """To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill."""
 
-_ALIGNED = 4
-"""Numbers that are loaded at once."""
-
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A sweep's source and what it must be launched with.
 
-    threads: of one block, which handles one tile.
-    skipped_bits: how many of a state's bits do not number its blocks.
+    threads: of one block.
+    skipped_bits: how many of a state's bits do not number its tiles.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
+    tiles: which one block handles; 1 but for batches of small states.
     """
 
     source: str
@@ -56,6 +55,7 @@ class Kernel:
     skipped_bits: int
     values: NDArray[np.int64]
     table: NDArray[np.int64]
+    tiles: int = 1
 
     @property
     def code(self) -> str:
@@ -67,9 +67,12 @@ def _without_comment(line: str) -> str:
     return line.split("//", 1)[0].rstrip()
 
 
-def source(sweep: Sweep, itemsize: int = 8) -> str:
-    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read."""
-    return emit(sweep, itemsize).source
+def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
+    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read.
+
+    rows: over every row of a batch.
+    """
+    return emit_rows(sweep, itemsize).source if rows else emit(sweep, itemsize).source
 
 
 @functools.lru_cache(maxsize=1024)
@@ -90,13 +93,35 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *,
             items.write(body, item)
     by_value = len(body.values) * itemsize // 2 + _OTHER_ARGUMENTS <= room
     values = np.array(body.values if by_value else [], dtype=np.int64)
-    before = [] if by_value else body.values + [0] * (-len(body.values) % _ALIGNED)
-    text = _text(sweep, itemsize, body, arranged, len(values), len(before))
+    before = [] if by_value else _padded(body.values)
     threads = 1 << len(arranged[0].threads)
+    text = _text(sweep, itemsize, body, arranged, threads, Single(len(values), len(before)))
     return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
 
 
-def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], values: int, before: int) -> str:
+@functools.lru_cache(maxsize=1024)
+def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
+    """Write the kernel of a sweep over every row of a batch; all its numbers lie in global memory."""
+    arranged = places(sweep, itemsize)
+    body = Body(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
+    for place in arranged:
+        body.begin(place)
+        for item in place.phase.items:
+            items.write(body, item)
+    lanes = len(arranged[0].threads)
+    together = max(1, _most_threads(itemsize) >> lanes)
+    before, threads = _padded(body.values), together << lanes
+    text = _text(sweep, itemsize, body, arranged, threads, Rows(len(before), lanes, together))
+    nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
+    return Kernel(text, threads, skipped_bits(sweep), nothing, table, together)
+
+
+def _padded(values: list[int]) -> list[int]:
+    """Numbers that lie before a table, up to where any vector of the table's numbers can be loaded."""
+    return values + [0] * (-len(values) % ALIGNED)
+
+
+def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], threads: int, frame: Frame) -> str:
     """Put the parts of the source together."""
     real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
     head = [
@@ -104,30 +129,23 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
         f"typedef {real} real;",
         f"typedef {amp} amp;",
         "typedef unsigned long long u64;",
-        f"struct Numbers {{ real v[{max(values, 1)}]; }};",
+        *frame.types(),
         "",
     ]
-    threads, style = 1 << len(arranged[0].threads), body.style
+    style = body.style
     ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
-    functions += [matrix_function(key, classes) for classes, key in body.matrices.items()]
+    functions += [matrix_function(name, *key) for key, name in body.matrices.items()]
     kernel = [
         f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
-        "    amp* __restrict__ state,         // all amplitudes, in place",
-        "    const real* __restrict__ table,  // numbers that differ between amplitudes",
-        "    const u64 high,                  // the index bits outside this buffer",
-        "    const __grid_constant__ Numbers n)",
+        *frame.arguments(),
         "{",
-        *([f"    __shared__ amp tile[{1 << len(sweep.tile)}];"] if body.shared or len(arranged) > 1 else []),
-        "    unsigned t = threadIdx.x;",
-        "    const u64 b = blockIdx.x;",
+        *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1),
         f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
         *ahead,
-        *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if body.parted else []),
-        f"    const real* const v = {'n.v' if not before else 'table'};",
-        *([f"    table += {before};"] if before else []),
+        *frame.numbers(body.parted),
         f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
     ]
     last = len(arranged) - 1
@@ -140,9 +158,10 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
             continue
         needs_slots = last > 0 or phase.shared
         kernel += [
-            f"        {line}" for line in _places_text(sweep, place, phase.reads, needs_slots, itemsize, number > 0)
+            f"        {line}"
+            for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
         ]
-        moves = _Moves(sweep, place, itemsize, style.streamed)
+        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
         kernel += [
@@ -154,8 +173,13 @@ def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...],
 
 def _share(threads: int, itemsize: int) -> int:
     """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
-    most = 256 if itemsize == 8 else 128
+    most = _most_threads(itemsize)
     return most // threads if 2 * threads >= most else 0
+
+
+def _most_threads(itemsize: int) -> int:
+    """Threads of a block that has the largest tile."""
+    return 256 if itemsize == 8 else 128
 
 
 def _bounds(threads: int, itemsize: int, style: Style) -> str:
@@ -184,15 +208,18 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]
     ]
 
 
-def _places_text(sweep: Sweep, place: Places, reads: bool, slots: bool, itemsize: int, later: bool) -> list[str]:
+def _places_text(
+    sweep: Sweep, place: Places, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
+) -> list[str]:
     """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
     lines.append(f"const u64 here = {_index(sweep, place.threads)};")
     if reads:
-        lines.append("const u64 i = high | here;")
+        lines.append(f"const u64 i = {frame.whole};")
     if slots:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
-        lines.append(f"const unsigned w = {slot_of('p', len(sweep.tile), itemsize)};")
+        size = len(sweep.tile)
+        lines.append(f"const unsigned w = {slot_of('p', size, itemsize)}{frame.slot(size, itemsize)};")
     return lines
 
 
@@ -233,12 +260,16 @@ def _index(sweep: Sweep, threads: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Moves:
-    """The lines that bring a thread's amplitudes into its registers and away."""
+    """The lines that bring a thread's amplitudes into its registers and away.
+
+    live: whether there are threads without amplitudes, for which `live` is false.
+    """
 
     sweep: Sweep
     place: Places
     itemsize: int
     streamed: bool
+    live: bool
 
     def _offsets(self) -> list[int]:
         bits = [self.sweep.tile[position] for position in self.place.registers]
@@ -249,10 +280,11 @@ class _Moves:
         amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
-        if self.sweep.fresh:
+        if self.sweep.fresh or self.live:
             lines.append("const amp zero = {0, 0};")
-        if threads:
-            lines.append(f"const bool old = !(t & {threads:#x});")
+        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
+        if conditions:
+            lines.append(f"const bool old = {' && '.join(conditions)};")
             source = f"old ? {amplitude} : zero"
         for r, offset in enumerate(self._offsets()):
             lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
@@ -260,7 +292,8 @@ class _Moves:
 
     def store(self, names: list[int]) -> list[str]:
         to = "__stcs(state + (here + {:#x}), a{});" if self.streamed else "state[here + {:#x}] = a{};"
-        return [to.format(offset, names[r]) for r, offset in enumerate(self._offsets())]
+        lines = [to.format(offset, names[r]) for r, offset in enumerate(self._offsets())]
+        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
 
     def fetch(self) -> list[str]:
         return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]

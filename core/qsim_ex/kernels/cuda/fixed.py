@@ -25,13 +25,17 @@ MOST_BLOCKS = 1 << 20
 _BITS = 44
 
 
+_BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
+"""What a file's kernels are made with, besides the prelude."""
+
+
 @functools.cache
 def text(file: str, name: str, itemsize: int) -> Text:
     """A kernel of `fixed_kernels`, complete and without comments."""
     folder = resources.files(__package__).joinpath("fixed_kernels")
     real, tile = ("float", 12) if itemsize == 8 else ("double", 11)
     lines = [f"typedef {real} real;", f"typedef {real}2 amp;", f"#define TILE {tile}"]
-    for part in ("prelude.cu", file):
+    for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
         lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
     return Text("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
 
@@ -57,18 +61,27 @@ KERNELS = (
     ("numbers.cu", "numbers_few"),
     ("numbers.cu", "numbers_many"),
     ("numbers.cu", "numbers"),
+    ("numbers_rows.cu", "numbers_rows"),
+    ("rows.cu", "begin_rows"),
+    ("rows.cu", "take_rows"),
+    ("rows.cu", "fold_rows"),
+    ("marginals.cu", "marginals"),
+    ("paulis.cu", "paulis"),
 )
 """Every fixed kernel: its file and its name."""
 
 FIRST = ("basis", "numbers_many", "marginal", "search")
 """Those that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
+FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
+"""What a first batch needs besides."""
+
 _FILES = {name: file for file, name in KERNELS}
 
 
-def first(itemsize: int) -> list[Text]:
-    """The texts of `FIRST`."""
-    return [text(_FILES[name], name, itemsize) for name in FIRST]
+def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[Text]:
+    """The texts of `FIRST`, or of other kernels."""
+    return [text(_FILES[name], name, itemsize) for name in names]
 
 
 def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:

@@ -1,8 +1,8 @@
 """A sweep as a program of 64-bit words for one kernel that runs any sweep without compiling anything.
 
-The kernel (interpreter.cu, one for each precision) decodes an operation at a time; places, matrices' register bits
-and conditions are data. It is slower than a generated kernel, since its integer work fills the issue slots, and
-right where compiling would take longer than the run.
+The kernel (in interpreter_kernels, for each precision one for a state and one for a batch of them) decodes an operation
+at a time; places, matrices' register bits and conditions are data. It is slower than a generated kernel, since its
+integer work fills the issue slots, and right where compiling would take longer than the run.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ IN_REGISTERS = 2
 """Most bits of a matrix that is not multiplied by way of shared memory."""
 
 SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
-"""The exchanges of register bits that interpreter.cu knows, by their flags."""
+"""The exchanges of register bits that the kernel knows, by their flags."""
 
 PADDING = 60
 """Index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits."""
 
 
 class Code(IntEnum):
-    """Operations of the program, as in interpreter.cu."""
+    """Operations of the program, as in interpreter_kernels/functions.cu."""
 
     END = 0
     LOAD = 1
@@ -61,21 +61,27 @@ class Program:
     skipped_bits: int
 
 
+THREADS = {8: 256, 16: 128}
+"""Of a block, by the bytes of an amplitude: at most, and for batches always."""
+
+
 @functools.cache
-def source(itemsize: int) -> str:
-    """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16)."""
+def source(itemsize: int, rows: bool = False) -> str:
+    """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for one state or rows of a batch."""
     real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
     tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
     constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
     head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
-    text = resources.files(__package__).joinpath("interpreter.cu").read_text(encoding="utf-8")
+    folder = resources.files(__package__).joinpath("interpreter_kernels")
+    parts = ("functions.cu", "rows.cu" if rows else "single.cu", "program.cu")
+    text = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)
     return "\n".join([*head, "", text])
 
 
-def text(itemsize: int) -> Text:
+def text(itemsize: int, rows: bool = False) -> Text:
     """The interpreter as a kernel to be compiled."""
-    return Text(source(itemsize), NAME)
+    return Text(source(itemsize, rows), NAME)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -23,6 +23,9 @@ IN_REGISTERS = 3
 KEPT_BYTES = 256
 """Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
 
+KEPT_FROM_MEMORY = 128
+"""The same where numbers come from memory and have to be in registers; with more, kernels spill."""
+
 
 def write(body: Body, item: Item) -> None:
     """Append an item to the phase that is being written."""
@@ -238,7 +241,8 @@ def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
         numbers = f"table + {at} + {record} * (s ^ {c:#x})"
         if len(members) > 2:  # too many numbers to keep: each group reads them again
             for r in chosen:
-                lines += ['asm volatile("" : "+r"(s));', *_multiply(body, phase, classes, [r], members, numbers)]
+                lines.append('asm volatile("" : "+r"(s));')
+                lines += _multiply(body, phase, classes, [r], members, numbers, body.in_memory)
             continue
         lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", numbers)]
         lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
@@ -261,21 +265,34 @@ def _known_matrix(
         taken = [part for k in block if k in numbers for part in packing.parts(numbers[k], Entry(item.pattern[k]))]
         at = body.by_value(taken)
         chosen = [r for r in groups if constants[r] == c]
-        lines += _multiply(body, phase, classes, chosen, members, f"v + {at}" if at else "v")
+        first = f"v + {at}" if at else "v"
+        if body.in_memory and taken and (len(members) == 2 or len(taken) * body.itemsize <= KEPT_FROM_MEMORY):
+            lines += ["{", f"    real m[{len(taken) + len(taken) % 2}];", "    " + body.call("load", "m", first)]
+            lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
+            lines.append("}")
+        else:
+            lines += _multiply(body, phase, classes, chosen, members, first, body.in_memory)
     return lines
 
 
 def _multiply(
-    body: Body, phase: PhaseText, classes: tuple[Entry, ...], groups: list[int], members: list[int], numbers: str
+    body: Body,
+    phase: PhaseText,
+    classes: tuple[Entry, ...],
+    groups: list[int],
+    members: list[int],
+    numbers: str,
+    fetched: bool = False,
 ) -> list[str]:
-    """Groups of registers times a matrix of known classes whose numbers begin at `numbers`."""
+    """Groups of registers times a matrix of known classes whose numbers begin at `numbers`, in memory if `fetched`."""
     registers = [[group | member for member in members] for group in groups]
     if len(members) > 1 << IN_REGISTERS:
         return [line for r in registers for line in _by_columns(body, phase, classes, r, numbers)]
-    calls = [f"{body.matrix(classes)}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
+    function = body.matrix(classes, fetched)
+    calls = [f"{function}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
     if len(members) == 2:
         return calls
-    if sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
+    if fetched or sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
         return [body.apart(call) for call in calls]
     return [body.apart("{"), *[f"    {call}" for call in calls], "}"]
 

@@ -64,16 +64,16 @@ class Loader:
         self._real = real
         size = numbers.size()
         by_value = [
-            _in_buffer(step.by_value, places, size) if step else NOTHING
+            in_buffer(step.by_value, places, size) if step else NOTHING
             for step, places in zip(takes, numbers.packed, strict=True)
         ]
         by_value = [row if row.size else np.array([ZERO]) for row in by_value]  # no kernel is given an empty struct
         on_device = [
-            _in_buffer(step.on_device, places, size) if step else NOTHING
+            in_buffer(step.on_device, places, size) if step else NOTHING
             for step, places in zip(takes, numbers.packed, strict=True)
         ]
-        self._values, values = _laid_out(by_value)
-        far, tables = _laid_out(on_device)
+        self._values, values = laid_out(by_value)
+        far, tables = laid_out(on_device)
         self._recipe = Recipe(far, numbers, real) if far.size else None
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
@@ -102,7 +102,7 @@ class Loader:
         ]
 
 
-def _laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
+def laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
     """Rows behind one another, each padded to a multiple of `_ALIGNED`, and where each of them is."""
     cuts, at = [], 0
     for row in rows:
@@ -111,7 +111,7 @@ def _laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
     return np.concatenate([NOTHING, *map(_padded, rows)]), cuts
 
 
-def _in_buffer(take: Places, places: Places, size: int) -> Places:
+def in_buffer(take: Places, places: Places, size: int) -> Places:
     """A take over a step's packed array, as one over the number buffer that the packed array is cut from."""
     own = 2 * len(places)
     inside = take < own

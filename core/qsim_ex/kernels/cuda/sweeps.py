@@ -11,17 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cuda import emit, interpreter, policy
-from qsim_ex.kernels.cuda.compile import cores
+from qsim_ex.kernels.cuda import emit, interpreter
+from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
 from qsim_ex.kernels.cuda.loading import Given, Loader, Takes, give
-from qsim_ex.kernels.cuda.places import visited_bits
-from qsim_ex.kernels.cuda.runtime import Array, Runtime, Text
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.steps import Bound, Step, Sweep
 
 Packed = NDArray[np.complex128]
 
-KEPT = 256
-"""Prepared plans, and structures whose runs are counted, that a device remembers."""
+REAL = {8: np.float32, 16: np.float64}
+"""Real numbers, by the bytes of an amplitude."""
 
 
 class Launch(Protocol):
@@ -78,13 +77,23 @@ class Interpreted:
 
 @dataclass
 class Prepared:
-    """Steps ready to run: for each sweep, by the object's identity, how it is launched."""
+    """Steps ready to run: for each sweep, by the object's identity, how it is launched.
+
+    num_bits, itemsize, compile: what they were prepared for.
+    """
 
     steps: tuple[Step, ...]
-    real: Any
+    num_bits: int
+    itemsize: int
+    compile: str
     launches: dict[int, Launch] = field(default_factory=dict)
     settled: bool = False
     loader: Loader | None = None
+
+    @property
+    def real(self) -> Any:
+        """The type of the numbers that kernels take."""
+        return REAL[self.itemsize]
 
     @property
     def compiled(self) -> int:
@@ -115,7 +124,7 @@ class Sweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
-        self._runs: OrderedDict[tuple[Sweep, int], int] = OrderedDict()
+        self._choosing = Choosing(runtime, self._emitted)
         self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -129,15 +138,14 @@ class Sweeps:
                 self._plans.move_to_end(key)
                 return known
             prepared = self._prepare(steps, num_bits, itemsize, compile)
-            _remember(self._plans, key, prepared)
+            remember(self._plans, key, prepared)
             return prepared
 
     def _prepare(self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str) -> Prepared:
         sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
-        kernels = self._kernels(sweeps, num_bits, itemsize, compile)
-        real = np.float32 if itemsize == 8 else np.float64
-        prepared = Prepared(steps, real, settled=compile == "never" or all(kernels))
-        texts = [_text(kernel) for kernel in kernels if kernel]
+        kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
+        prepared = Prepared(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
+        texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
         for sweep, kernel in zip(sweeps, kernels, strict=True):
             if kernel:
@@ -145,28 +153,6 @@ class Sweeps:
             else:
                 prepared.launches[id(sweep)] = self._interpret(sweep, itemsize)
         return prepared
-
-    def _kernels(self, sweeps: list[Sweep], num_bits: int, itemsize: int, compile: str) -> list[emit.Kernel | None]:
-        """The kernels of the sweeps that shall have one; None for the others."""
-        if compile == "never":
-            return [None] * len(sweeps)
-        runs = [self._runs.get((sweep, itemsize), 0) for sweep in sweeps]
-        sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
-        looks = [
-            compile == "always" or policy.worth_a_look(size, itemsize, count)
-            for size, count in zip(sizes, runs, strict=True)
-        ]
-        kernels = [self._emitted(sweep, itemsize) if look else None for sweep, look in zip(sweeps, looks, strict=True)]
-        at_hand = [kernel is not None and self._runtime.at_hand(_text(kernel)) for kernel in kernels]
-        candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
-        chosen = policy.choose(candidates, itemsize, cores(), compile)
-        for sweep, count, chose in zip(sweeps, runs, chosen, strict=True):
-            if not chose:
-                _remember(self._runs, (sweep, itemsize), count + 1, 16 * KEPT)
-        return [
-            (kernel or self._emitted(sweep, itemsize)) if chose else None
-            for sweep, kernel, chose in zip(sweeps, kernels, chosen, strict=True)
-        ]
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
@@ -177,17 +163,5 @@ class Sweeps:
             program = interpreter.encode(sweep, itemsize)
             words = self._runtime.upload(program.words)
             function = self._runtime.kernels([interpreter.text(itemsize)])[0]
-            _remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
+            remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
         return self._interpreted[key]
-
-
-def _text(kernel: emit.Kernel) -> Text:
-    return Text(kernel.code, emit.NAME)
-
-
-def _remember(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = KEPT) -> None:
-    """Put into a store that forgets what was put in longest ago."""
-    store[key] = value
-    store.move_to_end(key)
-    while len(store) > most:
-        store.popitem(last=False)

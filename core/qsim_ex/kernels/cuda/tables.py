@@ -24,6 +24,9 @@ BY_VALUE = (("numbers_few", 448), ("numbers_many", 4000))
 
 _OTHER_ARGUMENTS = 64
 
+PIECE = 32 << 20
+"""Bytes of the numbers of rows that are sent at a time."""
+
 
 class Recipe:
     """How the numbers at some positions of a plan's number buffer are made on the device.
@@ -54,6 +57,25 @@ class Recipe:
         out = runtime.empty(self._count, self._real)
         name, given = self._given(runtime, view)
         fixed.over(runtime, name, 2 * out.dtype.itemsize, self._count, self._on_device, out, self._count, given)
+        return out
+
+    def make_rows(self, runtime: Runtime, given: NDArray[np.complex128]) -> Array:
+        """The same for every row of a batch, one row behind the other; given: [rows, total], without tables.
+
+        Sent in pieces, so that little memory is page-locked.
+        """
+        if self._on_device is None:
+            self._on_device = runtime.upload(self._words)
+        rows, width = len(given), len(self._take)
+        out = runtime.empty(rows * self._count, self._real)
+        view = np.ascontiguousarray(given).view(np.float64)
+        threads, itemsize = fixed.THREADS, 2 * out.dtype.itemsize
+        pieces, most = -(-self._count // threads), max(1, PIECE // max(8 * width, 1))
+        for first in range(0, rows, most):
+            part = view[first : first + most].take(self._take, axis=1)
+            blocks, to, sent = len(part) * pieces, out[first * self._count :], runtime.upload(part)
+            given_to = (self._on_device, to, self._count, sent, width, np.uint32(pieces))
+            fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *given_to)
         return out
 
     def _given(self, runtime: Runtime, view: NDArray[np.float64]) -> tuple[str, ByValue | Array]:
@@ -87,6 +109,12 @@ class Few:
         """Write the entries into the number buffer."""
         if len(self._places):
             buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
+
+    def of_rows(self, given: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """The entries for every row of a batch, [rows, places], from what the tables are made from."""
+        if not len(self._places):
+            return np.zeros((len(given), 0), dtype=np.complex128)
+        return np.asarray(np.multiply.reduceat(given.take(self._factors, axis=1), self._begins, axis=1))
 
 
 def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Words, Places]:

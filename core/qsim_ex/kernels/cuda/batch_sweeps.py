@@ -1,0 +1,214 @@
+"""Sweeps over every row of a batch: which are compiled and which interpreted, their numbers and their launches.
+
+The rule is that of `policy`, asked about all amplitudes of the batch. All numbers lie in the device's memory and are
+made there (see `tables.Recipe`): a row's numbers of all sweeps behind one another, then the next row's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels.cuda import interpreter
+from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
+from qsim_ex.kernels.cuda.emit import Kernel, emit_rows
+from qsim_ex.kernels.cuda.loading import in_buffer, laid_out
+from qsim_ex.kernels.cuda.packing import CONSTANTS
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.sweeps import REAL, Packed
+from qsim_ex.kernels.cuda.tables import Few, Recipe
+from qsim_ex.steps import Bound, Numbers, Step, Sweep
+
+Places = NDArray[np.int64]
+
+NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class Launch(Protocol):
+    """A sweep that is ready to run over rows."""
+
+    @property
+    def take(self) -> Places:
+        """The numbers of one row, as positions in its packed array (see `packing`)."""
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, numbers: Array | None, stride: int) -> None:
+        """Apply the sweep to every row; stride: reals from a row's numbers to the next row's, 0 if all share them."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowNumbers:
+    """The numbers of one sweep for all rows, on the device, and the kernel that they are laid out for."""
+
+    launch: Launch
+    numbers: Array | None
+    stride: int
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A sweep by its own kernel."""
+
+    kernel: Kernel
+    function: Any
+
+    @property
+    def take(self) -> Places:
+        """The numbers of one row."""
+        return self.kernel.table
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, numbers: Array | None, stride: int) -> None:
+        """Apply the sweep to every row."""
+        tiles = num_bits - self.kernel.skipped_bits
+        count = int(buffer.size) >> num_bits << tiles
+        blocks = -(-count // self.kernel.tiles)
+        shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits)
+        runtime.launch(self.function, blocks, self.kernel.threads, buffer, numbers, np.uint64(stride), *shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpreted:
+    """A sweep by the interpreter; its program stays on the device."""
+
+    program: interpreter.Program
+    words: Array
+    function: Any
+
+    @property
+    def take(self) -> Places:
+        """The numbers of one row."""
+        return self.program.numbers
+
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, numbers: Array | None, stride: int) -> None:
+        """Apply the sweep to every row."""
+        program = self.program
+        lanes, threads = program.threads.bit_length() - 1, interpreter.THREADS[buffer.dtype.itemsize]
+        tiles = num_bits - program.skipped_bits
+        count = int(buffer.size) >> num_bits << tiles
+        shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
+        blocks = -(-(count << lanes) // threads)
+        given = (buffer, numbers, self.words, np.uint64(stride // 2), *shape)
+        runtime.launch(self.function, blocks, threads, *given)
+
+
+class Loader:
+    """Has the numbers of all sweeps of a plan made on the device, for every row.
+
+    launches: for each step how its sweep is launched, None where it is no sweep.
+    """
+
+    def __init__(self, launches: Sequence[Launch | None], numbers: Numbers, real: Any) -> None:
+        self.numbers = numbers
+        self._launches = launches
+        size = numbers.size()
+        takes = [
+            in_buffer(launch.take, places, size) if launch else NOTHING
+            for launch, places in zip(launches, numbers.packed, strict=True)
+        ]
+        far, self._cuts = laid_out(takes)
+        self._recipe = Recipe(far, numbers, real) if far.size else None
+        self._stride = len(far)
+        packed = [places for launch, places in zip(launches, numbers.packed, strict=True) if launch is None]
+        on_host = np.unique(np.concatenate([NOTHING, *packed]))
+        self._first_table = numbers.tables_at()
+        self._entries = on_host[on_host >= self._first_table]
+        self._few = Few(self._entries, numbers)
+
+    def __call__(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
+        """For each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
+        given = np.atleast_2d(numbers.given)
+        made = self._recipe.make_rows(runtime, given) if self._recipe else None
+        stride = self._stride if len(given) > 1 else 0
+        entries = self._few.of_rows(given)
+        return [
+            RowNumbers(launch, made[cut] if made is not None and cut.stop > cut.start else None, stride)
+            if launch
+            else self._packed(given, entries, places)
+            for launch, cut, places in zip(self._launches, self._cuts, numbers.numbers.packed, strict=True)
+        ]
+
+    def _packed(self, given: Packed, entries: Packed, places: Places) -> Packed:
+        """Numbers at some places of each row's number buffer, those behind its end being entries of tables."""
+        table = places >= self._first_table
+        found = np.empty((len(given), len(places)), dtype=np.complex128)
+        found[:, ~table] = given[:, places[~table]]
+        found[:, table] = entries[:, np.searchsorted(self._entries, places[table])]
+        return found
+
+
+@dataclass(eq=False)
+class PreparedBatch:
+    """Steps ready to run over rows: for each sweep, by the object's identity, how it is launched."""
+
+    steps: tuple[Step, ...]
+    real: Any
+    launches: dict[int, Launch]
+    settled: bool
+    loader: Loader | None = None
+
+    def load(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
+        """The numbers of all rows for all steps."""
+        loader = self.loader
+        if loader is None or loader.numbers is not numbers.numbers:
+            launches = [self.launches.get(id(step)) for step in self.steps]
+            loader = self.loader = Loader(launches, numbers.numbers, self.real)
+        return loader(runtime, numbers)
+
+    def give(self, runtime: Runtime, sweep: Sweep, numbers: Packed) -> RowNumbers:
+        """The numbers of one sweep, from its packed arrays [rows or 1, count]."""
+        launch = self.launches[id(sweep)]
+        if not launch.take.size:
+            return RowNumbers(launch, None, 0)
+        parts = np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64).reshape(len(numbers), -1)
+        parts = np.concatenate([parts, np.broadcast_to(CONSTANTS, (len(parts), len(CONSTANTS)))], axis=1)
+        take = np.append(launch.take, np.zeros(-launch.take.size % 4, dtype=np.int64))  # rows begin where vectors may
+        made = runtime.upload(parts.take(take, axis=1).astype(self.real, copy=False))
+        return RowNumbers(launch, made, take.size if len(parts) > 1 else 0)
+
+
+class BatchSweeps:
+    """Prepares sweeps over rows on one GPU and remembers what it has prepared."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._choosing = Choosing(runtime, emit_rows)
+        self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
+        """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes.
+
+        Once every sweep has its kernel, this is so for any number of rows.
+        """
+        steps = tuple(steps)
+        key = (tuple(map(id, steps)), itemsize, compile)
+        with self._lock:
+            known = self._plans.get(key)
+            if known is not None and known.settled:
+                self._plans.move_to_end(key)
+                return known
+            sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
+            kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
+            functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
+            launches: dict[int, Launch] = {
+                id(sweep): Compiled(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
+                for sweep, kernel in zip(sweeps, kernels, strict=True)
+            }
+            prepared = PreparedBatch(steps, REAL[itemsize], launches, settled=compile == "never" or all(kernels))
+            remember(self._plans, key, prepared)
+            return prepared
+
+    def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
+        key = (sweep, itemsize)
+        if key not in self._interpreted:
+            program = interpreter.encode(sweep, itemsize)
+            function = self._runtime.kernels([interpreter.text(itemsize, rows=True)])[0]
+            words = self._runtime.upload(program.words)
+            remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
+        return self._interpreted[key]
