@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.bindings import Operands
+from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.circuit import ONE_AT, Circuit, CircuitBuilder
-from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, Pattern, When, mask_of
+from qsim_ex.circuit.sweeping import SweepBuilder
 from qsim_ex.errors import MatrixError, ParameterError
-
-Columns = list[NDArray[np.float64]]
 
 
 def gate_of(
@@ -29,36 +27,21 @@ def gate_of(
     parameters: Sequence[Any],
     controls: Sequence[int],
     control_values: int | None,
-) -> tuple[Circuit, Operands]:
-    """A gate of the gate table whose parameters are numbers or arrays [rows]; raises what `CircuitBuilder.gate` does.
-
-    The operands are one row, [1, total], where all parameters are numbers.
-    """
-    columns = [_column(name, k, parameter, rows) for k, parameter in enumerate(parameters)]
-    first = [column[0] for column in columns]
-    builder = CircuitBuilder(num_wires)
-    circuit = builder.gate(name, wires, *first, controls=controls, control_values=control_values).build()
-    count = max((len(column) for column in columns), default=1)
-    operands = np.repeat(circuit.operands, count, axis=0)
-    parts: Sequence[tuple[str, Sequence[Any]]] = [(name, columns)]
-    factors = GATES[name].factors
-    if factors is not None and not (controls and name in WHOLE_UNDER_CONTROLS):
-        parts = factors(*columns)
-    for (factor, angles), op in zip(parts, circuit.instructions, strict=True):
-        if angles and isinstance(op, Op):
-            table = np.stack(np.broadcast_arrays(*angles, np.empty(count))[:-1], axis=1)
-            operands[:, op.operand : op.operand + len(op.pattern)] = GATES[factor].entries(table)
-    return circuit, operands
+) -> tuple[Circuit, Bindings]:
+    """A gate of the gate table whose parameters are numbers or arrays [rows]; raises as `CircuitBuilder.gate`."""
+    columns = [_column(name, place, parameter, rows) for place, parameter in enumerate(parameters)]
+    builder = SweepBuilder(num_wires, 0)
+    builder.gate(name, wires, *columns, controls=controls, control_values=control_values)
+    sweep = builder.sweep(rows if any(isinstance(column, np.ndarray) for column in columns) else 1)
+    return sweep.template, sweep.bindings()
 
 
-def _column(name: str, place: int, parameter: Any, rows: int) -> NDArray[np.float64]:
-    """A parameter as float64 [1] or [rows]."""
+def _column(name: str, place: int, parameter: Any, rows: int) -> Any:
+    """A parameter as a number, or as float64 [rows]; raises `ParameterError`."""
     try:
         column = np.asarray(parameter, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"gate {name!r} takes numbers or arrays of them, parameter {place} is {parameter!r}."
-        ) from None
+        raise ParameterError(f"gate {name!r} takes numbers or arrays, parameter {place} is {parameter!r}.") from None
     if column.shape not in ((), (rows,)):
         raise ParameterError(
             f"gate {name!r}: parameter {place} has shape {column.shape}; one number, or one for each of {rows} states, "
@@ -66,7 +49,7 @@ def _column(name: str, place: int, parameter: Any, rows: int) -> NDArray[np.floa
         )
     if not np.isfinite(column).all():
         raise ParameterError(f"gate {name!r}: parameter {place} is not finite in every state.")
-    return column.reshape(-1)
+    return column if column.ndim else float(column)
 
 
 def unitary_of(
