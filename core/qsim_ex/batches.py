@@ -12,7 +12,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from qsim_ex import sampling
@@ -75,16 +74,9 @@ def run_batch(
 
 def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...]:
     """A seed for each binding: those given, or made of one."""
-    if seeds is None or isinstance(seeds, int | np.integer):
-        base = options.seed if seeds is None else int(seeds)
-        base = sampling.fresh_seed() if base is None else sampling.checked_seed(base)
-        if count == 1:
-            return (base,)
-        return tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
-    known = tuple(sampling.checked_seed(seed) for seed in seeds)
-    if len(known) != count:
-        raise OptionError(f"{len(known)} seeds for {count} bindings; one for each, or a single one, is wanted.")
-    return known
+    if seeds is None:
+        seeds = sampling.fresh_seed() if options.seed is None else options.seed
+    return sampling.seeds_of(seeds, count, "bindings")
 
 
 def _asked(

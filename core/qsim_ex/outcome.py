@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from qsim_ex.devices.memory import require_on_host
 from qsim_ex.devices.probe import Where
 from qsim_ex.dynamics import Course
 from qsim_ex.options import Options
-from qsim_ex.placement.batch import Batch, States
+from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
@@ -117,7 +116,7 @@ class Outcome:
         bits = np.zeros((len(rows), self.packed.shape[2]), dtype=np.uint8)
         if any(self.masks):
             drawn = self._numbers(task, asked, seeds, branches)
-            bits |= pack(_draw(states, rows, drawn), self.masks, self.num_clbits)
+            bits |= pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
         for clbit, choice in self.recorded.items():
             bits[:, clbit // 8] |= branches.outcomes[rows, choice] << clbit % 8
         self.packed[task.begin + binding, task.first + shots] = bits
@@ -182,12 +181,3 @@ class Outcome:
             deployment=where.deployment,
             facts=facts,
         )
-
-
-def _draw(states: States, rows: NDArray[np.int64], drawn: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The basis value of each shot; rows: its state, ascending."""
-    if isinstance(states, Batch) and states.num_wires <= sampling.SEARCHED_WIRES + 10:
-        return sampling.draw_rows(states, rows, drawn)
-    ends = np.searchsorted(rows, np.arange(states.rows + 1))
-    parts = (drawn[begin:end] for begin, end in pairwise(ends.tolist()))
-    return np.concatenate([sampling.draw(states.row(row), part) for row, part in enumerate(parts)])
