@@ -9,7 +9,17 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x", "qiskit", "cirq-core", "pennylane")
+_PACKAGES = (
+    "numpy",
+    "numba",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "qiskit",
+    "cirq-core",
+    "pennylane",
+    "qiskit-aer",
+    "qsimcirq",
+)
 
 
 def _output(*command: str) -> str | None:

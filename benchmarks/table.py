@@ -11,6 +11,7 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+from benchmarks import turns
 from benchmarks.families import EXTRA, FAMILIES
 
 OURS = "ours"
@@ -228,6 +229,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--plot", type=Path, help="write a plot of the ratios to this file")
     chosen = parser.parse_args(argv)
     document = json.loads(chosen.file.read_text())
+    if document["kind"] in turns.KINDS:
+        print(turns.markdown(document))
+        return 0
     print(markdown(document))
     if chosen.plot:
         plot(document, chosen.plot)

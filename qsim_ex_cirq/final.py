@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
-from typing import Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from qsim_ex import StateVector
+from qsim_ex import PauliSum, StateVector
 from qsim_ex_cirq.results import Bits, Metadata, Vector, records_of
 from qsim_ex_cirq.translate import Translation
 
 
 class FinalState:
-    """The state at the end of a circuit, its measurements done; ``with`` gives the memory back."""
+    """The state at the end of a circuit, its measurements done; whoever made the state closes it."""
 
     def __init__(
         self,
@@ -35,6 +37,14 @@ class FinalState:
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or state.placement != "single"
         return state.to_numpy() if apart else np.asarray(state)
+
+    def amplitudes(self, values: Sequence[int]) -> Vector:
+        """Those of some basis values."""
+        return self.state.amplitudes(values)
+
+    def expectation(self, sums: Sequence[PauliSum]) -> NDArray[Any]:
+        """The expectation values of observables."""
+        return self.state.expectation(list(sums))
 
     def metadata(self) -> Metadata:
         """Where and how the state came about."""
@@ -63,9 +73,3 @@ class FinalState:
             self.state.apply(self.translation.undo)
         records = records_of(self.translation.measurements, bits, self.seed)
         return {key: instances[0, -1] for key, instances in records.items()}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.state.close()

@@ -27,10 +27,19 @@ TOLERANCE = 1e-5
 """How far a matrix may be from unitary: what Cirq itself lets pass, or single-precision matrices would not."""
 
 
+def number(value: Any) -> float:
+    """Return a gate's parameter as a number; raises `ParameterError` where it is none."""
+    try:
+        return float(value)
+    except TypeError:
+        raise ParameterError(f"a gate has the parameter {value!r}, which is not a real number.") from None
+
+
 class Place(NamedTuple):
     """Where a gate goes: the wires in the gate's order, and the controls around it with their wanted values.
 
     values: bit k is the wanted value of ``controls[k]``. literal: no symbol was replaced to get this gate.
+    number: makes of a gate's parameter what the builder takes.
     """
 
     builder: CircuitBuilder
@@ -38,6 +47,7 @@ class Place(NamedTuple):
     controls: tuple[int, ...] = ()
     values: int = 0
     literal: bool = True
+    number: Callable[[Any], Any] = number
 
     def row(self, name: str, *parameters: float) -> None:
         """Append a row of the gate table on all wires."""
@@ -68,18 +78,10 @@ class Place(NamedTuple):
         if not count:
             return self
         values = self.values << count | (1 << count) - 1
-        return Place(self.builder, self.wires[count:], (*self.wires[:count], *self.controls), values, self.literal)
+        return self._replace(wires=self.wires[count:], controls=(*self.wires[:count], *self.controls), values=values)
 
 
 Rule = Callable[[Any, Place], None]
-
-
-def number(value: Any) -> float:
-    """Return a gate's parameter as a number; raises `ParameterError` where it is none."""
-    try:
-        return float(value)
-    except TypeError:
-        raise ParameterError(f"a gate has the parameter {value!r}, which is not a real number.") from None
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Power:
 
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
-        t, s = number(gate.exponent), gate.global_shift
+        t, s = place.number(gate.exponent), gate.global_shift
         if place.literal and s == 0 and t in self.fixed:
             place.row(self.fixed[t])
             return
@@ -117,7 +119,7 @@ class Power:
 
 def _iswap(gate: cirq.ISwapPowGate, place: Place) -> None:
     """Write an unshifted power as fSim(−πt/2, 0), whose row knows its real and imaginary entries."""
-    t, s = number(gate.exponent), gate.global_shift
+    t, s = place.number(gate.exponent), gate.global_shift
     fixed = {1.0: "iswap", -1.0: "iswapdg"}
     if place.literal and s == 0 and t in fixed:
         place.row(fixed[t])
@@ -128,18 +130,18 @@ def _iswap(gate: cirq.ISwapPowGate, place: Place) -> None:
 
 
 def _phased_x(gate: cirq.PhasedXPowGate, place: Place) -> None:
-    place.row("phasedxpow", number(gate.phase_exponent), number(gate.exponent), gate.global_shift)
+    place.row("phasedxpow", place.number(gate.phase_exponent), place.number(gate.exponent), gate.global_shift)
 
 
 def _phased_xz(gate: cirq.PhasedXZGate, place: Place) -> None:
     """Z^z Z^a X^x Z^−a = e^{iπx/2} · u(πx, π(z+a−½), π(½−a))."""
-    x, z, a = number(gate.x_exponent), number(gate.z_exponent), number(gate.axis_phase_exponent)
+    x, z, a = place.number(gate.x_exponent), place.number(gate.z_exponent), place.number(gate.axis_phase_exponent)
     place.row("u", np.pi * x, np.pi * (z + a - 0.5), np.pi * (0.5 - a))
     place.phase(np.pi * x / 2)
 
 
 def _fsim(gate: cirq.FSimGate, place: Place) -> None:
-    place.row("fsim", number(gate.theta), number(gate.phi))
+    place.row("fsim", place.number(gate.theta), place.number(gate.phi))
 
 
 def _cswap(_: cirq.CSwapGate, place: Place) -> None:
@@ -147,7 +149,7 @@ def _cswap(_: cirq.CSwapGate, place: Place) -> None:
 
 
 def _diagonal(gate: Any, place: Place) -> None:
-    angles = [number(angle) for angle in gate.diag_angles_radians]
+    angles = [place.number(angle) for angle in gate.diag_angles_radians]
     if not np.isfinite(angles).all():
         raise ParameterError(f"{type(gate).__name__} has an angle that is not finite: {angles}.")
     place.builder.diagonal(
@@ -185,7 +187,7 @@ def _pauli_phasor(gate: cirq.PauliStringPhasorGate, place: Place) -> None:
     An identity in the product is the identity, as Cirq's documentation has it; its simulators take it for a Z
     (https://github.com/quantumlib/Cirq/issues/6612).
     """
-    positive, negative = number(gate.exponent_pos), number(gate.exponent_neg)
+    positive, negative = place.number(gate.exponent_pos), place.number(gate.exponent_neg)
     string = gate.dense_pauli_string
     if complex(string.coefficient).real < 0:
         positive, negative = negative, positive

@@ -83,7 +83,7 @@ class ResultDict(cirq.ResultDict):
 
 
 class QsimExTrialResult(cirq.StateVectorTrialResult):
-    """Cirq's result of a simulation, and `qsim_ex`: seed, device, precision, plan and times.
+    """Cirq's result of a simulation, and `qsim_ex`: seed, device, precision and times.
 
     `final_state_vector` is the one-dimensional array that the engine handed over. Cirq's own result holds it three
     times; here the simulation state with its buffer is made when something asks for it.
@@ -95,11 +95,16 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
         measurements: dict[str, Bits],
         vector: Vector,
         qubits: tuple[cirq.Qid, ...],
-        qsim_ex: Metadata,
+        about: Metadata | Result,
     ) -> None:
         state: Any = _StateWhenAsked(vector, qubits)
         super().__init__(params=params, measurements=measurements, final_simulator_state=state)
-        self.qsim_ex = qsim_ex
+        self._about = about
+
+    @property
+    def qsim_ex(self) -> Metadata:
+        """Where and how the state came about: seed, device, precision, times; put together when it is asked for."""
+        return self._about.metadata() if isinstance(self._about, Result) else self._about
 
     @property
     def final_state_vector(self) -> Vector:  # the parent caches a copy

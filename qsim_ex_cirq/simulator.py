@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from itertools import islice
 from time import perf_counter
 from typing import Any, cast
 
@@ -19,9 +20,11 @@ from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum, value_of
-from qsim_ex_cirq.results import Bits, QsimExTrialResult, ResultDict, Vector, records_of
-from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translate import order_of, translate
+from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, records_of
+from qsim_ex_cirq.states import Initial, initial_of
+from qsim_ex_cirq.sweep import translate_sweep
+from qsim_ex_cirq.together import FINAL, SavedState, chunks, resolvers_of, run_together
+from qsim_ex_cirq.translate import Translation, order_of
 
 _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
@@ -89,25 +92,65 @@ class QsimExSimulator(
         `MeasurementError` if nothing is measured.
         """
         shots = check.shots(repetitions)
-        if not program.has_measurements():
-            raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
-        for resolver in cirq.to_resolvers(params):
-            records, result = self._sample(program, resolver, shots)
-            yield ResultDict(params=resolver, records=records, engine_result=result)
+        _require_measurement(program)
+        for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
+            yield from self._samples([program], [resolvers], shots)
+
+    def run_batch(
+        self,
+        programs: Sequence[cirq.AbstractCircuit],
+        params_list: Sequence[cirq.Sweepable] | None = None,
+        repetitions: int | Sequence[int] = 1,
+    ) -> Sequence[Sequence[ResultDict]]:
+        """Sample several circuits, each for all points of its sweep; those of one structure are worked on together.
+
+        A circuit, its parameters and its repetitions are paired as in Cirq. Raises what `run_sweep_iter` raises.
+        """
+        sweeps, each = self._normalize_batch_args(programs, params_list, repetitions)
+        shots = [check.shots(one) for one in each]
+        for program in programs:
+            _require_measurement(program)
+        resolvers = [list(resolvers_of(sweep)) for sweep in sweeps]
+        if len(set(shots)) > 1:  # a batch has one number of shots
+            pairs = zip(programs, resolvers, shots, strict=True)
+            return [list(self._samples([program], [points], count)) for program, points, count in pairs]
+        results = self._samples(programs, resolvers, shots[0]) if shots else iter(())
+        return [list(islice(results, len(points))) for points in resolvers]
+
+    async def run_batch_async(
+        self,
+        programs: Sequence[cirq.AbstractCircuit],
+        params_list: Sequence[cirq.Sweepable] | None = None,
+        repetitions: int | Sequence[int] = 1,
+    ) -> Sequence[Sequence[ResultDict]]:
+        """As `run_batch`."""
+        return self.run_batch(programs, params_list, repetitions)
 
     def _run(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        return dict(self._sample(circuit, param_resolver, check.shots(repetitions))[0])
+        (result,) = self._samples([circuit], [[param_resolver]], check.shots(repetitions))
+        return dict(result.records)
 
-    def _sample(
-        self, program: cirq.AbstractCircuit, resolver: cirq.ParamResolver, shots: int
-    ) -> tuple[dict[str, Bits], qsim_ex.Result]:
-        translation = translate(program, resolver, noise=self._noise, sampled=True)
-        seed = self._seed()
-        result = self._engine.run(translation.circuit, shots=shots, seed=seed)
-        return records_of(translation.measurements, result.bits(), seed), result
+    def _samples(
+        self,
+        programs: Sequence[cirq.AbstractCircuit],
+        resolvers: Sequence[Sequence[cirq.ParamResolver]],
+        shots: int,
+    ) -> Iterator[ResultDict]:
+        """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
+        pairs = zip(programs, resolvers, strict=True)
+        translations = [one for program, points in pairs for one in self._translated(program, points)]
+        points = [point for some in resolvers for point in some]
+        seeds = [self._seed() for _ in points]
+        if len(points) == 1:
+            result = self._engine.run(translations[0].circuit, shots=shots, seed=seeds[0])
+            yield _result_dict(points[0], translations[0], result)
+            return
+        found = run_together(self._engine, translations, seeds, shots=shots)
+        for resolver, point in zip(points, found, strict=True):
+            yield _result_dict(resolver, point.translation, point.batch[point.member])
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -123,11 +166,11 @@ class QsimExSimulator(
         initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
-        for resolver in cirq.to_resolvers(params):
-            with self._final(program, resolver, qubit_order, initial_state) as final:
-                yield QsimExTrialResult(
-                    resolver, final.measurements, final.vector(), final.translation.qubits, final.metadata()
-                )
+        order = order_of(program, qubit_order)
+        for resolver, final in self._finals(program, params, order, initial_of(initial_state, order)):
+            vector, qubits = final.vector(), final.translation.qubits
+            about = final.result if isinstance(final, SavedState) else final.metadata()
+            yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
 
     def simulate_into_1d_array(
         self,
@@ -161,9 +204,14 @@ class QsimExSimulator(
                 f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
             )
         values = [check.count(value, "a bitstring") for value in bitstrings]
-        for resolver in cirq.to_resolvers(params):
-            with self._final(program, resolver, qubit_order) as final:
-                yield final.state.amplitudes(values).tolist()
+        order = order_of(program, qubit_order)
+        if max(values, default=0) >> len(order):
+            raise CircuitError(
+                f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
+                f"{(1 << len(order)) - 1}."
+            )
+        for _, final in self._finals(program, params, order, 0):
+            yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
         self,
@@ -187,33 +235,75 @@ class QsimExSimulator(
         wanted = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in wanted]
-        for resolver in cirq.to_resolvers(params):
-            with self._final(program, resolver, order, initial_state) as final:
-                values = final.state.expectation(sums)
-            yield [cast(float, value_of(value, one)) for value, one in zip(values.tolist(), sums, strict=True)]
+        for row in self._values(program, params, order, initial_of(initial_state, order), sums):
+            yield [cast(float, value_of(value, one)) for value, one in zip(row.tolist(), sums, strict=True)]
 
     # --- what these are made of ----------------------------------------------------------------------------------
 
-    def _final(
+    def _translated(self, program: cirq.AbstractCircuit, resolvers: Sequence[cirq.ParamResolver]) -> list[Translation]:
+        return translate_sweep(program, resolvers, noise=self._noise, sampled=True)
+
+    def _values(
         self,
         program: cirq.AbstractCircuit,
-        resolver: cirq.ParamResolver,
-        qubit_order: cirq.QubitOrderOrList,
-        initial_state: Any = None,
-    ) -> FinalState:
-        """Run a circuit to its end, measurements included."""
-        began = perf_counter()
-        qubits = order_of(program, qubit_order)
-        initial = initial_of(initial_state, qubits)
-        from_zero = isinstance(initial, int) and initial == 0
-        translation = translate(program, resolver, qubits, from_zero=from_zero, noise=self._noise)
-        translated = perf_counter()
-        state = self._engine.state(translation.circuit, initial=None if from_zero else initial)
-        try:
-            return FinalState(state, translation, self._seed(), {"translate": translated - began}, began)
-        except BaseException:
-            state.close()
-            raise
+        params: cirq.Sweepable,
+        order: tuple[cirq.Qid, ...],
+        initial: Initial,
+        sums: Sequence[qsim_ex.PauliSum],
+    ) -> Iterator[np.ndarray]:
+        """The expectation values of each point: means over trajectories where the circuit leaves something to chance.
+
+        Where it is measured at its end they are those of the state that was found.
+        """
+        if program.has_measurements() or not isinstance(initial, int):
+            for _, final in self._finals(program, params, order, initial):
+                assert isinstance(final, FinalState)  # which measured states and those from a vector are
+                yield final.expectation(sums)
+            return
+        for resolvers in chunks(params, len(order), self._dtype):
+            translations = translate_sweep(program, resolvers, order, noise=self._noise, initial=initial)
+            seeds = [self._seed() for _ in resolvers]
+            if len(resolvers) > 1 or translations[0].leaves_to_chance:
+                for point in run_together(self._engine, translations, seeds, observables=sums):
+                    yield point.batch.values[point.member]
+            else:
+                with self._engine.state(translations[0].circuit) as state:
+                    yield state.expectation(sums)
+
+    def _finals(
+        self,
+        program: cirq.AbstractCircuit,
+        params: cirq.Sweepable,
+        order: tuple[cirq.Qid, ...],
+        initial: Initial,
+    ) -> Iterator[tuple[cirq.ParamResolver, FinalState | SavedState]]:
+        """The state at the end of each point, measured where the circuit says so; it lives until the next is asked for.
+
+        Points are worked on together where there are several and they begin in a basis state. Where the circuit leaves
+        something to chance, each is one trajectory.
+        """
+        basis, vector = (initial, None) if isinstance(initial, int) else (0, initial)
+        how: dict[str, Any] = {"noise": self._noise, "from_zero": vector is None, "initial": basis, "label": FINAL}
+        for resolvers in chunks(params, len(order), self._dtype):
+            began = perf_counter()
+            translations = translate_sweep(program, resolvers, order, **how)
+            timings = {"translate": perf_counter() - began}
+            seeds = [self._seed() for _ in resolvers]
+            alone = len(resolvers) == 1 and not translations[0].leaves_to_chance
+            if alone or vector is not None:
+                circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
+                for resolver, (translation, circuit), seed in zip(resolvers, circuits, seeds, strict=True):
+                    with self._engine.state(circuit, initial=vector) as state:
+                        yield resolver, FinalState(state, translation, seed, timings, began)
+                continue
+            for resolver, point in zip(resolvers, run_together(self._engine, translations, seeds), strict=True):
+                saved = SavedState(point)
+                if not point.translation.measured:
+                    yield resolver, saved
+                    continue
+                with self._engine.state(num_wires=len(order)) as state:
+                    state.set(saved.vector())
+                    yield resolver, FinalState(state, point.translation, saved.result.seed, timings, began)
 
     def _seed(self) -> int:
         """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
@@ -224,6 +314,17 @@ class QsimExSimulator(
         with suppress(IndexError):  # and not a check first, which two threads could pass
             return self._given.popleft()
         return int(self._draw(1 << 62, dtype=np.int64))
+
+
+def _require_measurement(program: cirq.AbstractCircuit) -> None:
+    """Raise `MeasurementError` for a circuit that has nothing to sample."""
+    if not program.has_measurements():
+        raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
+
+
+def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: qsim_ex.Result) -> ResultDict:
+    records = records_of(translation.measurements, result.bits(), result.seed)
+    return ResultDict(params=resolver, records=records, engine_result=result)
 
 
 def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:

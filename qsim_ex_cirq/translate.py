@@ -7,7 +7,7 @@ classical bit w, and a layout that says which bits make which key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.ops import Channel, Reset
+from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import InvalidInput, MeasurementError, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.gates import Place, Power, rule_of
+from qsim_ex_cirq.gates import number as number_of
 from qsim_ex_cirq.noise import channel, noisy_operations
 
 MATRIX_FIRST = 3
@@ -42,16 +45,26 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A circuit of the engine, and what Cirq's side must remember of it.
+    """A circuit of the engine, or several that differ in numbers alone, and what Cirq's side must remember of them.
 
     qubits: the order; qubit k is wire n−1−k. measurements: in the order of the circuit. undo: what a measurement of
     a Pauli product still does to the state after its bit is known, or None.
     """
 
     qubits: tuple[cirq.Qid, ...]
-    circuit: Circuit
+    sweep: Sweep
     measurements: tuple[Measurement, ...]
     undo: Circuit | None
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit, where there is one."""
+        return self.sweep.template
+
+    @property
+    def leaves_to_chance(self) -> bool:
+        """Whether something happens at random on the way: noise, or a reset."""
+        return any(isinstance(instruction, Channel | Reset) for instruction in self.circuit.instructions)
 
     @property
     def measured(self) -> tuple[int, ...]:
@@ -67,11 +80,16 @@ def translate(
     from_zero: bool = True,
     noise: cirq.NoiseModel = cirq.NO_NOISE,
     sampled: bool = False,
+    initial: int = 0,
+    label: str | None = None,
 ) -> Translation:
     """Translate a circuit, its symbols replaced by the resolver's numbers, with the noise of a model.
 
     from_zero: the state that the circuit will act on is |0…0>; then a state preparation of qubits that nothing has
     acted on is allowed. sampled: nothing but the measurements counts, so that noise after them may be left out.
+    initial: a basis value, bit w of which is wire w, that is prepared first. label: the state before the measurements
+    at the end is saved under it.
+
     Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
     `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for measurement
     in the middle, classical control and repeat-until loops.
@@ -79,7 +97,8 @@ def translate(
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
     symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
-    walk = _Walk(order_of(circuit, qubit_order), from_zero)
+    walk = Walk(order_of(circuit, qubit_order), from_zero and not initial)
+    walk.begin(initial)
     for number, op in noisy_operations(resolved, noise, sampled):
         try:
             walk.operation(op, literal=id(op) not in symbolic)
@@ -87,7 +106,7 @@ def translate(
             _require_numbers(resolved)
             error.add_note(f"in moment {number} of the circuit, at {op!r}")
             raise
-    return walk.translation()
+    return walk.translation(label)
 
 
 def _require_numbers(resolved: Any) -> None:
@@ -114,14 +133,26 @@ def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) 
     return tuple(qubits)
 
 
-class _Walk:
-    """Goes through the operations once; owns the builder and knows what has happened to each wire."""
+class Walk:
+    """Goes through the operations once; owns the builder and knows what has happened to each wire.
 
-    def __init__(self, qubits: tuple[cirq.Qid, ...], from_zero: bool) -> None:
+    builder: an empty one for as many wires and classical bits as there are qubits. number: makes of a gate's parameter
+    what the builder takes, if parameters may be symbols.
+    """
+
+    def __init__(
+        self,
+        qubits: tuple[cirq.Qid, ...],
+        from_zero: bool,
+        builder: CircuitBuilder | None = None,
+        number: Callable[[Any], Any] | None = None,
+    ) -> None:
         n = len(qubits)
         self.qubits = qubits
         self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(qubits)}
-        self.builder = CircuitBuilder(n, n)
+        self.builder = CircuitBuilder(n, n) if builder is None else builder
+        self.symbols = number is not None
+        self.number = number or number_of
         self.undo: CircuitBuilder | None = None
         self.measurements: list[Measurement] = []
         self.widths: dict[str, int] = {}  # key -> how many qubits it is measured on
@@ -129,25 +160,33 @@ class _Walk:
         self.read: set[int] = set()  # wires that were measured
         self.closed: set[int] = set()  # wires that were measured in another basis than their own
 
-    def translation(self) -> Translation:
-        """Return what was built."""
+    def begin(self, initial: int) -> None:
+        """Prepare a basis value, bit w of which is wire w."""
+        for wire in range(initial.bit_length()):
+            if initial >> wire & 1:
+                self.builder.gate("x", [wire])
+
+    def translation(self, label: str | None = None) -> Translation:
+        """Return what was built; under a label the state before the measurements at the end is saved."""
+        if label is not None:
+            self.builder.save(label)
         if self.read:
             wires = sorted(self.read)
             self.builder.measure(wires, wires)
         undo = None if self.undo is None else self.undo.build()
-        return Translation(self.qubits, self.builder.build(), tuple(self.measurements), undo)
+        return Translation(self.qubits, Sweep(self.builder.build()), tuple(self.measurements), undo)
 
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""
         wire_of = self.wire_of
         try:
-            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal)
+            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal, self.number)
         except KeyError as error:
             raise WireError(f"the noise model adds {error.args[0]!r}, which is no qubit of the circuit.") from None
         # A controlled operation makes a gate each time that it is asked for one, which takes long.
         gate = None if type(op) is cirq.ControlledOperation else op.gate
         rule = rule_of(gate)
-        if not isinstance(rule, Power):  # which reads all numbers that its gates have
+        if not isinstance(rule, Power) and not self.symbols:  # a power reads all numbers that its gates have
             _require_numbers(op)
         if rule is not None and self.read.isdisjoint(place.wires):
             self.acted.update(place.wires)

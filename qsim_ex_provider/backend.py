@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -18,15 +18,16 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
-from qsim_ex import Result as EngineResult
 from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, QsimExJob, Task
+from qsim_ex_provider.binds import binds_of
+from qsim_ex_provider.experiments import Experiments, Head, Place
+from qsim_ex_provider.job import CancelFlag, Outcome, QsimExJob, Task
 from qsim_ex_provider.noise import basis_gates_of, noise_of
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.translate import translate_noisy
+from qsim_ex_provider.work import translated
 
 
 class QsimExBackend(BackendV2):
@@ -75,29 +76,40 @@ class QsimExBackend(BackendV2):
         run_options.run_options(self.options, fields)  # all values are checked before one is taken
         self.options.update_options(**fields)
 
-    def run(self, run_input: QuantumCircuit | Iterable[QuantumCircuit], **options: Any) -> QsimExJob:
+    def run(
+        self,
+        run_input: QuantumCircuit | Iterable[QuantumCircuit],
+        parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
+        **options: Any,
+    ) -> QsimExJob:
         """Run a circuit or several in the background.
 
-        Circuits need not be transpiled. What is wrong with them or with the options is raised here; what shows only
-        when they run (memory, a missing device) is raised by `QsimExJob.result`.
+        parameter_binds: values for the circuits' parameters, a dictionary for each circuit, as Aer takes them: see
+        `binds.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by binding.
+        Circuits need not be transpiled. Those that differ in numbers alone are planned once and run together.
+        What is wrong with them or with the options is raised here; what shows only when they run (memory, a missing
+        device) is raised by `QsimExJob.result`.
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
+        work = translated(circuits, binds_of(circuits, parameter_binds), noise_of(chosen.noise_model))
         base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
-        cancel = CancelFlag()
-        noise = noise_of(chosen.noise_model)
+        seeds = [circuit_seed(base, number) for number in range(len(work.owners))]
+        shots, engine, cancel = int(chosen.shots), chosen.engine(), CancelFlag()
         tasks = []
-        for number, circuit in enumerate(circuits):
-            translated, readout_errors = translate_noisy(circuit, noise)
-            shots = int(chosen.shots) if _measures(translated, circuit.name) else None
-            seed = circuit_seed(base, number)
-            tasks.append(Task(circuit.name, translated, readout_errors, chosen.engine(), shots, seed, cancel))
+        for family in work.families if engine.checkpoint is None else work.alone():
+            names = tuple((number, circuits[number].name) for number in work.circuits(family))
+            first, name = names[0]
+            wanted = shots if _measures(family.template, name) else None
+            own = tuple(seeds[place] for place in family.place.tolist())
+            tasks.append(Task(names, family, work.readout_errors[first], engine, wanted, own, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
             job_id=job_id,
-            heads=[results.header(circuit) for circuit in circuits],
-            shots=int(chosen.shots),
+            heads=work.heads,
+            places=_places(tasks, work.owners),
+            shots=shots,
             memory=bool(chosen.memory),
             base_seed=base,
         )
@@ -112,23 +124,32 @@ class QsimExBackend(BackendV2):
 
     def _result(
         self,
-        outcomes: Sequence[EngineResult],
+        outcomes: Sequence[Outcome],
         *,
         job_id: str,
-        heads: Sequence[dict[str, Any]],
+        heads: Sequence[Head],
+        places: Sequence[Place],
         shots: int,
         memory: bool,
         base_seed: int,
     ) -> Result:
-        pairs = zip(outcomes, heads, strict=True)
         return results.assemble(
-            [results.experiment(outcome, head, shots, memory) for outcome, head in pairs],
+            Experiments(outcomes, heads, places, shots, memory),
             backend_name=self.name,
             backend_version=self.backend_version,
             job_id=job_id,
             date=datetime.now(UTC).isoformat(),
             base_seed=base_seed,
         )
+
+
+def _places(tasks: Sequence[Task], owners: Sequence[tuple[int, int]]) -> list[Place]:
+    """Where each experiment of a job is found; owners: the circuit of each, and which of its bindings."""
+    places: list[Any] = [None] * len(owners)
+    for k, task in enumerate(tasks):
+        for member, number in enumerate(task.family.place.tolist()):
+            places[number] = Place(k, member, *owners[number])
+    return places
 
 
 def _version() -> str:

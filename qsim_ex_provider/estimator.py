@@ -8,14 +8,17 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from qiskit.primitives import BaseEstimatorV2, DataBin, PrimitiveJob, PrimitiveResult, PubResult
 from qiskit.primitives.containers.estimator_pub import EstimatorPub
 from qiskit.quantum_info import SparseObservable
 
 from qsim_ex import Options, PauliString, PauliSum, Simulator
+from qsim_ex.circuit import check
+from qsim_ex.circuit.families import Family
 from qsim_ex.errors import OptionError
+from qsim_ex_provider.asked import groups
 from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
-from qsim_ex_provider.sweep import Separate, Sweep
 
 
 class EstimatorV2(BaseEstimatorV2):
@@ -23,13 +26,16 @@ class EstimatorV2(BaseEstimatorV2):
 
     default_precision: the standard error of a PUB where neither it nor `run` names one. With 0 values are exact; with
     another one, normal noise of that standard deviation is added to them, and `stds` says so.
+    trajectories: of how many a value is the mean where a circuit leaves something to chance; `stds` holds its standard
+    error. None leaves the number to the engine.
     seed: the same seed gives the same noise; fresh for each call of `run` if None. All other options are those of
     `qsim_ex.Options`; `precision` is the amplitudes', 'double' or 'single'. Raises `OptionError`.
     """
 
-    def __init__(self, *, default_precision: float = 0.0, **options: Any) -> None:
+    def __init__(self, *, default_precision: float = 0.0, trajectories: int | None = None, **options: Any) -> None:
         self._default_precision = _checked(default_precision, "default_precision")
-        self._options = engine_options(options, "default_precision")
+        self._trajectories = None if trajectories is None else check.shots(trajectories)
+        self._options = engine_options(options, "default_precision", "trajectories")
 
     @property
     def default_precision(self) -> float:
@@ -45,8 +51,7 @@ class EstimatorV2(BaseEstimatorV2):
         """Estimate PUBs ``(circuit, observables)``, ``(…, values)`` or ``(…, values, precision)``, in the background.
 
         Observables and values of parameters are broadcast against one another. A circuit is translated and planned
-        once, runs once for each binding, and is asked for all observables of the binding together. Measurements at
-        its end are ignored.
+        once, and runs once for each binding; bindings are worked on together. Measurements at its end are ignored.
         What is wrong with PUBs is raised here (`CircuitError`, `ParameterError`, `OptionError`), and what shows only
         when they run by the job's `result`: `NotSupported`, `OutOfMemory`, `DeviceError`.
         """
@@ -57,7 +62,7 @@ class EstimatorV2(BaseEstimatorV2):
             _checked(pub.precision, f"PUB {number}: precision")
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
             work.append(_Work(pub, swept(pub.circuit, pub.parameter_values), sums))
-        job = PrimitiveJob(_run, work, Simulator(self._options))
+        job = PrimitiveJob(_run, work, Simulator(self._options), self._trajectories)
         job._submit()
         return job
 
@@ -65,39 +70,68 @@ class EstimatorV2(BaseEstimatorV2):
 @dataclass(frozen=True, slots=True)
 class _Work:
     pub: EstimatorPub
-    sweep: Sweep | Separate
+    families: Sequence[Family]
     sums: Sequence[PauliSum]
 
 
-def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
+def _run(work: Sequence[_Work], simulator: Simulator, trajectories: int | None) -> PrimitiveResult:
     base = base_seed(simulator.options)
-    found = [_estimate(one, simulator, seed_sequence(base, number)) for number, one in enumerate(work)]
+    found = [_estimate(one, simulator, trajectories, seed_sequence(base, k)) for k, one in enumerate(work)]
     return PrimitiveResult(found, metadata={"version": 2, "seed": base})
 
 
-def _estimate(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) -> PubResult:
-    """All bindings of one PUB; each runs once and is asked for the observables that it meets."""
+def _estimate(work: _Work, simulator: Simulator, trajectories: int | None, seeds: np.random.SeedSequence) -> PubResult:
+    """All bindings of one PUB, their values with the noise that its precision asks for."""
     begin = perf_counter()
     pub, precision = work.pub, float(work.pub.precision)
-    bindings = np.arange(work.sweep.count).reshape(pub.parameter_values.shape)
-    observables = np.arange(len(work.sums)).reshape(pub.observables.shape)
-    pairs = [flat.reshape(-1) for flat in np.broadcast_arrays(bindings, observables)]
-    order = np.argsort(pairs[0], kind="stable")  # the places of the result, binding by binding
-    places = np.split(order, np.searchsorted(pairs[0][order], np.arange(1, work.sweep.count)))
-    values = np.zeros(pub.size)
-    where: dict[str, Any] = {}
-    if pub.size:
-        for bound, asked in zip(work.sweep.circuits(), places, strict=True):
-            with simulator.state(bound) as state:
-                values[asked] = state.expectation([work.sums[k] for k in pairs[1][asked]])
-                where = {"device": state.device.name, "placement": state.where.deployment.kind}
-    evs = values.reshape(pub.shape)
+    values, errors, where = _exact(work, simulator, trajectories, _seeds(seeds, pub.parameter_values.size))
+    evs, stds = values.reshape(pub.shape), np.hypot(errors, precision).reshape(pub.shape)
     if precision:
         evs = np.asarray(np.random.default_rng(seeds).normal(evs, precision))
     about = {"precision": simulator.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"target_precision": precision, "circuit_metadata": pub.circuit.metadata, **about}
-    data = DataBin(evs=evs, stds=np.full(pub.shape, precision), shape=pub.shape)
-    return PubResult(data, metadata=metadata)
+    return PubResult(DataBin(evs=evs, stds=stds, shape=pub.shape), metadata=metadata)
+
+
+def _exact(
+    work: _Work, simulator: Simulator, trajectories: int | None, seeds: NDArray[np.uint64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    """Values and errors, float64 [size of the PUB], and where they were found.
+
+    Each binding runs once, and is asked for the distinct observables that it meets and few others.
+    """
+    pub = work.pub
+    numbers: dict[PauliSum, int] = {}  # of the distinct observables
+    of = np.array([numbers.setdefault(one, len(numbers)) for one in work.sums], dtype=np.intp)
+    bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)
+    pairs = [flat.reshape(-1) for flat in np.broadcast_arrays(bindings, of.reshape(pub.observables.shape))]
+    distinct, values, errors = list(numbers), np.zeros(pub.size), np.zeros(pub.size)
+    where: dict[str, Any] = {}
+    for group in groups(*pairs):
+        for family in work.families:
+            some = family.of(np.flatnonzero(np.isin(family.place, group.bindings)))
+            if not len(some):
+                continue
+            result = simulator.run_batch(
+                some.template,
+                some.bindings(),
+                seeds=seeds[some.place].tolist(),
+                observables=[distinct[k] for k in group.observables.tolist()],
+                trajectories=trajectories,
+            )
+            at, rows, columns = group.of(some.place)
+            values[at], errors[at] = result.values[rows, columns], result.errors[rows, columns]
+            where = {"device": result.device, "placement": result.placement}
+            if result.trajectories is not None:
+                where["trajectories"] = result.trajectories
+    return values, errors, where
+
+
+def _seeds(seeds: np.random.SeedSequence, count: int) -> NDArray[np.uint64]:
+    """A seed for each binding, for what a circuit leaves to chance; apart from the noise that a precision adds."""
+    assert isinstance(seeds.entropy, int)
+    apart = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
+    return apart.generate_state(count, np.uint64).astype(np.uint64, copy=False)
 
 
 def _pauli_sum(observable: SparseObservable) -> PauliSum:

@@ -1,4 +1,4 @@
-"""A job: circuits at work in the background, one task for each."""
+"""A job: circuits at work in the background; those that differ in numbers alone are one task."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from typing import Any
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
-from qsim_ex import Circuit, Options, Simulator
+from qsim_ex import BatchResult, Options, Simulator
 from qsim_ex import Result as EngineResult
+from qsim_ex.circuit.families import Family
 from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.errors import Cancelled, QsimExError
+
+Outcome = EngineResult | BatchResult
+"""What comes of a task of one binding, and of several."""
+
+NAMED = 3
+"""So many circuits of a task are named where it fails."""
 
 
 class CancelFlag(threading.Event):
@@ -30,26 +37,37 @@ class CancelFlag(threading.Event):
 
 @dataclass(frozen=True)
 class Task:
-    """One circuit and all that a worker, in this process or elsewhere, needs to run it.
+    """Bindings of one structure, and all that a worker, in this process or elsewhere, needs to run them together.
 
-    shots: None where nothing is measured.
+    circuits: of the job, in increasing order: those that the bindings belong to, by their numbers and names.
+    shots: None where nothing is measured. seeds: one for each binding.
     """
 
-    name: str
-    circuit: Circuit
+    circuits: tuple[tuple[int, str], ...]
+    family: Family
     readout_errors: ReadoutErrors
     options: Options
     shots: int | None
-    seed: int
+    seeds: tuple[int, ...]
     cancel: CancelFlag
 
-    def __call__(self) -> EngineResult:
-        """Run the circuit; raises `Cancelled` and whatever the engine raises."""
+    def __call__(self) -> Outcome:
+        """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
-        return Simulator(self.options).run(
-            self.circuit, shots=self.shots, seed=self.seed, cancel=self.cancel, readout=self.readout_errors
-        )
+        simulator, family = Simulator(self.options), self.family
+        how: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel, "readout": self.readout_errors}
+        if len(family) == 1:
+            return simulator.run(family.circuit(0), seed=self.seeds[0], **how)
+        return simulator.run_batch(family.template, family.bindings(), seeds=self.seeds, **how)
+
+    def describe(self) -> str:
+        """Which circuits of the job these are, for people."""
+        named = [f"circuit {number} of the job, {name!r}" for number, name in self.circuits]
+        if len(named) == 1:
+            return f"This was {named[0]}."
+        more = f"; and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        return f"These were run together: {'; '.join(named[:NAMED])}{more}."
 
 
 class QsimExJob(JobV1):
@@ -64,13 +82,13 @@ class QsimExJob(JobV1):
         job_id: str,
         tasks: Sequence[Task],
         executor: concurrent.futures.Executor,
-        assemble: Callable[[Sequence[EngineResult]], Result],
+        assemble: Callable[[Sequence[Outcome]], Result],
     ) -> None:
         super().__init__(backend, job_id)
         self._tasks = tasks
         self._executor = executor
         self._assemble = assemble
-        self._futures: list[concurrent.futures.Future[EngineResult]] | None = None
+        self._futures: list[concurrent.futures.Future[Outcome]] | None = None
         self._result: Result | None = None
 
     def submit(self) -> None:
@@ -116,17 +134,17 @@ class QsimExJob(JobV1):
         begun = any(future.running() or future.done() for future in futures)
         return JobStatus.RUNNING if begun else JobStatus.QUEUED
 
-    def _submitted(self) -> list[concurrent.futures.Future[EngineResult]]:
+    def _submitted(self) -> list[concurrent.futures.Future[Outcome]]:
         if self._futures is None:
             raise JobError("the job was not submitted.")
         return self._futures
 
-    def _outcome(self, number: int) -> EngineResult:
+    def _outcome(self, number: int) -> Outcome:
         try:
             return self._submitted()[number].result()
         except concurrent.futures.CancelledError:
             raise Cancelled(f"job {self.job_id()} was cancelled.") from None
         except QsimExError as error:
-            if len(self._tasks) > 1:
-                error.add_note(f"This was circuit {number} of the job, {self._tasks[number].name!r}.")
+            if sum(len(task.circuits) for task in self._tasks) > 1:
+                error.add_note(self._tasks[number].describe())
             raise

@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.circuit import check
-from qsim_ex.errors import NotSupported, OptionError, nearest
+from qsim_ex.errors import OptionError, nearest
 from qsim_ex.options import Options, Progress
 from qsim_ex_provider.noise import noise_of
-
-LATER = {
-    "parameter_binds": "binding parameters in a run (use assign_parameters)",
-}
-"""Options of later versions, and what they are for; None is accepted, since it asks for nothing."""
 
 ELSEWHERE = {
     "max_memory_mb": "max_memory (bytes)",
@@ -103,11 +98,8 @@ def unknown(name: str) -> str:
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
-    """Options of one run: the backend's own with some changed; raises `OptionError` or `NotSupported`."""
-    for name, value in changes.items():
-        if name in LATER:
-            if value is not None:
-                raise NotSupported(f"the option {name!r} belongs to a later version of qsim-ex: {LATER[name]}.")
-        elif name not in KNOWN:
+    """Options of one run: the backend's own with some changed; raises `OptionError`."""
+    for name in changes:
+        if name not in KNOWN:
             raise OptionError(unknown(name))
-    return RunOptions(**{**base, **{name: value for name, value in changes.items() if name not in LATER}})
+    return RunOptions(**{**base, **changes})

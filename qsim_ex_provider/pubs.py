@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
-from qsim_ex import Options
+from qsim_ex import Circuit, Options
+from qsim_ex.circuit.families import Family, families
+from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
-from qsim_ex_provider.sweep import Separate, Sweep, sweep
+from qsim_ex_provider.sweep import sweep
 
 ENGINE = tuple(field.name for field in fields(Options) if not field.name.startswith("checkpoint"))
 """Options of the engine that a primitive takes; a checkpoint is one circuit's, and a PUB has many."""
 
 
-def engine_options(given: Mapping[str, Any], own: str) -> Options:
+def engine_options(given: Mapping[str, Any], *own: str) -> Options:
     """The engine's options; raises `OptionError` for a name that neither it nor the primitive (`own`) has."""
-    known = (own, *ENGINE)
+    known = (*own, *ENGINE)
     for name in given:
         if name not in known:
             hint = " It is 'seed' here." if name == "seed_simulator" else nearest(name, known)
@@ -85,13 +88,22 @@ def _names(key: Any) -> Sequence[Any]:
     return [key] if isinstance(key, str) or hasattr(key, "name") else list(key)
 
 
-def swept(circuit: QuantumCircuit, values: BindingsArray) -> Sweep | Separate:
-    """The circuits of all bindings of a PUB, in C order."""
+def swept(circuit: QuantumCircuit, values: BindingsArray) -> list[Family]:
+    """All bindings of a PUB, in C order; they are one family where the circuit can be translated once for all."""
     columns: dict[str, NDArray[np.float64]] = {}
     for names, array in values.data.items():
         rows = array.reshape(values.size, len(names))
         columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    return sweep(circuit, columns, values.size)
+    return families(_without_saves(one) for one in sweep(circuit, columns, values.size))
+
+
+def _without_saves(sweep: Sweep) -> Sweep:
+    """The same work, with no states saved on the way: the result of a PUB has no place for them."""
+    of = sweep.template
+    kept = tuple(instruction for instruction in of.instructions if not isinstance(instruction, Save))
+    if len(kept) == len(of.instructions):
+        return sweep
+    return Sweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
 
 
 def seed_sequence(base: int, pub: int) -> np.random.SeedSequence:

@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from qiskit.circuit import QuantumCircuit
-from qiskit.quantum_info import Statevector
 from qiskit.result import Counts, Result
-from qiskit.result.models import ExperimentResult, ExperimentResultData
 
-from qsim_ex import Result as EngineResult
-
-
-def header(circuit: QuantumCircuit) -> dict[str, Any]:
-    """What Qiskit needs to know of a circuit to read its bits."""
-    return {
-        "name": circuit.name,
-        "n_qubits": circuit.num_qubits,
-        "memory_slots": circuit.num_clbits,
-        "creg_sizes": register_sizes(circuit),
-        "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
-        "global_phase": float(circuit.global_phase),
-        "metadata": dict(circuit.metadata or {}),
-    }
-
-
-def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
-    """Names and sizes of the classical registers if they follow one another without gaps, else none.
-
-    Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
-    """
-    bits = [bit for register in circuit.cregs for bit in register]
-    return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
-
-
-class LazyData(ExperimentResultData):
-    """The data of one circuit: ``counts``, ``memory`` and saved states, each made when it is first read."""
-
-    def __init__(self, result: EngineResult, keep_memory: bool) -> None:
-        super().__init__()
-        self.engine_result = result
-        has_shots = result.shots is not None
-        self._data_attributes = ["counts"] * has_shots + ["memory"] * (has_shots and keep_memory) + [*result.saved]
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """How often each outcome was found, by its value in hexadecimal."""
-        return {hex(value): count for value, count in self.engine_result.counts().items()}
-
-    @cached_property
-    def memory(self) -> list[str]:
-        """The outcome of every shot in hexadecimal."""
-        if "memory" not in self._data_attributes:
-            raise AttributeError("the outcomes of single shots were not kept; run with memory=True.")
-        return hexadecimal(np.asarray(self.engine_result.packed))
-
-    def __getattr__(self, name: str) -> Any:
-        saved = self.__dict__["engine_result"].saved if "engine_result" in self.__dict__ else {}
-        if name not in saved:
-            raise AttributeError(f"this result holds no {name!r}.")
-        state = Statevector(saved[name])
-        self.__dict__[name] = state
-        return state
+from qsim_ex_provider.experiments import Experiments, LazyData
 
 
 class QsimExResult(Result):
@@ -77,57 +19,56 @@ class QsimExResult(Result):
 
     def get_counts(self, experiment: Any = None) -> Any:
         """How often each outcome was found, by its bits; a list if there are several circuits. As in `Result`."""
-        keys = range(len(self.results)) if experiment is None else [experiment]
-        found = [self._counts(key) for key in keys]
+        if experiment is not None or not isinstance(self.results, Experiments):
+            keys = range(len(self.results)) if experiment is None else [experiment]
+            found = [self._counts(key) for key in keys]
+        else:
+            written: dict[Any, BitStrings] = {}  # values come again and again in the bindings of a circuit
+            found = []
+            for key, values in enumerate(self.results.counts()):
+                slots, sizes = self.results.registers(key)
+                known = values and slots
+                strings = written.setdefault((slots, str(sizes)), BitStrings(slots, sizes))
+                found.append(_counts(values, slots, sizes, strings) if known else super().get_counts(key))
         return found[0] if len(found) == 1 else found
 
     def _counts(self, key: Any) -> Any:
         outcome = self._get_experiment(key)
-        data, slots = outcome.data, outcome.header["memory_slots"] if outcome.header else 0
-        if not (isinstance(data, LazyData) and data.engine_result.shots and slots):
+        data = outcome.data
+        if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
             return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
-        values, sizes = data.engine_result.counts(), outcome.header["creg_sizes"]
-        counts = Counts(dict(zip(bit_strings(values, slots, sizes), values.values(), strict=True)))
-        counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
-        return counts
+        slots, sizes = outcome.header["memory_slots"], outcome.header["creg_sizes"]
+        return _counts(data.engine_result.counts(), slots, sizes, BitStrings(slots, sizes))
 
 
-def bit_strings(values: Iterable[int], slots: int, sizes: Sequence[Sequence[Any]]) -> list[str]:
-    """Write values in binary, the last register first, a space between two."""
-    form = f"0{slots}b"
-    whole = [format(value, form) for value in values]
-    if len(sizes) < 2:
-        return whole
-    ends = list(accumulate(size for _, size in reversed(sizes)))
-    cuts = [slice(begin, end) for begin, end in pairwise([0, *ends])]
-    return [" ".join([bits[cut] for cut in cuts]) for bits in whole]
+def _counts(values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]], strings: BitStrings) -> Counts:
+    """Qiskit's counts from the engine's."""
+    counts = Counts({})
+    counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
+    counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
+    return counts
 
 
-def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
-    """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
-    shots, width = packed.shape
-    if width > 8:
-        return [hex(int.from_bytes(row.tobytes(), "little")) for row in packed]
-    padded = np.zeros((shots, 8), dtype=np.uint8)
-    padded[:, :width] = packed
-    return [hex(value) for value in padded.view("<u8")[:, 0].tolist()]
+class BitStrings(dict[int, str]):
+    """Values in binary, the last register first, a space between two; each is written when it is first asked for.
+
+    slots: how many bits there are. sizes: names and sizes of registers.
+    """
+
+    def __init__(self, slots: int, sizes: Sequence[Sequence[Any]]) -> None:
+        super().__init__()
+        self._form = f"0{slots}b"
+        ends = list(accumulate(size for _, size in reversed(sizes)))
+        self._cuts = [slice(begin, end) for begin, end in pairwise([0, *ends])] if len(sizes) > 1 else []
+
+    def __missing__(self, value: int) -> str:
+        bits = format(value, self._form)
+        self[value] = " ".join([bits[cut] for cut in self._cuts]) if self._cuts else bits
+        return self[value]
 
 
-def experiment(result: EngineResult, head: dict[str, Any], shots: int, keep_memory: bool) -> ExperimentResult:
-    """One circuit's part of a result."""
-    return ExperimentResult(
-        shots=shots,
-        success=True,
-        data=LazyData(result, keep_memory),
-        status="DONE",
-        seed=result.seed,
-        header=head,
-        time_taken=result.timings["total"],
-        metadata=result.metadata(),
-    )
-
-
-def assemble(experiments: Sequence[ExperimentResult], **about: Any) -> Result:
+def assemble(experiments: Experiments, **about: Any) -> Result:
     """The result of a job."""
-    taken = sum(e.time_taken for e in experiments)
-    return QsimExResult(success=True, status="COMPLETED", results=list(experiments), time_taken=taken, **about)
+    return QsimExResult(
+        success=True, status="COMPLETED", results=experiments, time_taken=experiments.time_taken, **about
+    )

@@ -16,8 +16,8 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
 from qsim_ex.circuit import check
+from qsim_ex.circuit.families import Family
 from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
-from qsim_ex_provider.sweep import Separate, Sweep
 
 CHUNK_BYTES = 64 << 20
 """Shots of so many bytes are taken apart into registers at a time."""
@@ -49,7 +49,8 @@ class SamplerV2(BaseSamplerV2):
         """Sample PUBs, each a circuit, ``(circuit, values)`` or ``(circuit, values, shots)``, in the background.
 
         Their results hold a `BitArray` of the PUB's shape for each classical register. A circuit is translated and
-        planned once for all values of its parameters. Measurements stand at the end of a circuit.
+        planned once for all values of its parameters, and they are worked on together. Measurements stand at
+        the end of a circuit.
         What is wrong with PUBs is raised here (`CircuitError`, `ParameterError`, `ShotsError`), and what shows only
         when they run by the job's `result`: `NotSupported`, `MeasurementError`, `OutOfMemory`, `DeviceError`.
         """
@@ -74,7 +75,7 @@ class SamplerV2(BaseSamplerV2):
 @dataclass(frozen=True, slots=True)
 class _Work:
     pub: SamplerPub
-    sweep: Sweep | Separate
+    families: Sequence[Family]
 
 
 def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
@@ -86,24 +87,21 @@ def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
 def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) -> SamplerPubResult:
     """All bindings of one PUB, each with a seed of its own."""
     begin = perf_counter()
-    circuit, shots, count = work.pub.circuit, int(work.pub.shots), work.sweep.count
+    circuit, shots, count = work.pub.circuit, int(work.pub.shots), work.pub.parameter_values.size
     registers = {register.name: _Register(circuit, register) for register in circuit.cregs}
     arrays = {name: np.zeros((count, shots, one.num_bytes), dtype=np.uint8) for name, one in registers.items()}
+    own = seeds.generate_state(count, np.uint64).tolist()
     where: dict[str, Any] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
-    waiting: list[NDArray[np.uint8]] = []
-    done = 0
-    if registers:
-        for bound, seed in zip(work.sweep.circuits(), seeds.generate_state(count, np.uint64).tolist(), strict=True):
-            result = simulator.run(bound, shots=shots, seed=seed)
-            assert result.packed is not None
-            where = {"device": result.device, "placement": result.placement}
-            waiting.append(result.packed)
-            if len(waiting) == chunk or done + len(waiting) == count:
-                packed = np.stack(waiting)
-                for name, register in registers.items():
-                    arrays[name][done : done + len(waiting)] = register.of(packed)
-                done, waiting = done + len(waiting), []
+    for family in work.families if registers else ():
+        chosen = [own[place] for place in family.place.tolist()]
+        result = simulator.run_batch(family.template, family.bindings(), shots=shots, seeds=chosen)
+        assert result.packed is not None
+        where = {"device": result.device, "placement": result.placement}
+        for first in range(0, len(family), chunk):
+            part = slice(first, first + chunk)
+            for name, register in registers.items():
+                arrays[name][family.place[part]] = register.of(result.packed[part])
     data = {
         name: BitArray(arrays[name].reshape(*work.pub.shape, shots, one.num_bytes), one.num_bits)
         for name, one in registers.items()

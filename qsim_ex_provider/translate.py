@@ -44,7 +44,9 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> Noisy:
     """
     if circuit.num_parameters:
         names = ", ".join(sorted(parameter.name for parameter in circuit.parameters))
-        raise ParameterError(f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters.")
+        raise ParameterError(
+            f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
+        )
     if isinstance(noise, AerNoise):
         circuit = noise.around(circuit)
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)

@@ -26,7 +26,7 @@ except ImportError as error:
     raise PeerMissing(f"aer: {error}; pip install qiskit-aer") from error
 
 
-def _append(circuit: QuantumCircuit, gate: Gate) -> None:
+def append(circuit: QuantumCircuit, gate: Gate) -> None:
     """Append one gate; names, angle conventions and bit order are Qiskit's already."""
     if gate.matrix is not None:
         circuit.append(UnitaryGate(gate.matrix, check_input=False), list(gate.wires))
@@ -51,7 +51,7 @@ class AerSession:
         """Build the Qiskit circuit; it ends in a save of the watched amplitudes."""
         self._circuit = QuantumCircuit(self._setup.n)
         for gate in gates:
-            _append(self._circuit, gate)
+            append(self._circuit, gate)
         self._circuit.save_amplitudes(list(self._setup.watch))
 
     def run(self) -> Timing:

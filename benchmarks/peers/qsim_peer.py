@@ -24,7 +24,7 @@ except ImportError as error:
     raise PeerMissing(f"qsim: {error}; pip install qsimcirq") from error
 
 
-def _operation(gate: Gate) -> Any:
+def operation(gate: Gate) -> Any:
     """Make the Cirq operation; Cirq's first qubit is the most significant, ours the least."""
     wires = [cirq.LineQubit(w) for w in gate.wires]
     match gate.name:
@@ -67,7 +67,7 @@ class QsimSession:
     def load(self, gates: Sequence[Gate]) -> None:
         """Translate through Cirq to qsim's C++ circuit."""
         order = [cirq.LineQubit(w) for w in reversed(range(self._n))]
-        circuit = QSimCircuit(cirq.Circuit(_operation(g) for g in gates))
+        circuit = QSimCircuit(cirq.Circuit(operation(g) for g in gates))
         self._options["c"], _ = circuit.translate_cirq_to_qsim(order)
 
     def run(self) -> Timing:

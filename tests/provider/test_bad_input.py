@@ -121,7 +121,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "memory": ({"memory": "yes"}, errors.OptionError, "memory"),
     "threads": ({"threads": 0}, errors.OptionError, "threads"),
     "executor": ({"executor": 4}, errors.OptionError, "Executor"),
-    "parameter binds": ({"parameter_binds": [{}]}, errors.NotSupported, "parameter_binds"),
     "noise model": ({"noise_model": object()}, errors.OptionError, "a NoiseModel of qiskit_aer.noise or"),
 }
 

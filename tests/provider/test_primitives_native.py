@@ -26,10 +26,12 @@ from qiskit.primitives import StatevectorEstimator, StatevectorSampler
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
 from scipy.optimize import minimize
 
-from qsim_ex import reference
+from qsim_ex import Simulator, reference
+from qsim_ex.dynamics import course_of
 from qsim_ex.planning.planner import make_plan
-from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
-from qsim_ex_provider.sweep import Separate, Sweep, sweep
+from qsim_ex.ready import plan_of
+from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
+from qsim_ex_provider.sweep import sweep
 
 # Qiskit's own exponential of an evolution gate makes SciPy complain.
 pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
@@ -101,9 +103,8 @@ def test_each_binding_is_the_bound_circuit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     circuit = random_circuit(rng)
     values = rng.uniform(-3, 3, (4, circuit.num_parameters))
-    found = sweep(circuit, columns_of(circuit, values), 4)
-    assert isinstance(found, Sweep)
-    made = list(found.circuits())
+    (found,) = sweep(circuit, columns_of(circuit, values), 4)
+    made = [found.circuit(k) for k in range(4)]
     assert len({id(one.structure) for one in made}) == 1
     for one, row in zip(made, values, strict=True):
         wanted = Statevector(circuit.assign_parameters(row)).data
@@ -116,20 +117,22 @@ def test_every_expression_is_a_function_of_arrays() -> None:
     for expression in EXPRESSIONS:
         circuit = QuantumCircuit(1)
         circuit.rx(expression, 0)
-        made = list(sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2).circuits())
+        (found,) = sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2)
+        made = [found.circuit(k) for k in range(2)]
         for one, row in zip(made, values, strict=True):
             bound = circuit.assign_parameters(row[: circuit.num_parameters])
             np.testing.assert_allclose(reference.simulate(one), Statevector(bound).data, atol=1e-14)
 
 
-def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_many_bindings_are_made_in_pieces() -> None:
     """Bindings do not depend on where the pieces begin."""
     circuit = random_circuit(np.random.default_rng(3))
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
-    whole = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
-    monkeypatch.setattr("qsim_ex_provider.sweep.CHUNK_BYTES", 2 * whole[0].nbytes)
-    pieces = [one.operands for one in sweep(circuit, columns_of(circuit, values), 7).circuits()]
-    np.testing.assert_array_equal(np.array(whole), np.array(pieces))
+    (found,) = sweep(circuit, columns_of(circuit, values), 7)
+    bindings = found.bindings()
+    pieces = [bindings.operands(begin, end) for begin, end in ((0, 2), (2, 3), (3, 7))]
+    np.testing.assert_array_equal(bindings.operands(0, 7), np.concatenate(pieces))
+    np.testing.assert_array_equal(bindings.operands(5, 6), found.circuit(5).operands)
 
 
 def test_an_operation_that_needs_its_numbers() -> None:
@@ -139,10 +142,10 @@ def test_an_operation_that_needs_its_numbers() -> None:
     circuit.append(AnnotatedOperation(lib.UGate(A, B, 0.3), PowerModifier(0.5)), [0])
     values = np.array([[0.4, 1.0], [-1.0, 2.0]])
     found = sweep(circuit, columns_of(circuit, values), 2)
-    assert isinstance(found, Separate)
-    for one, row in zip(found.circuits(), values, strict=True):
+    assert [one.count for one in found] == [1, 1]
+    for one, row in zip(found, values, strict=True):
         matrix = Operator(lib.UGate(*row, 0.3).power(0.5)).data
-        np.testing.assert_allclose(reference.simulate(one), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
+        np.testing.assert_allclose(reference.simulate(one.template), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
 
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -296,7 +299,7 @@ def test_shots_are_taken_apart_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An optimiser finds the ground state over the estimator; after the first call nothing is planned again.
 
-    Nor is the circuit ever translated with numbers bound to it.
+    Nor is anything encoded or compiled for the device, nor the circuit ever translated with numbers bound to it.
     """
     hamiltonian = SparsePauliOp(["ZZI", "IZZ", "XII", "IXI", "IIX"], [-1.0, -1.0, -0.7, -0.7, -0.7])
     ansatz = lib.efficient_su2(3, ["ry"], entanglement="linear", reps=2)
@@ -307,17 +310,104 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     start = np.random.default_rng(5).uniform(-0.5, 0.5, ansatz.num_parameters)
     first = energy(start)
-    planned = make_plan.cache_info().misses
+    planned = make_plan.cache_info().misses, plan_of.cache_info().misses, course_of.cache_info().misses
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("translated with numbers")
+        raise AssertionError("translated with numbers, or prepared again")
 
-    monkeypatch.setattr("qsim_ex_provider.sweep.translate", refuse)
+    monkeypatch.setattr("qsim_ex_provider.sweep.translate_noisy", refuse)
+    monkeypatch.setattr("qsim_ex.devices.cpu.Prepared", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
-    assert make_plan.cache_info().misses == planned
+    assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, course_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]
     assert found.fun < first
     assert found.fun == pytest.approx(exact, abs=0.02)
+
+
+def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """A list that notes bindings and observables of each batch."""
+    asked: list[tuple[int, int]] = []
+    run_batch = Simulator.run_batch
+
+    def noted(simulator: Simulator, circuit: Any, bindings: Any, **how: Any) -> Any:
+        asked.append((bindings.count, len(how.get("observables", ()))))
+        return run_batch(simulator, circuit, bindings, **how)
+
+    monkeypatch.setattr(Simulator, "run_batch", noted)
+    return asked
+
+
+def test_a_pub_is_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bindings of a PUB are sampled in one batch, and asked in one for observables, equal ones once."""
+    asked = spied(monkeypatch)
+    circuit = lib.efficient_su2(3, reps=1)
+    values = np.random.default_rng(2).uniform(-3, 3, (4, 5, circuit.num_parameters))
+    EstimatorV2(device="cpu").run([(circuit, ["XYZ", "ZZI", "XYZ", "IIX", "ZZI"], values)]).result()
+    measured = circuit.measure_all(inplace=False)
+    SamplerV2(device="cpu").run([(measured, values), (measured, values[0])], shots=5).result()
+    assert asked == [(20, 3), (20, 0), (5, 0)]
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_bindings_with_observables_of_their_own(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Where each binding is asked for another observable, values are right, and few are computed in vain."""
+    asked = spied(monkeypatch)
+    rng = np.random.default_rng(count)
+    circuit = random_circuit(rng)
+    pub = (circuit, random_observables(rng, (count,)), rng.uniform(-3, 3, (count, circuit.num_parameters)))
+    ours = EstimatorV2(device="cpu").run([pub]).result()[0].data.evs
+    np.testing.assert_allclose(ours, StatevectorEstimator().run([pub]).result()[0].data.evs, atol=1e-10)
+    assert sum(bindings for bindings, _ in asked) == count
+    assert sum(bindings * observables for bindings, observables in asked) <= 4 * count
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), shape=st.sampled_from([(2, 3), (3, 1), (1, 4), (3,), ()]))
+def test_random_pubs_agree(seed: int, shape: tuple[int, ...]) -> None:
+    """Values of random PUBs, some observables and some rows of values equal, are those of Qiskit's estimator."""
+    rng = np.random.default_rng(seed)
+    circuit = random_circuit(rng, gates=6)
+    some = random_observables(rng, (2,))
+    observables = np.empty((3, 1), dtype=object)
+    observables[:, 0] = some[rng.integers(2, size=3)]
+    rows = rng.uniform(-3, 3, (2, circuit.num_parameters))[rng.integers(2, size=shape)]
+    pub = (circuit, observables if len(shape) < 2 else observables[: shape[0] if shape[0] > 1 else 3], rows)
+    ours = EstimatorV2(device="cpu").run([pub]).result()[0].data.evs
+    np.testing.assert_allclose(ours, StatevectorEstimator().run([pub]).result()[0].data.evs, atol=1e-10)
+
+
+def test_values_that_are_left_to_chance() -> None:
+    """A value of a circuit that measures on its way is a mean over trajectories, with its standard error in `stds`."""
+    circuit = QuantumCircuit(1, 1)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    circuit.ry(A, 0)
+    angles = np.array([0.0, 1.0])
+    estimator = EstimatorV2(device="cpu", trajectories=400, seed=2)
+    data = estimator.run([(circuit, [["Z"], ["X"]], angles)]).result()[0].data
+    # After the measurement Z is ±1 with mean 0; turned by the angle a, it leaves ±cos a for Z and ±sin a for X.
+    wanted = np.array([np.abs(np.cos(angles)), np.abs(np.sin(angles))]) / np.sqrt(400)
+    np.testing.assert_allclose(data.stds, wanted, rtol=0.05, atol=1e-12)
+    assert np.all(np.abs(data.evs) <= 5 * wanted + 1e-12)
+    noisy = estimator.run([(circuit, [["Z"], ["X"]], angles)], precision=0.2).result()[0]
+    np.testing.assert_allclose(noisy.data.stds, np.hypot(data.stds, 0.2))
+    assert noisy.metadata["trajectories"] == 400
+
+
+def test_saved_states_of_a_pub_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit that saves states is a PUB as any other; nobody could read the states, so none are saved."""
+    circuit = QuantumCircuit(1)
+    circuit.ry(A, 0)
+    save_statevector(circuit)
+    circuit.measure_all()
+    saved = []
+    run_batch = Simulator.run_batch
+    monkeypatch.setattr(Simulator, "run_batch", lambda *a, **k: saved.append(found := run_batch(*a, **k)) or found)
+    values = [[0.0], [np.pi]]
+    assert EstimatorV2(device="cpu").run([(circuit, "Z", values)]).result()[0].data.evs.tolist() == [1, -1]
+    counts = SamplerV2(device="cpu").run([(circuit, values)], shots=3).result()[0].data.meas.get_counts()
+    assert counts == {"0": 3, "1": 3}
+    assert [found.saved for found in saved] == [{}, {}]
 
 
 def test_a_sweep_is_planned_once() -> None:

@@ -1,0 +1,150 @@
+"""Measurements in the middle of a circuit: ``python -m benchmarks.middle [--peer-shots 200] [--out FILE.json]``.
+
+20 qubits in single precision. A layer is a random gate on every wire, then CZ on neighbours, every other pair, and then
+one wire is measured and used on; ten layers, one more without a measurement, and at the end all wires are measured.
+10,000 shots, 30 bits each. Circuits are built outside of the clock; Aer is timed by its own clock.
+
+Without branching Aer runs every shot from the beginning, which takes minutes: --peer-shots gives it fewer, and the time
+is taken to be as many times as long (the JSON says so). With branching, where shots that measured alike share a state,
+as ours do, time does not grow with the number of shots alone, so it always has all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import turns
+from benchmarks.gates import Gate, random_u
+from benchmarks.noise import aer_bits, aer_variants, succeeded
+from benchmarks.run import set_threads
+from benchmarks.turns import Contestant, Goal, Means, Times
+
+GOALS: dict[str, tuple[Goal, ...]] = {"cpu": (Times("aer", 5),)}
+"""By device; for the sizes that `Case` has of itself."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: qubits, measurements in the middle, shots."""
+
+    n: int = 20
+    measurements: int = 10
+    shots: int = 10_000
+
+    @property
+    def bits(self) -> int:
+        """Classical bits: those of the middle first, then one for each wire."""
+        return self.measurements + self.n
+
+    def measured(self, layer: int) -> int:
+        """The wire that is measured after a layer: all over the register, none twice before all had their turn."""
+        return layer * 7 % self.n
+
+    def layers(self, seed: int) -> list[list[Gate]]:
+        """The gates between measurements; the seed gives the angles."""
+        rng = np.random.default_rng(seed)
+        return [
+            [random_u(rng, wire) for wire in range(self.n)]
+            + [Gate("cz", (wire, wire + 1)) for wire in range(layer % 2, self.n - 1, 2)]
+            for layer in range(self.measurements + 1)
+        ]
+
+    def goals(self, device: str) -> tuple[Goal, ...]:
+        """What is asked for, if this is the case that it is asked for."""
+        return GOALS.get(device, ()) if self == Case() else ()
+
+
+def ours(case: Case, device: str, threads: int) -> list[Contestant]:
+    """One call of `Simulator.run`."""
+    from qsim_ex import CircuitBuilder, Options, Simulator
+
+    simulator = Simulator(Options(device=device, precision="single", threads=threads))  # type: ignore[arg-type]
+
+    def prepare(turn: int) -> Callable[[], NDArray[np.uint8]]:
+        builder = CircuitBuilder(case.n, case.bits)
+        for layer, gates in enumerate(case.layers(turn)):
+            for gate in gates:
+                builder.gate(gate.name, gate.wires, *gate.params)
+            if layer < case.measurements:
+                builder.measure([case.measured(layer)], [layer])
+        made = builder.measure(range(case.n), range(case.measurements, case.bits)).build()
+        return lambda: simulator.run(made, case.shots, seed=turn).packed
+
+    def read(packed: NDArray[np.uint8]) -> Means:
+        return Means.of_bits(np.unpackbits(packed, axis=-1, bitorder="little", count=case.bits))
+
+    return [Contestant("ours", "default", prepare, read)]
+
+
+def aer(case: Case, threads: int, shots: int) -> list[Contestant]:
+    """Aer with its defaults, without fusion, and with branching."""
+    from qiskit.circuit import QuantumCircuit
+    from qiskit_aer import AerSimulator
+
+    from benchmarks.peers.aer_peer import append
+
+    def circuit(seed: int) -> Any:
+        made = QuantumCircuit(case.n, case.bits)
+        for layer, gates in enumerate(case.layers(seed)):
+            for gate in gates:
+                append(made, gate)
+            if layer < case.measurements:
+                made.measure(case.measured(layer), layer)
+        made.measure(range(case.n), range(case.measurements, case.bits))
+        return made
+
+    def contestant(variant: str, settings: dict[str, Any]) -> Contestant:
+        simulator = AerSimulator(method="statevector", precision="single", max_parallel_threads=threads, **settings)
+        count = case.shots if variant == "branching" else shots
+
+        def prepare(turn: int) -> Callable[[], Any]:
+            made = circuit(turn)
+            return lambda: succeeded(simulator.run(made, shots=count, seed_simulator=turn, memory=True).result())
+
+        def read(result: Any) -> Means:
+            return Means.of_bits(aer_bits(result, case.bits))
+
+        share = count / case.shots
+        return Contestant("aer", variant, prepare, read, lambda result: result.results[0].time_taken, share)
+
+    return [contestant(variant, settings) for variant, settings in aer_variants(case.n).items()]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, write; see `turns.finish` for what is returned."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.middle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    turns.common(parser, repeat=3)
+    parser.add_argument("--n", type=int, default=Case.n)
+    parser.add_argument("--measurements", type=int, default=Case.measurements)
+    parser.add_argument("--shots", type=int, default=Case.shots)
+    parser.add_argument("--peer-shots", type=int, help="of Aer without branching; default: all")
+    parser.add_argument(
+        "--no-branching", action="store_true", help="leave out Aer's branching, should it take too long"
+    )
+    given = parser.parse_args(argv)
+    set_threads(given.threads)
+    made = turns.document("middle", given)
+    case = Case(given.n, given.measurements, given.shots)
+    peers = partial(aer, case, given.threads, given.peer_shots or given.shots)
+    makers = {"ours": partial(ours, case, given.device, given.threads), "aer": peers}
+    contestants = turns.gathered(makers, made["missing"])
+    if given.no_branching:
+        made["missing"]["aer/branching"] = "left out by --no-branching"
+        contestants = [one for one in contestants if one.variant != "branching"]
+    what = f"{case.n} qubits, {case.measurements} measurements in the middle, {case.shots} shots"
+    turns.add(made, turns.row(what, contestants, case.goals(given.device), given.repeat), given.out)
+    return turns.finish(made)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Families: bindings that came from several sweeps and share a structure, so that they can be one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from qsim_ex.circuit.bindings import Bindings, Operands
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.circuit.sweeping import Numbers, Sweep
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Family:
+    """Bindings of one structure. Member k is binding ``binding[k]`` of ``sweeps[sweep[k]]``.
+
+    place: int [members], the number of each among all bindings of all sweeps, as they were given to `families`;
+    it increases, and so does `sweep`.
+    """
+
+    sweeps: tuple[Sweep, ...]
+    sweep: Numbers
+    binding: Numbers
+    place: Numbers
+
+    @property
+    def template(self) -> Circuit:
+        """A circuit that has the structure."""
+        return self.sweeps[0].template
+
+    def __len__(self) -> int:
+        """How many members there are."""
+        return len(self.place)
+
+    def operands(self, begin: int, end: int) -> Operands:
+        """Those of the members from `begin` up to `end`: complex128 [end − begin, total]."""
+        owners, first = np.unique(self.sweep[begin:end], return_index=True)
+        parts = np.split(self.binding[begin:end], first[1:])
+        found = [self.sweeps[owner].operands(part) for owner, part in zip(owners.tolist(), parts, strict=True)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def bindings(self) -> Bindings:
+        """The operands of all members, made when they are asked for."""
+        return Bindings(len(self), self.operands)
+
+    def circuit(self, member: int) -> Circuit:
+        """The circuit of one member."""
+        return self.sweeps[int(self.sweep[member])].circuit(int(self.binding[member]))
+
+    def of(self, members: Numbers) -> Family:
+        """Some of the members, by their numbers, in increasing order."""
+        return Family(self.sweeps, self.sweep[members], self.binding[members], self.place[members])
+
+
+def families(sweeps: Iterable[Sweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
+    """Put together the bindings that share a structure; families come in the order of their first members.
+
+    also: for each sweep, what else must be equal.
+    """
+    grouped: dict[tuple[Structure, Hashable], list[tuple[int, Sweep]]] = {}  # equal structures are one object
+    begin = 0
+    for sweep, other in zip(sweeps, also, strict=False):
+        if sweep.count:
+            grouped.setdefault((sweep.template.structure, other), []).append((begin, sweep))
+        begin += sweep.count
+    return [_family(members) for members in grouped.values()]
+
+
+def _family(members: list[tuple[int, Sweep]]) -> Family:
+    counts = [sweep.count for _, sweep in members]
+    binding = np.concatenate([np.arange(count) for count in counts])
+    begins = np.repeat([begin for begin, _ in members], counts)
+    return Family(
+        tuple(sweep for _, sweep in members),
+        np.repeat(np.arange(len(members)), counts),
+        binding,
+        (begins + binding).astype(np.intp),
+    )
