@@ -37,8 +37,9 @@ class Task:
 class Tasks:
     """All bindings and shots, in pieces; threads may share it.
 
-    rows: how many states are worked on at a time. workers: who share the pieces, so that each gets some. tree: whether shots that choose alike are expected to be many, and
-    go through the circuit together; otherwise only as many shots as there are rows do.
+    rows: how many states are worked on at a time. workers: who share the pieces, so that each gets some.
+    tree: whether shots that choose alike are expected to be many, and go through the circuit together; otherwise only
+    as many shots as there are rows do.
     """
 
     def __init__(self, bound: Bindings, course: Course, asked: Asked, rows: int, workers: int, *, tree: bool) -> None:
