@@ -182,8 +182,8 @@ class Course:
         if asked:
             lines.append(
                 f"{asked} measurements in the middle, resets and channels ask the state, at {self.stops} stops; they "
-                f"are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run side by side, as a batch, and more of "
-                "them as a tree of branches, in which shots with the same choices so far share a state"
+                f"are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run as batches of as many as there is room "
+                "for, more of them as one tree of branches; shots with the same choices so far share a state"
             )
         return lines
 
