@@ -190,3 +190,41 @@ def test_a_saved_state_after_chance_is_one_of_many() -> None:
         simulator.run(circuit, 10)
     one = simulator.run(circuit, 1, seed=3).saved["statevector"]
     np.testing.assert_allclose(np.abs(one) ** 2, [0.5, 0.5], atol=1e-12)
+
+
+def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
+    from qsim_ex import batches
+    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.probe import on
+
+    machines = [CpuDevice(1), CpuDevice(1)]
+    used: list[int] = []
+    together = threading.Barrier(2, timeout=20)  # both must be at work at the same time
+
+    def place(num_wires: int, options: Options, states: int = 1) -> Any:
+        assert states == 9
+        return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
+
+    first = [machine.run_batch for machine in machines]
+
+    def working(number: int) -> Callable[..., None]:
+        def run_batch(*arguments: Any) -> None:
+            if number not in used:
+                used.append(number)
+                together.wait()
+            first[number](*arguments)
+
+        return run_batch
+
+    for number, machine in enumerate(machines):
+        monkeypatch.setattr(machine, "run_batch", working(number))
+    monkeypatch.setattr(batches, "place", place)
+    some = many(9)
+    found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
+    monkeypatch.undo()
+    wanted = Simulator(device="cpu").run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
+    assert sorted(used) == [0, 1]
+    assert len(found.facts["devices"]) == 2
+    assert (found.packed == wanted.packed).all()
+    np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)

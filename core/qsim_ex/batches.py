@@ -59,7 +59,7 @@ def run_batch(
     workers = [Worker(where, course, options, cancel) for where in wheres]
     planned = perf_counter()
     tree = asked.trajectories > 2 ** min(entropy(course, bound.operands(0, 1)[0]), 62)
-    tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), tree=tree)
+    tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), len(workers), tree=tree)
     with ThreadPoolExecutor(max(1, len(workers) - 1), thread_name_prefix="qsim-ex-batch") as pool:
         others = [pool.submit(worker.work, tasks, asked, given_seeds, outcome) for worker in workers[1:]]
         workers[0].work(tasks, asked, given_seeds, outcome)

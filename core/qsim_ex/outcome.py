@@ -105,21 +105,18 @@ class Outcome:
                 np.add.at(self.squares, task.begin + branches.binding, counts * np.abs(values) ** 2)
         if self.packed is None:
             return
-        if self.chance:
-            shots, rows = branches.shots, branches.branch_of
-        else:  # one branch for each binding stands for all of its shots
-            shots, rows = (
-                np.tile(np.arange(asked.shots or 0), len(branches)),
-                np.repeat(np.arange(len(branches)), asked.shots or 0),
-            )
-        binding = branches.binding[rows]
+        shots = asked.shots or 0
+        rows = branches.branch_of if self.chance else np.repeat(np.arange(len(branches)), shots)
         bits = np.zeros((len(rows), self.packed.shape[2]), dtype=np.uint8)
         if any(self.masks):
             drawn = self._numbers(task, asked, seeds, branches)
             bits |= pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
         for clbit, choice in self.recorded.items():
             bits[:, clbit // 8] |= branches.outcomes[rows, choice] << clbit % 8
-        self.packed[task.begin + binding, task.first + shots] = bits
+        if self.chance:
+            self.packed[task.begin + branches.binding[rows], task.first + branches.shots] = bits
+        else:  # one branch for each binding stands for all of its shots
+            self.packed[task.begin + branches.binding] = bits.reshape(len(branches), shots, -1)
 
     def _numbers(self, task: Task, asked: Asked, seeds: Sequence[int], branches: Branches) -> NDArray[np.float64]:
         """The random numbers of all shots of all branches."""

@@ -155,21 +155,26 @@ def draw_rows(states: Batch, rows: Values, numbers: Floats) -> Values:
 
     rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
     """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
     n = states.num_wires
     low = min(n, SEARCHED_WIRES)
     weights = states.marginals(range(low, n))
-    norms = weights.sum(axis=1)
-    if len(rows) and not (norms[rows].min() > 0 and norms[rows].max() < np.inf):
+    norms = weights.sum(axis=1)[rows]
+    if not (norms.min() > 0 and norms.max() < np.inf):
         raise StateError("nothing can be sampled in a state whose squared norm is 0 or not finite.")
-    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms[rows])
+    if low == n:
+        runs = _runs(rows)
+        drawn = rows[runs[:-1]]
+        return states.search(drawn, n, np.zeros_like(drawn), runs, numbers * norms)
+    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms)
     keys = rows << n - low | prefixes
     order = np.argsort(keys, kind="stable")
     runs = _runs(keys[order])
-    first = keys[order][runs[:-1]] if len(rows) else keys
+    first = keys[order][runs[:-1]]
     prefix = (first & (1 << n - low) - 1) << low
     found = np.empty(len(rows), dtype=np.int64)
-    if len(rows):
-        found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
+    found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
     return prefixes << low | found
 
 
@@ -198,8 +203,6 @@ def draw_wires_rows(states: Batch, wires: Sequence[int], numbers: Floats) -> tup
 
 def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
     """`_choose` for targets that each have a row of weights of their own, by bisection of all at once."""
-    if weights.shape[1] == 1:
-        return np.zeros(len(rows), dtype=np.int64), targets
     ends = np.cumsum(weights, axis=1)
     below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
     found = np.zeros(len(rows), dtype=np.int64)
