@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from noisy import KINDS, deferred, random_noisy
+from noisy import KINDS, random_noisy
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, reference
 from qsim_ex.circuit import noise
@@ -18,7 +18,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.program import wires_acted_on
 
-ALL = (*KINDS, "measure", "reset")
+ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
 
 
@@ -51,26 +51,25 @@ def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Option
     return np.abs(result.values[0] - wanted) / np.maximum(result.errors[0], 1e-6)
 
 
-@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "all"])
+@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "condition", "all"])
 @pytest.mark.parametrize("seed", range(3))
 def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
     """A channel is chosen with wrong probabilities, applied wrongly, or in the wrong order among gates."""
-    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind,))
+    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind, "measure") if kind == "condition" else (kind,))
     assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
 
 
 @functools.cache
 def _joint(seed: int) -> tuple[Circuit, np.ndarray]:
     """A circuit and the probability of each value of its bits."""
-    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset"))
-    later, held = deferred(circuit)
-    weights = reference.density_matrix(later).diagonal().real
-    index = np.arange(len(weights))
-    value = sum((index >> wire & 1) << clbit for clbit, wire in held.items())
-    return circuit, np.bincount(value, weights, minlength=8)
+    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset", "condition"))
+    wanted = np.zeros(8)
+    for bits, rho in reference.by_bits(circuit).items():
+        wanted[bits] = np.trace(rho).real
+    return circuit, wanted
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
     """Bits that are measured in the middle and at the end are not correlated as they should be."""
     circuit, wanted = _joint(seed)
