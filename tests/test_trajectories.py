@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,3 +115,14 @@ def test_explain_says_what_is_left_to_chance() -> None:
     assert "1 mixed-unitary channels are chosen before anything runs" in text
     assert "2 measurements in the middle, resets and channels ask the state, at 1 stops" in text
     assert "tree of branches" in text
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example of noise does not run, or its value is not that of the density matrix."""
+    guide = (Path(__file__).parents[1] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    ones = reference.density_matrix(names["noisy"]).diagonal().real.reshape(2, 2).sum(axis=1)  # of wire 1
+    assert abs(names["value"] - (ones[0] - ones[1])) < 4 * names["error"]
+    assert sum(names["shots"].counts().values()) == 1000
