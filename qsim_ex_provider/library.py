@@ -310,12 +310,10 @@ def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
 
 @emit.register(Initialize)
 def _initialize(instruction: Initialize, place: Place, to: Walk) -> None:
-    """The preparation of a state on wires that a reset would leave |0>."""
+    """The preparation of a state on wires that are |0>, or are put there first."""
     if not to.used.isdisjoint(place.wires):
-        raise NotSupported(
-            "initialize on qubits that were used before is a reset in the middle of a circuit, which comes with a "
-            "later version of qsim-ex."
-        )
+        to.builder.reset(place.wires)
+        to.used.difference_update(place.wires)
     preparation = instruction.definition.data[-1].operation  # what follows the reset
     emit(preparation, place, to)
 
