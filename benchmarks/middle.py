@@ -84,7 +84,7 @@ def ours(case: Case, device: str, threads: int) -> list[Contestant]:
     return [Contestant("ours", "default", prepare, read)]
 
 
-def aer(case: Case, threads: int, shots: int) -> list[Contestant]:
+def aer(case: Case, threads: int, shots: int, *, branching: bool = True) -> list[Contestant]:
     """Aer with its defaults, without fusion, and with branching."""
     from qiskit.circuit import QuantumCircuit
     from qiskit_aer import AerSimulator
@@ -115,7 +115,7 @@ def aer(case: Case, threads: int, shots: int) -> list[Contestant]:
         share = count / case.shots
         return Contestant("aer", variant, prepare, read, lambda result: result.results[0].time_taken, share)
 
-    return [contestant(variant, settings) for variant, settings in aer_variants(case.n).items()]
+    return [contestant(variant, settings) for variant, settings in aer_variants(case.n, branching=branching).items()]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -128,19 +128,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--measurements", type=int, default=Case.measurements)
     parser.add_argument("--shots", type=int, default=Case.shots)
     parser.add_argument("--peer-shots", type=int, help="of Aer without branching; default: all")
-    parser.add_argument(
-        "--no-branching", action="store_true", help="leave out Aer's branching, should it take too long"
-    )
+    turns.without_branching(parser)
     given = parser.parse_args(argv)
     set_threads(given.threads)
     made = turns.document("middle", given)
     case = Case(given.n, given.measurements, given.shots)
-    peers = partial(aer, case, given.threads, given.peer_shots or given.shots)
+    peers = partial(aer, case, given.threads, given.peer_shots or given.shots, branching=given.branching)
     makers = {"ours": partial(ours, case, given.device, given.threads), "aer": peers}
     contestants = turns.gathered(makers, made["missing"])
-    if given.no_branching:
-        made["missing"]["aer/branching"] = "left out by --no-branching"
-        contestants = [one for one in contestants if one.variant != "branching"]
     what = f"{case.n} qubits, {case.measurements} measurements in the middle, {case.shots} shots"
     turns.add(made, turns.row(what, contestants, case.goals(given.device), given.repeat), given.out)
     return turns.finish(made)

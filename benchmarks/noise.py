@@ -9,6 +9,9 @@ Everybody has the same channels behind the same gates, in circuits of their own 
 --singles says, and the time of all of them is taken to be as many times as long. *qsim* runs the circuit of Cirq, with
 fused gates of up to 2, 3 and 4 qubits and with one thread or all. *aer* is timed by its own clock, with its defaults,
 without fusion, and with branching. On a GPU our two are measured alone, since the wheels of the others know none.
+
+At 16 qubits a call of Aer takes a minute or two, and several where there is damping: --peer-trajectories 100 gives it
+and qsim fewer, and --no-branching leaves out the variant that always has all of them, as shots share work there.
 """
 
 from __future__ import annotations
@@ -148,14 +151,17 @@ def aer_bits(result: Any, width: int) -> NDArray[np.uint8]:
     return np.array([[value >> bit & 1 for bit in range(width)] for value in shots], dtype=np.uint8)
 
 
-def aer_variants(n: int) -> dict[str, dict[str, Any]]:
+def aer_variants(n: int, *, branching: bool) -> dict[str, dict[str, Any]]:
     """Settings of Aer that may help; it fuses gates from 14 qubits on."""
-    branching = {"shot_branching_enable": True, "shot_branching_sampling_enable": True}
-    unfused = {"unfused": {"fusion_enable": False}} if n >= 14 else {}
-    return {"default": {}, **unfused, "branching": branching}
+    found: dict[str, dict[str, Any]] = {"default": {}}
+    if n >= 14:
+        found["unfused"] = {"fusion_enable": False}
+    if branching:
+        found["branching"] = {"shot_branching_enable": True, "shot_branching_sampling_enable": True}
+    return found
 
 
-def aer(case: Case, threads: int, trajectories: int) -> list[Contestant]:
+def aer(case: Case, threads: int, trajectories: int, *, branching: bool = True) -> list[Contestant]:
     """Aer, with errors standing in the circuit; with branching it always has all trajectories, which share work."""
     from qiskit.circuit import QuantumCircuit
     from qiskit_aer import AerSimulator
@@ -193,7 +199,7 @@ def aer(case: Case, threads: int, trajectories: int) -> list[Contestant]:
         share = shots / case.trajectories
         return Contestant("aer", variant, prepare, read, lambda result: result.results[0].time_taken, share)
 
-    return [contestant(variant, settings) for variant, settings in aer_variants(case.n).items()]
+    return [contestant(variant, settings) for variant, settings in aer_variants(case.n, branching=branching).items()]
 
 
 def succeeded(result: Any) -> Any:
@@ -214,6 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--trajectories", type=int, default=Case.trajectories)
     parser.add_argument("--singles", type=int, default=50, help="trajectories of ours one by one")
     parser.add_argument("--peer-trajectories", type=int, help="of qsim, and of Aer without branching; default: all")
+    turns.without_branching(parser)
     given = parser.parse_args(argv)
     set_threads(given.threads)
     made = turns.document("noise", given)
@@ -226,8 +233,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if given.device == "cpu":
             makers |= {
                 "qsim": partial(qsim, case, given.threads, peers),
-                "aer": partial(aer, case, given.threads, peers),
+                "aer": partial(aer, case, given.threads, peers, branching=given.branching),
             }
+        else:
+            made["missing"]["qsim, aer"] = "their wheels know no GPU"
         contestants = turns.gathered(makers, made["missing"])
         found = turns.row(f"{case.kind}, {case.n} qubits", contestants, case.goals(given.device), given.repeat)
         turns.add(made, found, given.out)

@@ -229,11 +229,17 @@ def common(parser: argparse.ArgumentParser, repeat: int) -> None:
     parser.add_argument("--out", type=Path, help="the JSON file to write")
 
 
+def without_branching(parser: argparse.ArgumentParser) -> None:
+    """An option to leave out Aer's branching, which cannot be given a share of the work."""
+    parser.add_argument("--no-branching", dest="branching", action="store_false", help="leave out Aer's branching")
+
+
 def document(kind: str, given: argparse.Namespace) -> dict[str, Any]:
     """Everything but the rows that a reader needs to believe or repeat the figures."""
     options = {name: value for name, value in vars(given).items() if name not in ("out", "commit")}
     head = {"format": FORMAT, "kind": kind, "options": options, "commit": given.commit or machine.commit()}
-    return {**head, "machine": machine.describe(), "missing": {}, "rows": []}
+    missing = {} if options.get("branching", True) else {"aer/branching": "left out by --no-branching"}
+    return {**head, "machine": machine.describe(), "missing": missing, "rows": []}
 
 
 def add(made: dict[str, Any], one: dict[str, Any], out: Path | None) -> None:

@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-from qsim_ex_cirq.ends import Estimates
+from qsim_ex_cirq.points import Estimates
 from qsim_ex_cirq.reading import Measurement
 from qsim_ex_cirq.results import QsimExTrialResult
 from qsim_ex_cirq.simulator import QsimExSimulator

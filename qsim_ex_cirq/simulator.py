@@ -16,15 +16,13 @@ import qsim_ex
 from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Precision
-from qsim_ex_cirq.ends import Ends, Estimates
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum
-from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, records_of
+from qsim_ex_cirq.points import Estimates, Points
+from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.together import SavedState, chunks, resolvers_of, run_together
+from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
 from qsim_ex_cirq.translate import order_of
-from qsim_ex_cirq.translation import Translation
 
 _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
@@ -79,7 +77,7 @@ class QsimExSimulator(
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
         known = None if trajectories is None else check.shots(trajectories)
-        self._ends = Ends(self._engine, self._noise, known, self._seed)
+        self._points = Points(self._engine, self._noise, known, self._seed)
 
     @property
     def noise(self) -> cirq.NoiseModel:
@@ -101,7 +99,7 @@ class QsimExSimulator(
         shots = check.shots(repetitions)
         _require_measurement(program)
         for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
-            yield from self._samples([program], [resolvers], shots)
+            yield from self._points.samples([program], [resolvers], shots)
 
     def run_batch(
         self,
@@ -113,15 +111,22 @@ class QsimExSimulator(
 
         A circuit, its parameters and its repetitions are paired as in Cirq. Raises what `run_sweep_iter` raises.
         """
-        sweeps, each = self._normalize_batch_args(programs, params_list, repetitions)
+        count = len(programs)
+        sweeps = [None] * count if params_list is None else params_list
+        each = repetitions if isinstance(repetitions, Sequence) else [repetitions] * count
+        if len(sweeps) != count or len(each) != count:
+            raise CircuitError(
+                f"{count} circuits, {len(sweeps)} sweeps and {len(each)} numbers of repetitions; as many of each are "
+                "wanted, or one number of repetitions for all."
+            )
         shots = [check.shots(one) for one in each]
         for program in programs:
             _require_measurement(program)
         resolvers = [list(resolvers_of(sweep)) for sweep in sweeps]
         if len(set(shots)) > 1:  # a batch has one number of shots
             pairs = zip(programs, resolvers, shots, strict=True)
-            return [list(self._samples([program], [points], count)) for program, points, count in pairs]
-        results = self._samples(programs, resolvers, shots[0]) if shots else iter(())
+            return [list(self._points.samples([program], [points], count)) for program, points, count in pairs]
+        results = self._points.samples(programs, resolvers, shots[0]) if shots else iter(())
         return [list(islice(results, len(points))) for points in resolvers]
 
     async def run_batch_async(
@@ -137,31 +142,8 @@ class QsimExSimulator(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        (result,) = self._samples([circuit], [[param_resolver]], check.shots(repetitions))
+        (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions))
         return dict(result.records)
-
-    def _samples(
-        self,
-        programs: Sequence[cirq.AbstractCircuit],
-        resolvers: Sequence[Sequence[cirq.ParamResolver]],
-        shots: int,
-    ) -> Iterator[ResultDict]:
-        """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
-        pairs = zip(programs, resolvers, strict=True)
-        translations = [
-            one
-            for program, points in pairs
-            for one in translate_sweep(program, points, noise=self._noise, sampled=True)
-        ]
-        points = [point for some in resolvers for point in some]
-        seeds = [self._seed() for _ in points]
-        if len(points) == 1:
-            result = self._engine.run(translations[0].circuit, shots=shots, seed=seeds[0])
-            yield _result_dict(points[0], translations[0], result)
-            return
-        found = run_together(self._engine, translations, seeds, shots=shots)
-        for resolver, point in zip(points, found, strict=True):
-            yield _result_dict(resolver, point.translation, point.batch[point.member])
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -180,7 +162,7 @@ class QsimExSimulator(
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
-        for resolver, final in self._ends.states(program, params, order, initial_of(initial_state, order)):
+        for resolver, final in self._points.states(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
             about = final.result if isinstance(final, SavedState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
@@ -226,7 +208,7 @@ class QsimExSimulator(
                 f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
                 f"{(1 << len(order)) - 1}."
             )
-        for _, final in self._ends.states(program, params, order, 0):
+        for _, final in self._points.states(program, params, order, 0):
             yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
@@ -281,7 +263,7 @@ class QsimExSimulator(
         wanted = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in wanted]
-        yield from self._ends.estimates(program, params, order, initial_of(initial_state, order), sums)
+        yield from self._points.estimates(program, params, order, initial_of(initial_state, order), sums)
 
     def _seed(self) -> int:
         """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
@@ -298,11 +280,6 @@ def _require_measurement(program: cirq.AbstractCircuit) -> None:
     """Raise `MeasurementError` for a circuit that has nothing to sample."""
     if not program.has_measurements():
         raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
-
-
-def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: qsim_ex.Result) -> ResultDict:
-    records = records_of(translation.measurements, result.bits(), result.seed)
-    return ResultDict(params=resolver, records=records, engine_result=result)
 
 
 def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:

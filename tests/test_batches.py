@@ -14,6 +14,7 @@ from noisy import random_noisy
 from strategies import circuits
 
 from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors
+from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.ready import plan_of
@@ -190,3 +191,73 @@ def test_a_saved_state_after_chance_is_one_of_many() -> None:
         simulator.run(circuit, 10)
     one = simulator.run(circuit, 1, seed=3).saved["statevector"]
     np.testing.assert_allclose(np.abs(one) ** 2, [0.5, 0.5], atol=1e-12)
+
+
+def test_a_saved_state_of_a_trajectory_is_normalised() -> None:
+    """A channel that is chosen without asking the state leaves the norm of what is saved a little off."""
+    builder = CircuitBuilder(2).gate("ry", [0], 1.0).gate("cx", [0, 1])
+    builder.channel(noise.amplitude_damping(0.3), [0]).channel(noise.amplitude_damping(0.3), [1])
+    found = Simulator(device="cpu").run_batch(
+        builder.gate("h", [0]).save().build(), np.repeat(builder.build().operands, 30, 0)
+    )
+    np.testing.assert_allclose(np.linalg.norm(found.saved["statevector"], axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["control", "diagonal", "fresh"])
+def test_a_run_goes_on_after_a_measurement(name: str) -> None:
+    """A run refuses what follows on a measured wire where it leaves nothing more to chance, or explains nothing."""
+    builder = CircuitBuilder(2, 2)
+    if name != "fresh":
+        builder.gate("h", [0])
+    builder.measure([0], [0])
+    match name:
+        case "control":
+            builder.gate("cx", [0, 1])
+        case "diagonal":
+            builder.gate("rz", [0], 0.4).gate("rzz", [0, 1], 0.3)
+        case _:
+            builder.gate("x", [0])
+    circuit = builder.measure([1], [1]).build()
+    simulator = Simulator(device="cpu")
+    wanted = {"control": {0b00, 0b11}, "diagonal": {0b00, 0b01}, "fresh": {0b00}}[name]
+    assert set(simulator.run(circuit, 100, seed=1).counts()) == wanted
+    assert simulator.explain(circuit)
+    assert simulator.plans(circuit)
+
+
+def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
+    from qsim_ex import batches
+    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.probe import on
+
+    machines = [CpuDevice(1), CpuDevice(1)]
+    used: list[int] = []
+    together = threading.Barrier(2, timeout=20)  # both must be at work at the same time
+
+    def place(num_wires: int, options: Options, states: int = 1) -> Any:
+        assert states == 9
+        return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
+
+    first = [machine.run_batch for machine in machines]
+
+    def working(number: int) -> Callable[..., None]:
+        def run_batch(*arguments: Any) -> None:
+            if number not in used:
+                used.append(number)
+                together.wait()
+            first[number](*arguments)
+
+        return run_batch
+
+    for number, machine in enumerate(machines):
+        monkeypatch.setattr(machine, "run_batch", working(number))
+    monkeypatch.setattr(batches, "place", place)
+    some = many(9)
+    found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
+    monkeypatch.undo()
+    wanted = Simulator(device="cpu").run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
+    assert sorted(used) == [0, 1]
+    assert len(found.facts["devices"]) == 2
+    assert (found.packed == wanted.packed).all()
+    np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -55,15 +56,21 @@ def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Op
     assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
-    """Bits that are measured in the middle and at the end are not correlated as they should be."""
+@functools.cache
+def _joint(seed: int) -> tuple[Circuit, np.ndarray]:
+    """A circuit and the probability of each value of its bits."""
     circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset"))
     later, held = deferred(circuit)
     weights = reference.density_matrix(later).diagonal().real
     index = np.arange(len(weights))
     value = sum((index >> wire & 1) << clbit for clbit, wire in held.items())
-    wanted = np.bincount(value, weights, minlength=8)
+    return circuit, np.bincount(value, weights, minlength=8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
+    """Bits that are measured in the middle and at the end are not correlated as they should be."""
+    circuit, wanted = _joint(seed)
     shots = 20_000
     counts = Simulator(options).run(circuit, shots, seed=seed).counts()
     found = np.array([counts.get(k, 0) for k in range(8)])

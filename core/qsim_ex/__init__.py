@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
+    from qsim_ex.batched import BatchedStateVector
     from qsim_ex.circuit.bindings import Bindings
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BatchResult": "qsim_ex.result",
+    "BatchedStateVector": "qsim_ex.batched",
     "Bindings": "qsim_ex.circuit.bindings",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.circuit",
@@ -33,6 +35,7 @@ _HOMES = {
 
 __all__ = [
     "BatchResult",
+    "BatchedStateVector",
     "Bindings",
     "Circuit",
     "CircuitBuilder",

@@ -12,7 +12,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from qsim_ex import sampling
@@ -60,7 +59,7 @@ def run_batch(
     workers = [Worker(where, course, options, cancel) for where in wheres]
     planned = perf_counter()
     tree = asked.trajectories > 2 ** min(entropy(course, bound.operands(0, 1)[0]), 62)
-    tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), tree=tree)
+    tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), len(workers), tree=tree)
     with ThreadPoolExecutor(max(1, len(workers) - 1), thread_name_prefix="qsim-ex-batch") as pool:
         others = [pool.submit(worker.work, tasks, asked, given_seeds, outcome) for worker in workers[1:]]
         workers[0].work(tasks, asked, given_seeds, outcome)
@@ -75,16 +74,9 @@ def run_batch(
 
 def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...]:
     """A seed for each binding: those given, or made of one."""
-    if seeds is None or isinstance(seeds, int | np.integer):
-        base = options.seed if seeds is None else int(seeds)
-        base = sampling.fresh_seed() if base is None else sampling.checked_seed(base)
-        if count == 1:
-            return (base,)
-        return tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
-    known = tuple(sampling.checked_seed(seed) for seed in seeds)
-    if len(known) != count:
-        raise OptionError(f"{len(known)} seeds for {count} bindings; one for each, or a single one, is wanted.")
-    return known
+    if seeds is None:
+        seeds = sampling.fresh_seed() if options.seed is None else options.seed
+    return sampling.seeds_of(seeds, count, "bindings")
 
 
 def _asked(

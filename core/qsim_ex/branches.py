@@ -76,13 +76,15 @@ class Branches:
         """The same, once their states are in the rows of their numbers."""
         return replace(self, row=np.arange(len(self)))
 
-    def divided(self, choices: Sequence[Choice], outcomes: NDArray[np.integer], scales: Floats) -> Branches:
-        """Branches after some choices; outcomes, scales: of each shot, [shots, choices]."""
+    def divided(
+        self, choices: Sequence[Choice], outcomes: NDArray[np.integer], scales: Floats
+    ) -> tuple[Branches, Values]:
+        """Branches after some choices, and which each comes from; outcomes, scales: of each shot, [shots, choices]."""
         at = [choice.number for choice in choices]
         if not self.may_divide:
             made, factors = self.outcomes.copy(), self.scales.copy()
             made[:, at], factors[:, at] = outcomes, scales
-            return replace(self, outcomes=made, scales=factors)
+            return replace(self, outcomes=made, scales=factors), np.arange(len(self))
         of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # sorts as the numbers do, before all else
         rows = np.ascontiguousarray(np.concatenate([of, outcomes.astype(np.uint8)], axis=1))
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
@@ -92,10 +94,11 @@ class Branches:
         made, factors = self.outcomes[parent], self.scales[parent]
         made[:, at], factors[:, at] = outcomes[first], scales[first]
         begins = np.concatenate(([0], np.cumsum(np.bincount(which, minlength=len(first)))))
-        return replace(
+        after = replace(
             self, binding=self.binding[parent], shots=self.shots[order], begins=begins, outcomes=made, scales=factors,
             row=self.row[parent],
         )  # fmt: skip
+        return after, parent
 
 
 def first_branches(
@@ -124,7 +127,7 @@ def first_branches(
         for column, (choice, one) in enumerate(zip(early, kraus[b], strict=True)):
             found = one.mixed(numbers(seed, 1 + choice.number, first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
-    return whole.divided(early, outcomes, scales).settled()
+    return whole.divided(early, outcomes, scales)[0].settled()
 
 
 def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:

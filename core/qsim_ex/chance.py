@@ -25,6 +25,9 @@ Values = NDArray[np.int64]
 BLOCK = 1 << 16
 """Most shots whose random numbers are made together."""
 
+_ROUNDING = 1e-14
+"""What is smaller in K†K is no coherence."""
+
 STEP = 4
 """Shots are cut where their number is a multiple of this: one step of the generator's counter is so many numbers."""
 
@@ -35,13 +38,16 @@ class Kraus:
 
     entries: complex128 [count, width], what stands among the operands of a trajectory: each matrix, or its factors.
     first: how many of these belong to the first operation, which is given the scale.
-    grams: K†K, complex128 [count, d, d]. least: the least eigenvalue of each. mean: tr(K†K)/d, the probability in a
-    wholly mixed state, and in every state if the channel is mixed-unitary.
+    grams: K†K, complex128 [count, d, d]. gains: their diagonals, float64 [count, d]. diagonal: whether that is all of
+    them, so that probabilities depend on populations alone. least: the least eigenvalue of each. mean: tr(K†K)/d, the
+    probability in a wholly mixed state, and in every state if the channel is mixed-unitary.
     """
 
     entries: Complex
     first: int
     grams: Complex
+    gains: Floats
+    diagonal: bool
     least: Floats
     mean: Floats
 
@@ -55,13 +61,22 @@ class Kraus:
         rest = np.where(asks, (numbers - ends[-1]) / max(1 - ends[-1], 1e-300), 0.0)
         return chosen.astype(np.int64), rest
 
-    def asked(self, density: Complex, rest: Floats) -> tuple[Values, Floats]:
+    def populated(self, populations: Floats) -> Floats:
+        """The probability of each matrix, [numbers, count], by populations of any sum, [numbers, d]."""
+        found: Floats = populations @ self.gains.T / populations.sum(axis=1, keepdims=True)
+        return found
+
+    def dense(self, densities: Complex) -> Floats:
+        """The probability of each matrix, [numbers, count], by density matrices of any trace, [numbers, d, d]."""
+        traces = np.trace(densities, axis1=1, axis2=2).real
+        found: Floats = np.einsum("kji,sij->sk", self.grams, densities).real / traces[:, None]
+        return found
+
+    def asked(self, p: Floats, rest: Floats) -> tuple[Values, Floats]:
         """The choices of numbers that ask, and the probability of each.
 
-        density: reduced density matrices of any trace, [numbers, d, d]. rest: what `unasked` left of the numbers.
+        p: of each matrix, [numbers, count]. rest: what `unasked` left of the numbers.
         """
-        norm = np.trace(density, axis1=1, axis2=2).real
-        p = np.einsum("kji,sij->sk", self.grams, density).real / norm[:, None]
         ends = np.cumsum(np.maximum(p - self.least, 0), axis=1)
         chosen = (ends <= np.minimum(rest * ends[:, -1], np.nextafter(ends[:, -1], -1))[:, None]).sum(axis=1)
         return chosen, p[np.arange(len(p)), chosen]
@@ -103,7 +118,9 @@ def kraus_of(choice: Choice, operands: Complex) -> Kraus:
     entries = matrices.reshape(len(matrices), -1)
     if choice.product and len(choice.wires) > 1:
         entries = np.array([np.concatenate([f.reshape(-1) for f in factors(one)]) for one in matrices])
-    return Kraus(entries, 4 ** len(choice.groups[0]), grams, least, mean)
+    gains = np.diagonal(grams, axis1=1, axis2=2).real.copy()
+    diagonal = bool(np.abs(grams - gains[:, :, None] * np.eye(gains.shape[1])).max() < _ROUNDING)
+    return Kraus(entries, 4 ** len(choice.groups[0]), grams, gains, diagonal, least, mean)
 
 
 def density_of(values: Complex, num_wires: int) -> Complex:

@@ -29,13 +29,16 @@ def pauli_sums(placement: Placement, sums: Sequence[PauliSum]) -> NDArray[np.com
 
     Raises `WireError` for a string on wires that the state has not.
     """
-    for k, one in enumerate(sums):
-        if one.num_wires() > placement.num_wires:
-            raise WireError(
-                f"observable {k} acts on wire {one.num_wires() - 1}, the state has {placement.num_wires} wires."
-            )
+    fit(sums, placement.num_wires)
     values = _strings(placement, {(t.x, t.z) for one in sums for t in one.terms})
     return np.array([sum(t.coefficient * values[t.x, t.z] for t in one.terms) for one in sums], dtype=np.complex128)
+
+
+def fit(sums: Sequence[PauliSum], num_wires: int) -> None:
+    """Raise `WireError` unless all sums act on wires that there are."""
+    for k, one in enumerate(sums):
+        if one.num_wires() > num_wires:
+            raise WireError(f"observable {k} acts on wire {one.num_wires() - 1}, the state has {num_wires} wires.")
 
 
 def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], float]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from qsim_ex.devices.memory import require_on_host
 from qsim_ex.devices.probe import Where
 from qsim_ex.dynamics import Course
 from qsim_ex.options import Options
-from qsim_ex.placement.batch import Batch, States
+from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
@@ -91,8 +90,12 @@ class Outcome:
         )
 
     def save(self, task: Task, label: str, states: States, branches: Branches) -> None:
-        """Keep states under a label."""
-        self.saved[label][task.begin + branches.binding] = states.read()
+        """Keep states under a label; those of trajectories, which are only near the norm 1, normalised."""
+        found = states.read()
+        if self.chance:
+            _, norms = expectation.in_rows(states, ())
+            found = found / np.sqrt(norms)[:, None].astype(found.real.dtype)
+        self.saved[label][task.begin + branches.binding] = found
 
     def finish(self, task: Task, asked: Asked, seeds: Sequence[int], states: States, branches: Branches) -> None:
         """Sample states at the end of the course, and take expectation values."""
@@ -106,21 +109,18 @@ class Outcome:
                 np.add.at(self.squares, task.begin + branches.binding, counts * np.abs(values) ** 2)
         if self.packed is None:
             return
-        if self.chance:
-            shots, rows = branches.shots, branches.branch_of
-        else:  # one branch for each binding stands for all of its shots
-            shots, rows = (
-                np.tile(np.arange(asked.shots or 0), len(branches)),
-                np.repeat(np.arange(len(branches)), asked.shots or 0),
-            )
-        binding = branches.binding[rows]
+        shots = asked.shots or 0
+        rows = branches.branch_of if self.chance else np.repeat(np.arange(len(branches)), shots)
         bits = np.zeros((len(rows), self.packed.shape[2]), dtype=np.uint8)
         if any(self.masks):
             drawn = self._numbers(task, asked, seeds, branches)
-            bits |= pack(_draw(states, rows, drawn), self.masks, self.num_clbits)
+            bits |= pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
         for clbit, choice in self.recorded.items():
             bits[:, clbit // 8] |= branches.outcomes[rows, choice] << clbit % 8
-        self.packed[task.begin + binding, task.first + shots] = bits
+        if self.chance:
+            self.packed[task.begin + branches.binding[rows], task.first + branches.shots] = bits
+        else:  # one branch for each binding stands for all of its shots
+            self.packed[task.begin + branches.binding] = bits.reshape(len(branches), shots, -1)
 
     def _numbers(self, task: Task, asked: Asked, seeds: Sequence[int], branches: Branches) -> NDArray[np.float64]:
         """The random numbers of all shots of all branches."""
@@ -182,12 +182,3 @@ class Outcome:
             deployment=where.deployment,
             facts=facts,
         )
-
-
-def _draw(states: States, rows: NDArray[np.int64], drawn: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The basis value of each shot; rows: its state, ascending."""
-    if isinstance(states, Batch) and states.num_wires <= sampling.SEARCHED_WIRES + 10:
-        return sampling.draw_rows(states, rows, drawn)
-    ends = np.searchsorted(rows, np.arange(states.rows + 1))
-    parts = (drawn[begin:end] for begin, end in pairwise(ends.tolist()))
-    return np.concatenate([sampling.draw(states.row(row), part) for row, part in enumerate(parts)])

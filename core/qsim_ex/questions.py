@@ -11,53 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import basis, expectation, sampling
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.devices.base import Device
-from qsim_ex.devices.memory import require_on_host
-from qsim_ex.devices.probe import Where, host_free
+from qsim_ex.devices.probe import Where
 from qsim_ex.errors import StateError
-from qsim_ex.guard import Guard
 from qsim_ex.options import Options
+from qsim_ex.owned import Owned
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
 from qsim_ex.placement.single import Single
 from qsim_ex.steps import Layout, Levels
 
 
-class Questions:
+class Questions(Owned):
     """The half of `StateVector` that only reads; `StateVector` makes it and owns the memory.
 
     No question moves an amplitude, but for `inner` of two states in different layouts.
     """
 
     def __init__(self, placement: Placement, where: Where, options: Options) -> None:
-        self.num_wires = placement.num_wires
-        self.options = options
-        self.where = where
+        super().__init__(placement.num_wires, where, options)
         self._placement = placement
-        self._guard = Guard()
-        self._draws = 0
 
     # --- what it is ------------------------------------------------------------------------------------------------
-
-    @property
-    def device(self) -> Device:
-        """Who works."""
-        return self.where.device
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The amplitudes' dtype: complex64 or complex128."""
-        return self.options.dtype
 
     @property
     def layout(self) -> Layout:
         """Which index bit each wire sits on, and which wires are stored inverted."""
         return self._placement.layout
-
-    @property
-    def wire_ordering(self) -> tuple[int, ...]:
-        """The wire on each index bit, least significant first."""
-        return self.layout.wires()
 
     @property
     def _levels(self) -> Levels | None:
@@ -68,11 +47,6 @@ class Questions:
     def nbytes(self) -> int:
         """Bytes of the amplitudes."""
         return self.dtype.itemsize << self.num_wires
-
-    @property
-    def closed(self) -> bool:
-        """Whether its memory was given back."""
-        return self._guard.closed
 
     @property
     def array(self) -> Any:
@@ -196,12 +170,3 @@ class Questions:
             return sampling.fresh_seed(), 0
         self._draws += 1
         return sampling.checked_seed(self.options.seed), self._draws - 1
-
-    def _range(self, start: int, stop: int) -> int:
-        if not 0 <= start <= stop <= 1 << self.num_wires:
-            raise StateError(f"amplitudes {start} to {stop}: the state has amplitudes 0 to {1 << self.num_wires}.")
-        return stop
-
-    def _fits_host(self, what: str, needed: int) -> None:
-        if needed > 1 << 26:  # the question costs more than a smaller array
-            require_on_host(what, needed, host_free())

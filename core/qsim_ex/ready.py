@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.devices.base import Device, Loads
+from qsim_ex.placement.batch import BatchDevice
+from qsim_ex.planning.binding import fill_batch
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.program import Segment
 from qsim_ex.steps import Bound, Layout, Levels, Plan, Shape
@@ -56,6 +58,14 @@ def make_ready(
             prepared = device.prepare(plan.steps, plan.levels.local, dtype, compile)
             shares[id(device)] = prepared, _loaded(device, prepared, numbers)
     return Ready(plan, tuple(shares[id(device)] for device in devices))
+
+
+def ready_rows(
+    plan: Plan, operands: NDArray[np.complex128], device: BatchDevice, dtype: np.dtype[Any], compile: str
+) -> Ready:
+    """Bind a plan for many rows, operands [rows, total] or, alike for all, [1, total], and prepare it on a device."""
+    prepared = device.prepare_batch(plan.steps, plan.levels.local, dtype, compile)
+    return Ready(plan, ((prepared, device.load_batch(prepared, fill_batch(plan.numbers, operands))),))
 
 
 def _loaded(device: Device, prepared: Any, numbers: Bound) -> Iterable[Any]:

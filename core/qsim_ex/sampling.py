@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import Batch
+from qsim_ex.placement.batch import Batch, States
 from qsim_ex.placement.layout import held
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,17 @@ def checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
         raise OptionError(f"seed={seed!r}: a whole number from 0 to 2^64 - 1 is wanted.")
     return int(seed)
+
+
+def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
+    """A seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
+    if isinstance(seeds, int | np.integer):
+        base = checked_seed(seeds)
+        return (base,) if count == 1 else tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
+    known = tuple(checked_seed(seed) for seed in seeds)
+    if len(known) != count:
+        raise OptionError(f"{len(known)} seeds for {count} {what}; one for each, or a single one, is wanted.")
+    return known
 
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
@@ -144,28 +155,54 @@ def draw_rows(states: Batch, rows: Values, numbers: Floats) -> Values:
 
     rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
     """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
     n = states.num_wires
     low = min(n, SEARCHED_WIRES)
     weights = states.marginals(range(low, n))
-    norms = weights.sum(axis=1)
-    if len(rows) and not (norms[rows].min() > 0 and norms[rows].max() < np.inf):
+    norms = weights.sum(axis=1)[rows]
+    if not (norms.min() > 0 and norms.max() < np.inf):
         raise StateError("nothing can be sampled in a state whose squared norm is 0 or not finite.")
-    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms[rows])
+    if low == n:
+        runs = _runs(rows)
+        drawn = rows[runs[:-1]]
+        return states.search(drawn, n, np.zeros_like(drawn), runs, numbers * norms)
+    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms)
     keys = rows << n - low | prefixes
     order = np.argsort(keys, kind="stable")
     runs = _runs(keys[order])
-    first = keys[order][runs[:-1]] if len(rows) else keys
+    first = keys[order][runs[:-1]]
     prefix = (first & (1 << n - low) - 1) << low
     found = np.empty(len(rows), dtype=np.int64)
-    if len(rows):
-        found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
+    found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
     return prefixes << low | found
+
+
+def draw_states(states: States, rows: Values, numbers: Floats) -> Values:
+    """The basis value of each shot of some states wherever they lie; arguments as of `draw_rows`."""
+    if isinstance(states, Batch) and states.num_wires <= SEARCHED_WIRES + 10:
+        return draw_rows(states, rows, numbers)
+    ends = np.searchsorted(rows, np.arange(states.rows + 1))
+    parts = (numbers[begin:end] for begin, end in pairwise(ends.tolist()))
+    return np.concatenate([draw(states.row(row), part) for row, part in enumerate(parts)])
+
+
+def draw_wires_rows(states: Batch, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
+    """For each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` draws it.
+
+    Besides, the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.
+    """
+    weights = states.marginals(wires)
+    norms = weights.sum(axis=1)
+    every = np.arange(states.rows)
+    if not (norms.min() > 0 and norms.max() < np.inf):
+        raise StateError("nothing can be measured in a state whose squared norm is 0 or not finite.")
+    values, _ = _choose_in_rows(weights, every, numbers * norms)
+    return values, weights[every, values], norms
 
 
 def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
     """`_choose` for targets that each have a row of weights of their own, by bisection of all at once."""
-    if weights.shape[1] == 1:
-        return np.zeros(len(rows), dtype=np.int64), targets
     ends = np.cumsum(weights, axis=1)
     below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
     found = np.zeros(len(rows), dtype=np.int64)

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from qsim_ex import basis, sampling, saving
 from qsim_ex.adopt import adopt, begun, checked, fresh, put
@@ -23,6 +22,7 @@ from qsim_ex.devices.probe import Where
 from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.facts import bytes_moved, stage_ends, ticks
 from qsim_ex.options import Options
+from qsim_ex.owned import Owner
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
@@ -36,7 +36,7 @@ from qsim_ex.wiring import Wiring
 Collapse = Literal["normalise", "none", "reset"]
 
 
-class StateVector(Wiring):
+class StateVector(Wiring, Owner):
     """The state of `num_wires` qubits, 2^n amplitudes on one device.
 
     Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
@@ -189,7 +189,7 @@ class StateVector(Wiring):
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "measure")
-            _known_mode(collapse)
+            known_mode(collapse)
             if random is None:
                 random = float(sampling.uniforms(*self._key(seed), 1)[0])
             if not 0 <= random < 1:
@@ -206,7 +206,7 @@ class StateVector(Wiring):
         with self._guard:
             wires = basis.order(wires, self.num_wires, "collapse")
             value = basis.bits(bits, len(wires), "collapse")
-            _known_mode(mode)
+            known_mode(mode)
             when = at.held(ALWAYS, wires, value)
             weight = float(self._placement.marginal((), when)[0])
             if weight == 0:
@@ -233,36 +233,6 @@ class StateVector(Wiring):
             self.canonical()
             self._placement.write(start, array)
             self._touched = (1 << self.num_wires) - 1
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
-        if self.device.kind == "gpu":
-            raise TypeError("the state is on a GPU; copy it with to_numpy(), or use CuPy.")
-        return np.array(self._shared(), dtype=dtype, copy=copy)
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
-        if self.device.kind != "gpu":
-            raise AttributeError("the state is on the CPU; it has no CUDA array interface.")
-        found: dict[str, Any] = self._shared().__cuda_array_interface__
-        return found
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        """The amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
-        return self._shared().__dlpack__(**keywords)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Where the amplitudes lie, as DLPack says it."""
-        device: tuple[int, int] = self.array.__dlpack_device__()
-        return device
-
-    def _shared(self) -> Any:
-        """The array that another library may read: in order, and with no work under way on a stream unknown to it."""
-        with self._guard:
-            self.canonical()
-            self.device.synchronize()
-            return self.array
 
     # --- copies and files ------------------------------------------------------------------------------------------
 
@@ -302,30 +272,12 @@ class StateVector(Wiring):
         state._touched = int(str(found.about.get("touched", hex((1 << found.num_wires) - 1))), 16)
         return state
 
-    # --- its life --------------------------------------------------------------------------------------------------
-
-    def synchronize(self) -> None:
-        """Wait until all work on the device is done."""
-        with self._guard:
-            for device in self.where.devices:
-                device.synchronize()
-
-    def close(self) -> None:
-        """Give the memory back; every later use raises `StateVectorClosed`. May be called again."""
-        if self._guard.close():
-            self._drop()
-            self._placement.release()
-
-    def __enter__(self) -> Self:
-        with self._guard:
-            return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def _release(self) -> None:
+        self._drop()
+        self._placement.release()
 
 
-def _known_mode(mode: str) -> None:
+def known_mode(mode: str) -> None:
+    """Raise `OptionError` for a way of collapsing that there is not."""
     if mode not in ("normalise", "none", "reset"):
         raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")

@@ -37,16 +37,20 @@ class Task:
 class Tasks:
     """All bindings and shots, in pieces; threads may share it.
 
-    rows: how many states are worked on at a time. tree: whether shots that choose alike are expected to be many, and
-    go through the circuit together; otherwise only as many shots as there are rows do.
+    rows: how many states are worked on at a time. workers: who share the pieces, so that each gets some.
+    tree: whether shots that choose alike are expected to be many, and go through the circuit together; otherwise only
+    as many shots as there are rows do.
     """
 
-    def __init__(self, bound: Bindings, course: Course, asked: Asked, rows: int, *, tree: bool) -> None:
+    def __init__(self, bound: Bindings, course: Course, asked: Asked, rows: int, workers: int, *, tree: bool) -> None:
         self.bound = bound
         self._lock = threading.Lock()
         shots = asked.trajectories if course.choices else 1
         most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
-        self._pieces = self._all(rows if not course.choices else max(1, rows // min(shots, most)), shots, most)
+        if bound.count < workers:
+            most = min(most, -(-shots // workers // STEP) * STEP)
+        step = rows if not course.choices else max(1, rows // min(shots, most))
+        self._pieces = self._all(min(step, -(-bound.count // workers)), shots, most)
 
     def _all(self, step: int, shots: int, most: int) -> Iterator[Task]:
         for begin in range(0, self.bound.count, step):

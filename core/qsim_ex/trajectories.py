@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.branches import Branches, uniforms
-from qsim_ex.chance import Kraus, density_of, kraus_of, strings_of
+from qsim_ex.branches import Branches
+from qsim_ex.chance import Kraus, kraus_of
 from qsim_ex.dynamics import Choice, Course, Part, part_of
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Begin, States
 from qsim_ex.program import Segment
 from qsim_ex.steps import Layout, Plan
+from qsim_ex.stops import Given, Stop
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
@@ -46,21 +47,6 @@ class Route:
     begin: Begin
     rows: int
     tick: Tick
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Given:
-    """The numbers of the bindings at hand.
-
-    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
-    kraus: of each binding, the matrices of each choice.
-    """
-
-    operands: Complex
-    seeds: Sequence[int]
-    first: int
-    shots: int
-    kraus: Sequence[Sequence[Kraus]]
 
 
 def given(course: Course, operands: Complex, seeds: Sequence[int], first: int, shots: int) -> Given:
@@ -228,7 +214,7 @@ class Walk:
         """What stands among the operands of each branch for a choice that it has made."""
         outcome, scale = branches.outcomes[:, choice.number], branches.scales[:, choice.number]
         one = self._given.kraus[0][choice.number]
-        if all(kraus is self._given.kraus[0] for kraus in self._given.kraus):
+        if self._given.alike():
             found = one.entries[outcome]
         else:
             every = np.array([kraus[choice.number].entries for kraus in self._given.kraus])
@@ -242,77 +228,8 @@ class Walk:
         """The branches after a stop, in the order of the rows that they come from."""
         if branches.decided > level or not part.stop:
             return branches
-        projections = [choice for choice in part.stop if choice.kind != "channel"]
-        if projections:
-            branches = self._projected(projections, states, branches)
-        for before, choice in enumerate(part.stop):
-            if choice.kind == "channel":
-                earlier = [*projections, *(c for c in part.stop[:before] if c.kind == "channel")]
-                branches = self._applied(choice, earlier, states, branches)
-        return branches
-
-    def _uniforms(self, branches: Branches, choice: Choice) -> Floats:
-        """The random number of each shot for a choice."""
-        return uniforms(branches, self._given.seeds, 1 + choice.number, self._given.first, self._given.shots)
-
-    def _projected(self, choices: Sequence[Choice], states: States, branches: Branches) -> Branches:
-        """Measure and reset wires one after the other, from their joint probabilities."""
-        joint = states.marginals([choice.wires[0] for choice in choices])
-        sums = [joint]
-        while sums[-1].shape[1] > 1:
-            sums.append(sums[-1].reshape(len(joint), 2, -1).sum(axis=1))
-        sums.reverse()  # sums[k][row, v]: the weight of value v of the first k wires
-        row = branches.row[branches.branch_of]
-        value = np.zeros(len(row), dtype=np.int64)
-        outcomes, scales = np.empty((len(row), len(choices)), dtype=np.uint8), np.empty((len(row), len(choices)))
-        for k, choice in enumerate(choices):
-            u = self._uniforms(branches, choice)
-            whole, zero, one = sums[k][row, value], sums[k + 1][row, value], sums[k + 1][row, value | 1 << k]
-            bit = ((u * whole >= zero) & (one > 0)) | (zero <= 0)
-            outcomes[:, k] = bit
-            scales[:, k] = np.sqrt(whole / np.where(bit, one, zero))
-            value |= bit.astype(np.int64) << k
-        return branches.divided(choices, outcomes, scales)
-
-    def _applied(self, choice: Choice, earlier: Sequence[Choice], states: States, branches: Branches) -> Branches:
-        """Choose from a channel; `earlier` choices of the same stop are not applied to the states yet."""
-        u = self._uniforms(branches, choice)
-        of = branches.branch_of
-        kraus = [self._given.kraus[b][choice.number] for b in range(len(self._given.kraus))]
-        outcomes, rest = np.empty(len(u), dtype=np.int64), np.empty(len(u))
-        scales = np.empty(len(u))
-        binding = branches.binding[of]
-        for b in np.unique(branches.binding).tolist():
-            mine = binding == b
-            outcomes[mine], rest[mine] = kraus[b].unasked(u[mine])
-            scales[mine] = kraus[b].mean[outcomes[mine]] ** -0.5  # the norm is only kept near 1
-        asking = np.flatnonzero(outcomes < 0)
-        if len(asking):
-            who, which = np.unique(of[asking], return_inverse=True)
-            density = self._densities(choice, earlier, states, branches.chosen(who))[which]
-            for b in np.unique(binding[asking]).tolist():
-                mine = asking[binding[asking] == b]
-                found, p = kraus[b].asked(density[binding[asking] == b], rest[mine])
-                outcomes[mine], scales[mine] = found, p**-0.5
-        return branches.divided([choice], outcomes[:, None], scales[:, None])
-
-    def _densities(self, choice: Choice, earlier: Sequence[Choice], states: States, asked: Branches) -> Complex:
-        """The reduced density matrix on a channel's wires of each branch that asks, as many at a time as fit."""
-        parts = strings_of(choice.wires)
-        if not earlier and 2 * len(asked) > states.rows:
-            return density_of(states.paulis(parts)[asked.row], len(choice.wires))
-        room = max(1, self._route.rows - self._held() - states.rows)
-        found = []
-        for first in range(0, len(asked), room):
-            some = asked.chosen(np.arange(first, min(first + room, len(asked))))
-            copies = states.take(some.row)
-            try:
-                if earlier:
-                    self._catch_up(copies, earlier, some)
-                found.append(density_of(copies.paulis(parts), len(choice.wires)))
-            finally:
-                copies.release()
-        return np.concatenate(found)
+        room = self._route.rows - self._held() - states.rows
+        return Stop(self._given, states, self._catch_up, max(1, room))(part.stop, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
         """Apply choices that wait for the next part."""

@@ -16,28 +16,18 @@ from qsim_ex.dynamics import Course
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome
-from qsim_ex.placement.batch import Alone, Batch, BatchDevice, States
+from qsim_ex.placement.alone import Alone
+from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.binding import fill
 from qsim_ex.program import Segment
-from qsim_ex.ready import plan_of
+from qsim_ex.ready import plan_of, ready_rows
 from qsim_ex.steps import Layout, Plan
 from qsim_ex.tasks import Asked, Tasks
 from qsim_ex.trajectories import Route, Walk, given
 
-_CPU_BYTES = 1 << 24
-"""States and numbers that a CPU works on at a time: about what its last cache holds for it."""
-
 _STOPPING = 8
-"""So many times more of them where the state is asked on the way, which takes a while for any number of states."""
-
-_GPU_BYTES = 1 << 32
-"""The same on a GPU, where more at a time costs nothing but memory."""
-
-_NUMBER_BYTES = 1 << 28
-"""Numbers that are made on the host at a time."""
-
-_MOST_ROWS = 1 << 17
+"""So many times more rows at a time where the state is asked on the way, which takes a while for any number of them."""
 
 
 class Worker:
@@ -76,12 +66,8 @@ class Worker:
             return 1
         state = self._options.dtype.itemsize << self._num_wires
         count = 16 * max(1, *(plan.numbers.size() for plan in self.plans))
-        if self.where.device.kind == "cpu":
-            room = _CPU_BYTES * (_STOPPING if self._course.stops else 1)
-            wanted = max(2 * getattr(self.where.device, "threads", 1), room // max(state, count))
-        else:
-            wanted = max(1, _GPU_BYTES // state)
-        return max(1, min(wanted, self.where.free // (2 * state), _NUMBER_BYTES // count, _MOST_ROWS))
+        wanted = rows_at_once(self.where.device, state, count, _STOPPING if self._course.stops else 1)
+        return max(1, min(wanted, self.where.free // (2 * state)))
 
     def work(self, tasks: Tasks, asked: Asked, seeds: Sequence[int], outcome: Outcome) -> None:
         """Do tasks until none is left."""
@@ -120,9 +106,7 @@ class Worker:
         dtype, compile = self._options.dtype, self._options.compile
         local = plan.levels.local
         if self.batched:
-            batches = cast(BatchDevice, self.where.device)
-            prepared = batches.prepare_batch(plan.steps, local, dtype, compile)
-            return ((prepared, batches.load_batch(prepared, fill_batch(plan.numbers, operands))),)
+            return ready_rows(plan, operands, cast(BatchDevice, self.where.device), dtype, compile).work
         bound, work = fill(plan.numbers, operands[0]), []
         for device in self.where.devices:
             prepared = device.prepare(plan.steps, local, dtype, compile)

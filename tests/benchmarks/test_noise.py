@@ -82,6 +82,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     pytest.importorskip("qiskit_aer")
     out = tmp_path / "noise.json"
     asked = ["--n", "3", "--cycles", "2", "--trajectories", "40", "--singles", "10", "--peer-trajectories", "20"]
+    asked += ["--no-branching"]
     assert noise.main([*asked, "--threads", "2", "--repeat", "2", "--commit", "c", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
     assert [row["what"] for row in found["rows"]] == ["depolarizing, 3 qubits", "damping, 3 qubits"]
@@ -89,6 +90,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert set(row["medians"]) == {"ours", "one by one", "qsim", "aer"}
         assert all(len(seconds) == 2 for seconds in row["seconds"].values())
         assert row["shares"]["one by one/default"] == 0.25
+        assert row["shares"]["aer/default"] == 0.5
+    assert "aer/branching" in found["missing"]
     printed = capsys.readouterr().out
     assert "| depolarizing, 3 qubits |" in printed
     assert table.main([str(out)]) == 0

@@ -41,7 +41,7 @@ def test_equal_structures_meet() -> None:
     wanted = np.concatenate([turn(angle / 10).template.operands for angle in range(1, 7)])
     np.testing.assert_array_equal(first.bindings().operands(0, 6), wanted)
     for begin, end in ((0, 1), (1, 4), (2, 6)):
-        np.testing.assert_array_equal(first.bindings().operands(begin, end).reshape(-1), wanted[begin:end].reshape(-1))
+        np.testing.assert_array_equal(first.operands(begin, end), wanted[begin:end])
     for member in range(6):
         np.testing.assert_array_equal(first.circuit(member).operands[0], wanted[member])
 

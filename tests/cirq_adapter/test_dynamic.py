@@ -165,9 +165,7 @@ def test_the_end_stays_cheap() -> None:
 
 def test_sweeps_and_batches(make: Any) -> None:
     """Points of a sweep share their seeds, or are other ones than single runs."""
-    circuit = cirq.Circuit(
-        cirq.ry(T)(A), cirq.measure(A, key="m"), cirq.H(A), cirq.CX(A, B), cirq.measure(A, B, key="m")
-    )
+    circuit = cirq.Circuit(cirq.ry(T)(A), cirq.measure(A, key="m"), cirq.H(A), cirq.CX(A, B), cirq.measure(A, key="m"))
     sweep = cirq.Linspace("t", 0, 3, 4)
     together = make(seed=5).run_sweep(circuit, sweep, repetitions=300)
     alone = make(seed=5)

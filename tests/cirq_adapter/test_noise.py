@@ -175,8 +175,8 @@ def test_noise_after_a_measurement_is_left_out_of_samples() -> None:
         assert [i.wires for i in found.instructions if isinstance(i, Channel)] == [(2,), (1,), (0,), (1,), (0,)]
         assert [type(i) for i in found.instructions].count(Measure) == 1
         assert isinstance(found.instructions[-1], Measure)
-        whole = translate(circuit, noise=model).circuit
-        assert [i.wires for i in whole.instructions[-2:] if isinstance(i, Channel)] == [(1,), (0,)]
+        whole = translate(circuit, noise=model).circuit  # the state is asked for too
+        assert sum(isinstance(i, Channel) for i in whole.instructions) == 9
 
 
 @pytest.mark.parametrize("name", ["a channel", "constant", "after two"])

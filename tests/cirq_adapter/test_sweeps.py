@@ -287,7 +287,7 @@ def test_batches_of_programs(make, spy):
     assert [[result.measurements["m"].shape for result in some] for some in found] == [[(2, 1)], [(3, 1)]]
     found = duet.run(simulator.run_batch_async, [turn], [cirq.Points("t", [0, 1])], 2)
     assert [result.measurements["m"].sum() for result in found[0]] == [0, 2]
-    with pytest.raises(ValueError, match="must match"):
+    with pytest.raises(ValueError, match="1 circuits, 2 sweeps and 1 numbers"):
         simulator.run_batch([turn], [None, None])
     with pytest.raises(errors.MeasurementError):
         simulator.run_batch([turn, cirq.Circuit(cirq.X(A))], repetitions=2)

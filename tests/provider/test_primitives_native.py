@@ -124,12 +124,15 @@ def test_every_expression_is_a_function_of_arrays() -> None:
             np.testing.assert_allclose(reference.simulate(one), Statevector(bound).data, atol=1e-14)
 
 
-def test_numbers_of_many_bindings_are_made_in_pieces() -> None:
+def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bindings do not depend on where the pieces begin."""
     circuit = random_circuit(np.random.default_rng(3))
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
     (found,) = sweep(circuit, columns_of(circuit, values), 7)
+    kept = found.bindings()
+    monkeypatch.setattr("qsim_ex.circuit.sweeping.FEW_BYTES", 0)
     bindings = found.bindings()
+    np.testing.assert_array_equal(bindings.operands(0, 7), kept.operands(0, 7))
     pieces = [bindings.operands(begin, end) for begin, end in ((0, 2), (2, 3), (3, 7))]
     np.testing.assert_array_equal(bindings.operands(0, 7), np.concatenate(pieces))
     np.testing.assert_array_equal(bindings.operands(5, 6), found.circuit(5).operands)

@@ -37,6 +37,14 @@ def count(value: object, name: str) -> int:
     return number
 
 
+def rows(numbers: Sequence[int] | NDArray[np.integer]) -> str:
+    """Some states of a batch by their numbers, in words; of many, the first few."""
+    named = ", ".join(str(number) for number in numbers[:5])
+    if len(numbers) == 1:
+        return f"state {named}"
+    return f"states {named}" + (f", … ({len(numbers)} in all)" if len(numbers) > 5 else "")
+
+
 def shots(value: object) -> int:
     """Return a positive whole number of shots; raises `ShotsError`."""
     try:

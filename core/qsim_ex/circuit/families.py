@@ -11,7 +11,7 @@ import numpy as np
 from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.circuit.sweeping import Numbers, Sweep
+from qsim_ex.circuit.sweeping import Numbers, Sweep, bindings_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,8 +44,8 @@ class Family:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def bindings(self) -> Bindings:
-        """The operands of all members, made when they are asked for."""
-        return Bindings(len(self), self.operands)
+        """The operands of all members; see `bindings_of`."""
+        return bindings_of(self.template, len(self), self.operands)
 
     def circuit(self, member: int) -> Circuit:
         """The circuit of one member."""

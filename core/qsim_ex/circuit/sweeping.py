@@ -6,7 +6,7 @@ builds is a `Sweep`: a circuit that gives the structure, and the rows of the gat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.errors import ParameterError
+
+FEW_BYTES = 1 << 20
+"""Operands of so many bytes are kept: they are looked at more than once, and making them has a cost of its own."""
 
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -65,8 +68,8 @@ class Sweep:
         return found
 
     def bindings(self) -> Bindings:
-        """The operands of all bindings, made when they are asked for."""
-        return Bindings(self.count, lambda begin, end: self.operands(np.arange(begin, end)))
+        """The operands of all bindings; see `bindings_of`."""
+        return bindings_of(self.template, self.count, lambda begin, end: self.operands(np.arange(begin, end)))
 
     def circuit(self, binding: int) -> Circuit:
         """The circuit of one binding; all have one structure, the same object."""
@@ -75,6 +78,12 @@ class Sweep:
         of, operands = self.template, self.operands(np.array([binding]))
         operands.setflags(write=False)
         return Circuit(of.num_qubits, of.num_clbits, of.instructions, operands)
+
+
+def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Operands]) -> Bindings:
+    """Bindings whose operands are made when they are asked for, or, where they are few, once and for all."""
+    few = count * template.operands.nbytes <= FEW_BYTES
+    return Bindings.of(operands(0, count)) if few and count else Bindings(count, operands)
 
 
 def real_values(found: Any, count: int, named: object) -> Values:

@@ -47,6 +47,8 @@ def require(
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
     cheaper = "precision='single', " if dtype.itemsize == 16 else ""
+    if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
+        cheaper += f"{fit} of these states, "
     raise OutOfMemory(
         f"{what} need {human(needed)}; {' and '.join(have)}. Use {cheaper}fewer wires, or a device with more memory."
     )

@@ -6,22 +6,42 @@ all rows at once; a row by itself is a placement like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS
+from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import layout as at
-from qsim_ex.placement.base import CHUNK, Amplitudes, Placement, Tick
+from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.steps import Layout, Plan
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Parts = Sequence[tuple[int, Sequence[int]]]
+
+CPU_BYTES = 1 << 24
+"""States and numbers that a CPU works on at a time: about what its last cache holds for it."""
+
+GPU_BYTES = 1 << 32
+"""The same on a GPU, where more at a time costs nothing but memory."""
+
+NUMBER_BYTES = 1 << 28
+"""Numbers that are made on the host at a time."""
+
+MOST_ROWS = 1 << 17
+
+
+def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> int:
+    """How many rows should be worked on at a time; state, numbers: the bytes of each. times: so many more on a CPU."""
+    if device.kind == "cpu":
+        wanted = max(2 * getattr(device, "threads", 1), times * CPU_BYTES // max(state, numbers))
+    else:
+        wanted = GPU_BYTES // state
+    return max(1, min(wanted, NUMBER_BYTES // max(1, numbers), MOST_ROWS))
 
 
 class BatchDevice(Device, Batches):
@@ -82,6 +102,16 @@ class Batch:
             for row in range(rows):
                 device.set_basis(self._row(row), 0)
 
+    @classmethod
+    def over(cls, device: BatchDevice, buffer: Buffer, layout: Layout, fresh: int = 0) -> Batch:
+        """States that lie in a buffer already."""
+        made = cls.__new__(cls)
+        made.device, made.layout, made.fresh = device, layout, fresh
+        made.num_wires = len(layout)
+        made.rows = buffer.size >> made.num_wires
+        made._buffer = buffer
+        return made
+
     @property
     def buffer(self) -> Buffer:
         """All amplitudes, [rows · 2^n]; zeros that growing states had not written yet are written now."""
@@ -103,12 +133,19 @@ class Batch:
 
     def take(self, rows: Rows) -> Batch:
         """Copies of rows."""
-        made = Batch.__new__(Batch)
-        made.device, made.num_wires, made.rows = self.device, self.num_wires, len(rows)
-        made.layout, made.fresh = self.layout, self.fresh
-        made._buffer = self.device.allocate(len(rows) << self.num_wires, self._buffer.dtype)
-        self.device.take_rows(made._buffer, self._buffer, self.num_wires, rows)
-        return made
+        buffer = self.device.allocate(len(rows) << self.num_wires, self._buffer.dtype)
+        self.device.take_rows(buffer, self._buffer, self.num_wires, rows)
+        return Batch.over(self.device, buffer, self.layout, self.fresh)
+
+    def parts(self, rows: int) -> Iterator[tuple[int, Batch]]:
+        """All states, at most so many at a time and in place: the first row of each part, and the part.
+
+        A part has the layout and the fresh bits of now. What runs on one part must run on all, and is to be told here.
+        """
+        for first in range(0, self.rows, rows):
+            last = min(first + rows, self.rows)
+            part = self._buffer[first << self.num_wires : last << self.num_wires]
+            yield first, Batch.over(self.device, part, self.layout, self.fresh)
 
     def row(self, row: int) -> Single:
         """One row, in place."""
@@ -119,10 +156,54 @@ class Batch:
     def _row(self, row: int) -> Buffer:
         return self._buffer[row << self.num_wires : row + 1 << self.num_wires]
 
-    def marginals(self, wires: Sequence[int]) -> Floats:
-        """Sums for each row."""
+    def arrange(self, layout: Layout) -> None:
+        """Move amplitudes so that they lie in another layout, alike in every row.
+
+        2^k rows are a state with k more index bits, so all rows are moved in as many calls as their number has ones.
+        """
+        sources, flip = at.moves(self.layout, layout)
+        n, buffer, first = self.num_wires, self.buffer, 0
+        for k in reversed(range(self.rows.bit_length())):
+            if (flip or sources != tuple(range(n))) and self.rows >> k & 1:
+                last = first + (1 << k)
+                self.device.permute(buffer[first << n : last << n], n + k, (*sources, *range(n, n + k)), flip)
+                first = last
+        self.layout = layout
+
+    def forget(self) -> None:
+        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        self.layout, self.fresh = Layout.identity(self.num_wires), 0
+
+    def write(self, start: int, values: Amplitudes) -> None:
+        """Overwrite amplitudes from basis value `start` on, [rows, k], which needs the layout of the wires' order."""
+        n = self.num_wires
+        if values.shape[1] < 1 << n:
+            for row in range(self.rows):
+                self.device.write(self.buffer, (row << n) + start, values[row])
+            return
+        step = max(1, PIECE >> n)
+        for row in range(0, self.rows, step):
+            piece = np.ascontiguousarray(values[row : row + step], dtype=self._buffer.dtype)
+            self.device.write(self.buffer, row << n, piece.reshape(-1))
+
+    def fill(self, values: Amplitudes | int) -> None:
+        """Every row becomes the same state: 2^n amplitudes, or a basis value; in the order of the wires."""
+        self.forget()
+        one = self.device.allocate(1 << self.num_wires, self._buffer.dtype)
+        if isinstance(values, int):
+            self.device.set_basis(one, values)
+        else:
+            self.device.write(one, 0, values.astype(self._buffer.dtype, copy=False))
+        self.device.take_rows(self._buffer, one, self.num_wires, np.zeros(self.rows, dtype=np.int64))
+
+    def marginals(self, wires: Sequence[int], when: When = ALWAYS) -> Floats:
+        """Sums for each row, over the basis values at which `when` (on wires) holds."""
+        if len(wires) > MARGINAL_WIRES:
+            low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
+            parts = [self.marginals(low, at.held(when, high, value)) for value in range(1 << len(high))]
+            return np.concatenate(parts, axis=1)
         bits = at.index_bits(self.layout, wires)
-        sums = self.device.marginals(self.buffer, self.num_wires, bits, ALWAYS)
+        sums = self.device.marginals(self.buffer, self.num_wires, bits, at.stored_when(self.layout, when))
         flipped = at.flipped_values(self.layout, wires)
         return sums[:, np.arange(sums.shape[1]) ^ flipped] if flipped else sums
 
@@ -143,80 +224,33 @@ class Batch:
         bases = at.indices(self.layout, prefixes, range(self.num_wires)) | rows << self.num_wires
         return self.device.search(self.buffer, at.index_bits(self.layout, range(wires)), bases, runs, targets)
 
-    def read(self) -> Amplitudes:
-        """All amplitudes, a piece at a time."""
-        size = 1 << self.num_wires
-        if self.layout.is_identity():
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Amplitudes of basis values, [rows, values], a piece at a time; bit k of a value is wire ``wires[k]``."""
+        places = at.indices(self.layout, values, wires)
+        out = np.empty((self.rows, len(values)), dtype=self._buffer.dtype)
+        step = max(1, CHUNK // max(1, len(values)))
+        for first in range(0, self.rows, step):
+            rows = np.arange(first, min(first + step, self.rows), dtype=np.int64)
+            found = self.device.gather(self.buffer, (rows[:, None] << self.num_wires | places).reshape(-1))
+            out[first : first + len(rows)] = found.reshape(len(rows), len(values))
+        return out
+
+    def read(self, start: int = 0, stop: int | None = None, wires: Sequence[int] | None = None) -> Amplitudes:
+        """Amplitudes of the basis values from `start` up to `stop`, a piece at a time: [rows, stop − start]."""
+        size, wires = 1 << self.num_wires, range(self.num_wires) if wires is None else wires
+        stop = size if stop is None else stop
+        in_order = self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires))
+        if in_order and stop - start == size:
             return self.device.read(self.buffer, 0, self.rows * size).reshape(self.rows, size)
-        out = np.empty((self.rows, size), dtype=self._buffer.dtype)
-        step = max(1, CHUNK >> self.num_wires)
-        for first in range(0, size, CHUNK):
-            last = min(first + CHUNK, size)
-            places = at.indices(self.layout, np.arange(first, last, dtype=np.int64), range(self.num_wires))
-            for row in range(0, self.rows, step):
-                rows = np.arange(row, min(row + step, self.rows), dtype=np.int64)
-                found = self.device.gather(self.buffer, (rows[:, None] << self.num_wires | places).reshape(-1))
-                out[row : row + len(rows), first:last] = found.reshape(len(rows), last - first)
+        out = np.empty((self.rows, stop - start), dtype=self._buffer.dtype)
+        for first in range(start, stop, CHUNK):
+            values = np.arange(first, min(first + CHUNK, stop), dtype=np.int64)
+            out[:, first - start : first - start + len(values)] = self.gather(values, wires)
         return out
 
     def release(self) -> None:
         """Let go of the buffer."""
         self.__dict__.pop("_buffer", None)
-
-
-class Alone:
-    """One state, wherever it lies: divided states, and devices that know no batches."""
-
-    rows = 1
-
-    def __init__(self, placement: Placement) -> None:
-        self.placement = placement
-
-    @property
-    def layout(self) -> Layout:
-        """The state's."""
-        return self.placement.layout
-
-    @layout.setter
-    def layout(self, layout: Layout) -> None:
-        self.placement.layout = layout
-
-    @property
-    def fresh(self) -> int:
-        """The state's."""
-        return self.placement.fresh
-
-    def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
-        """Run the plan."""
-        self.placement.run(plan, work, tick)
-
-    def take(self, rows: Rows) -> Alone:
-        """A copy of the state; `rows` is [0]."""
-        if len(rows) != 1:
-            raise ValueError(f"{len(rows)} rows of a state that is alone")
-        return Alone(self.placement.clone())
-
-    def row(self, row: int) -> Placement:  # noqa: ARG002
-        """The state."""
-        return self.placement
-
-    def marginals(self, wires: Sequence[int]) -> Floats:
-        """Its sums."""
-        return self.placement.marginal(wires)[None]
-
-    def paulis(self, parts: Parts) -> NDArray[np.complex128]:
-        """Its sums."""
-        return np.concatenate([np.zeros(0, dtype=np.complex128), *self.placement.paulis(parts)])[None]
-
-    def read(self) -> Amplitudes:
-        """Its amplitudes."""
-        self.placement.settle()
-        n = self.placement.num_wires
-        return self.placement.read(0, 1 << n, range(n))[None]
-
-    def release(self) -> None:
-        """Give its memory back."""
-        self.placement.release()
 
 
 Begin = Callable[[int], States]

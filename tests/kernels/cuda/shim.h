@@ -12,6 +12,7 @@
 #define __restrict__ __restrict
 struct float2 { float x, y; };
 struct double2 { double x, y; };
+struct __attribute__((aligned(16))) float4 { float x, y, z, w; };
 struct dim3 { unsigned x, y, z; };
 extern "C" {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;

@@ -1,7 +1,6 @@
 // The instructions of the tensor cores by their documented layouts, for g++: threads are fibers, and meet at barriers.
 // A thread's numbers are laid out for all to see; then each computes its own part of the product.
 struct uint4 { unsigned x, y, z, w; };
-struct float4 { float x, y, z, w; };
 static inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
 #ifndef DOUBLE

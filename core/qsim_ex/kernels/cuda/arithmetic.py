@@ -133,10 +133,11 @@ def width(entry: Entry) -> int:
     return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
 
 
-def matrix_function(name: str, classes: tuple[Entry, ...], fetched: bool = False) -> str:
+def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> str:
     """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
 
-    fetched: its numbers lie in memory and are loaded by pairs, each row's before the row, so that few are in registers.
+    fetched: its numbers lie in memory and so many (2 or 4) are loaded at once, those of a row just before the row, so
+    that few are in registers; 0: they are at hand.
     """
     size = int(len(classes) ** 0.5)
     arguments = ", ".join(f"amp& a{k}" for k in range(size))
@@ -147,7 +148,7 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: bool = False
         "{",
         f"    const amp {', '.join(f'b{k} = a{k}' for k in range(size))};",
     ]
-    at = pairs = 0
+    at = loaded = 0
     for row in range(size):
         real, imag = "", ""
         for column in range(size):
@@ -156,16 +157,21 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: bool = False
             imag += _imaginary_part(entry, at, column)
             at += width(entry)
         if fetched:
-            lines += [f"    const amp p{k} = __ldg((const amp*)m + {k});" for k in range(pairs, at + 1 >> 1)]
-            pairs = at + 1 >> 1
-            real, imag = (re.sub(r"m\[(\d+)\]", _half, terms) for terms in (real, imag))
+            vector, wanted = VECTORS[fetched], -(-at // fetched)
+            lines += [f"    const {vector} q{k} = __ldg((const {vector}*)m + {k});" for k in range(loaded, wanted)]
+            loaded = wanted
+            real, imag = (_of_vectors(terms, fetched) for terms in (real, imag))
         lines += [f"    a{row}.x ={_trimmed(real)};", f"    a{row}.y ={_trimmed(imag)};"]
     return "\n".join([*lines, "}", ""])
 
 
-def _half(number: re.Match[str]) -> str:
-    """A number as half of a pair."""
-    return f"p{int(number[1]) // 2}.{'xy'[int(number[1]) % 2]}"
+VECTORS = {2: "amp", 4: "float4"}
+"""What so many numbers are loaded as."""
+
+
+def _of_vectors(terms: str, size: int) -> str:
+    """Terms whose numbers ``m[k]`` are parts of vectors."""
+    return re.sub(r"m\[(\d+)\]", lambda m: f"q{int(m[1]) // size}.{'xyzw'[int(m[1]) % size]}", terms)
 
 
 def _real_part(entry: Entry, at: int, column: int) -> str:

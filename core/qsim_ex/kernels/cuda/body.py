@@ -69,7 +69,7 @@ class PhaseText:
 class Body:
     """The parts of a kernel's source, in the making.
 
-    in_memory: whether `v` lies in global memory, from where numbers are best loaded by pairs.
+    in_memory: whether `v` lies in global memory, from where several numbers are loaded at once.
     """
 
     def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE, *, in_memory: bool = False) -> None:
@@ -80,7 +80,7 @@ class Body:
         self.values: list[int] = []
         self.table: list[int] = []
         self.called: set[str] = set()
-        self.matrices: dict[tuple[tuple[Entry, ...], bool], str] = {}
+        self.matrices: dict[tuple[tuple[Entry, ...], int], str] = {}
         self.phases: list[PhaseText] = []
         self.parted = False
 
@@ -98,7 +98,7 @@ class Body:
     def by_value(self, taken: Sequence[int]) -> int:
         """Have numbers passed by value, each item's in slots of its own; returns where they begin in `v`."""
         if self.in_memory:
-            self.values += [0] * (len(self.values) % 2)
+            self.values += [0] * (-len(self.values) % self.vector)
         at = len(self.values)
         self.values += taken
         return at
@@ -125,13 +125,18 @@ class Body:
         self.parted = True
         return f'asm volatile("" : "+r"(on)); if (on) {statement}'
 
-    def matrix(self, classes: tuple[Entry, ...], fetched: bool = False) -> str:
-        """The name of the function for a matrix of these classes; fetched: its numbers are loaded by pairs."""
+    @property
+    def vector(self) -> int:
+        """Real numbers in 16 bytes, which is the most that is loaded at once."""
+        return 32 // self.itemsize
+
+    def matrix(self, classes: tuple[Entry, ...], fetched: int = 0) -> str:
+        """The name of the function for a matrix of these classes; fetched: see `matrix_function`."""
         key = classes, fetched
         if key not in self.matrices:
             text = letters(bytes(classes)).replace("-", "m")
             name = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
-            self.matrices[key] = f"{name}_at" if fetched else name
+            self.matrices[key] = f"{name}_by_{fetched}" if fetched else name
         return self.matrices[key]
 
 

@@ -242,7 +242,7 @@ def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
         if len(members) > 2:  # too many numbers to keep: each group reads them again
             for r in chosen:
                 lines.append('asm volatile("" : "+r"(s));')
-                lines += _multiply(body, phase, classes, [r], members, numbers, body.in_memory)
+                lines += _multiply(body, phase, classes, [r], members, numbers, 2 if body.in_memory else 0)
             continue
         lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", numbers)]
         lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
@@ -271,7 +271,7 @@ def _known_matrix(
             lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
             lines.append("}")
         else:
-            lines += _multiply(body, phase, classes, chosen, members, first, body.in_memory)
+            lines += _multiply(body, phase, classes, chosen, members, first, body.vector if body.in_memory else 0)
     return lines
 
 
@@ -282,9 +282,12 @@ def _multiply(
     groups: list[int],
     members: list[int],
     numbers: str,
-    fetched: bool = False,
+    fetched: int = 0,
 ) -> list[str]:
-    """Groups of registers times a matrix of known classes whose numbers begin at `numbers`, in memory if `fetched`."""
+    """Groups of registers times a matrix of known classes; `fetched`: as in `matrix_function`.
+
+    numbers: where the matrix's numbers begin.
+    """
     registers = [[group | member for member in members] for group in groups]
     if len(members) > 1 << IN_REGISTERS:
         return [line for r in registers for line in _by_columns(body, phase, classes, r, numbers)]

@@ -1,4 +1,4 @@
-"""How circuits end: the final state of each point of a sweep, or the values of observables."""
+"""The points of sweeps at work: sampled, brought to their final states, or asked for values, many at a time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import cirq
 import numpy as np
 
-from qsim_ex import PauliSum, Simulator
+from qsim_ex import PauliSum, Result, Simulator
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import undisturbed, value_of
+from qsim_ex_cirq.results import ResultDict, records_of
 from qsim_ex_cirq.states import Initial
 from qsim_ex_cirq.sweep import translate_sweep
 from qsim_ex_cirq.together import FINAL, SavedState, bits_of, chunks, run_together
@@ -34,13 +35,37 @@ class Estimates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """Runs circuits for a simulator; seed: gives the seed of each run."""
+class Points:
+    """Works on the points of sweeps with an engine and a noise model.
+
+    trajectories: how many a value is the mean of where something is left to chance; the engine's number if None.
+    seed: gives the seed of each next point.
+    """
 
     engine: Simulator
     noise: cirq.NoiseModel
     trajectories: int | None
     seed: Callable[[], int]
+
+    def samples(
+        self,
+        programs: Sequence[cirq.AbstractCircuit],
+        resolvers: Sequence[Sequence[cirq.ParamResolver]],
+        shots: int,
+    ) -> Iterator[ResultDict]:
+        """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
+        how: dict[str, Any] = {"noise": self.noise, "sampled": True}
+        pairs = zip(programs, resolvers, strict=True)
+        translations = [one for program, points in pairs for one in translate_sweep(program, points, **how)]
+        points = [point for some in resolvers for point in some]
+        seeds = [self.seed() for _ in points]
+        if len(points) == 1:
+            result = self.engine.run(translations[0].circuit, shots=shots, seed=seeds[0])
+            yield _result_dict(points[0], translations[0], result)
+            return
+        found = run_together(self.engine, translations, seeds, shots=shots)
+        for resolver, point in zip(points, found, strict=True):
+            yield _result_dict(resolver, point.translation, point.batch[point.member])
 
     def states(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, order: tuple[cirq.Qid, ...], initial: Initial
@@ -144,3 +169,9 @@ def _of_state(found: np.ndarray, sums: Sequence[PauliSum], trajectories: int | N
 
 def _values(found: np.ndarray, sums: Sequence[PauliSum]) -> list[Any]:
     return [value_of(value, one) for value, one in zip(found.tolist(), sums, strict=True)]
+
+
+def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: Result) -> ResultDict:
+    """Cirq's result of one point."""
+    records = records_of(translation.measurements, result.bits(), result.seed)
+    return ResultDict(params=resolver, records=records, engine_result=result)
