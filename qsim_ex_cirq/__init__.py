@@ -15,8 +15,11 @@ try:
 except ImportError as error:
     raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
+from qsim_ex_cirq.points import Estimates
+from qsim_ex_cirq.reading import Measurement
 from qsim_ex_cirq.results import QsimExTrialResult
 from qsim_ex_cirq.simulator import QsimExSimulator
-from qsim_ex_cirq.translate import Measurement, Translation, translate
+from qsim_ex_cirq.translate import translate
+from qsim_ex_cirq.translation import Translation
 
-__all__ = ["Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]
+__all__ = ["Estimates", "Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]

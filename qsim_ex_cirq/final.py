@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import PauliSum, StateVector
-from qsim_ex_cirq.results import Bits, Metadata, Vector, records_of
-from qsim_ex_cirq.translate import Translation
+from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
+from qsim_ex_cirq.translation import Translation
 
 
 class FinalState:
-    """The state at the end of a circuit, its measurements done; whoever made the state closes it."""
+    """The state at the end of a circuit, its measurements done; whoever made the state closes it.
+
+    before: uint8 [1, classical bits], what was measured before the end.
+    """
 
     def __init__(
         self,
@@ -24,11 +27,12 @@ class FinalState:
         seed: int,
         timings: dict[str, float],
         began: float,
+        before: Bits | None = None,
     ) -> None:
         self.state = state
         self.translation = translation
         self.seed = seed
-        self.measurements = self._measure()
+        self.measurements = self._measure(before)
         ended = perf_counter() - began
         self.timings = {**timings, "run": ended - sum(timings.values()), "total": ended}
 
@@ -61,15 +65,12 @@ class FinalState:
             "peak_bytes": where.needed,
         }
 
-    def _measure(self) -> dict[str, Bits]:
-        """Measure and collapse; of a key that is measured again and again Cirq keeps the last value."""
-        measured = self.translation.measured
-        if not measured:
-            return {}
-        value = self.state.measure(measured, seed=self.seed)
-        bits = np.zeros((1, self.state.num_wires), dtype=np.uint8)
-        bits[0, list(measured)] = [value >> k & 1 for k in range(len(measured))]
-        if self.translation.undo is not None:
-            self.state.apply(self.translation.undo)
-        records = records_of(self.translation.measurements, bits, self.seed)
-        return {key: instances[0, -1] for key, instances in records.items()}
+    def _measure(self, before: Bits | None) -> dict[str, Bits]:
+        """Measure and collapse what is measured at the end."""
+        wires = self.translation.at_end
+        shape = (1, self.translation.circuit.num_clbits)
+        bits = np.zeros(shape, dtype=np.uint8) if before is None else before.copy()
+        if wires:
+            value = self.state.measure(wires, seed=self.seed)
+            bits[0, list(wires)] = [value >> k & 1 for k in range(len(wires))]
+        return last_of(self.translation, bits, self.seed)

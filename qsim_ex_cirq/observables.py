@@ -25,3 +25,9 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> Pa
 def value_of(value: complex, observable: PauliSum) -> complex:
     """Return an expectation value as a real number, unless the observable has a complex coefficient."""
     return value if any(complex(term.coefficient).imag for term in observable.terms) else value.real
+
+
+def undisturbed(observable: PauliSum, measured: tuple[int, ...]) -> PauliSum:
+    """Return what is left of an observable's mean after wires were measured: a string with X or Y there has mean 0."""
+    mask = sum(1 << wire for wire in measured)
+    return PauliSum(tuple(term for term in observable.terms if not term.x & mask))

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
-from qsim_ex_cirq.translate import Measurement
+from qsim_ex_cirq.reading import Measurement
+from qsim_ex_cirq.translation import Translation
 
 Bits = NDArray[np.uint8]
 Vector = NDArray[np.complexfloating[Any, Any]]
@@ -19,20 +20,25 @@ Metadata = Mapping[str, Any]
 
 
 def records_of(measurements: Sequence[Measurement], bits: Bits, seed: int) -> dict[str, Bits]:
-    """Return {key: uint8 [repetitions, instances, qubits]} from the bits of all wires.
+    """Return {key: uint8 [repetitions, instances, qubits]} from the classical bits.
 
-    bits: uint8 [repetitions, wires]. seed: for the confusion maps, which are drawn at random, and which act before
-    a result is inverted, as the documentation of `cirq.MeasurementGate` says.
+    bits: uint8 [repetitions, classical bits]. seed: for the confusion maps, which are drawn at random, and which act
+    before a result is inverted, as the documentation of `cirq.MeasurementGate` says.
     """
     random = np.random.default_rng(seed)
     instances: dict[str, list[Bits]] = {}
     for measurement in measurements:
-        read = bits[:, list(measurement.wires)]
+        read = bits[:, list(measurement.clbits)]
         for positions, matrix in (measurement.confusion or {}).items():
             _confuse(read, positions, matrix, random)
         read ^= np.array(measurement.invert, dtype=np.uint8)
         instances.setdefault(measurement.key, []).append(read)
     return {key: np.stack(reads, axis=1) for key, reads in instances.items()}
+
+
+def last_of(translation: Translation, bits: Bits, seed: int) -> dict[str, Bits]:
+    """The record of each key, uint8 [qubits], in a single repetition; of several instances Cirq keeps the last."""
+    return {key: found[0, -1] for key, found in records_of(translation.measurements, bits, seed).items()}
 
 
 def _confuse(bits: Bits, positions: tuple[int, ...], matrix: Any, random: np.random.Generator) -> None:

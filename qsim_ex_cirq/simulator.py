@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import cirq
 import numpy as np
@@ -17,8 +17,8 @@ from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
 from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.noise import noise_of
-from qsim_ex_cirq.observables import pauli_sum, value_of
-from qsim_ex_cirq.points import Points
+from qsim_ex_cirq.observables import pauli_sum
+from qsim_ex_cirq.points import Estimates, Points
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
@@ -28,7 +28,7 @@ _PRECISIONS: dict[np.dtype[Any], Precision] = {
     np.dtype(np.complex64): "single",
     np.dtype(np.complex128): "double",
 }
-_OWN = ("dtype", "noise", "seed", "split_untangled_states")
+_OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
 """Fields of `qsim_ex.Options` that the simulator takes as they are."""
 _KNOWN = (*_OWN, *ENGINE)
@@ -40,7 +40,7 @@ class QsimExSimulator(
     cirq.SimulatesFinalState[QsimExTrialResult],
     cirq.SimulatesExpectationValues,
 ):
-    """Simulates circuits of qubits exactly, on a GPU or on all cores of a CPU.
+    """Simulates circuits of qubits exactly, on a GPU or on all cores of a CPU; noise and measurements as trajectories.
 
     Takes the place of ``cirq.Simulator``: the same constructor, the same methods, the same result types. Every
     result has an attribute `qsim_ex` besides, which says where and how it came about. An array of amplitudes is big
@@ -50,6 +50,8 @@ class QsimExSimulator(
     channel that befalls every qubit after every moment.
     split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
     planner needs no advice.
+    trajectories: how many an expectation value is the mean of where the circuit leaves something to chance; the
+    engine's 1,000 if None.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
     ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 
@@ -63,6 +65,7 @@ class QsimExSimulator(
         noise: cirq.NOISE_MODEL_LIKE = None,
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
         split_untangled_states: bool = True,
+        trajectories: int | None = None,
         **engine: Any,
     ) -> None:
         for name in engine:
@@ -73,7 +76,8 @@ class QsimExSimulator(
         self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
-        self._points = Points(self._engine, self._noise, self._seed)
+        known = None if trajectories is None else check.shots(trajectories)
+        self._points = Points(self._engine, self._noise, known, self._seed)
 
     @property
     def noise(self) -> cirq.NoiseModel:
@@ -87,6 +91,8 @@ class QsimExSimulator(
     ) -> Iterator[ResultDict]:
         """Sample the measurements of a circuit for each set of parameters.
 
+        Qubits may be measured, reset and prepared anywhere. What is measured at the end of its qubits is drawn from
+        one state; shots that found the same on the way share one.
         Raises `ShotsError` unless `repetitions` is a whole number from 1 up (Cirq allows 0 here), and
         `MeasurementError` if nothing is measured.
         """
@@ -148,15 +154,15 @@ class QsimExSimulator(
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         initial_state: Any = None,
     ) -> Iterator[QsimExTrialResult]:
-        """Return the final state for each set of parameters; measurements at the end collapse it, as in Cirq.
+        """Return the final state for each set of parameters; measurements collapse it, as in Cirq.
 
-        Under noise it is that of one trajectory. Points of a sweep are worked on together, a piece of it at a time.
-
+        Where noise, measurements or resets leave the state to chance, it is that of one trajectory. Of a key that is
+        measured again and again, the result holds the last value.
         initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
-        for resolver, final in self._points.finals(program, params, order, initial_of(initial_state, order)):
+        for resolver, final in self._points.states(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
             about = final.result if isinstance(final, SavedState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
@@ -187,7 +193,10 @@ class QsimExSimulator(
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
     ) -> Iterator[Sequence[complex]]:
-        """Return the amplitudes of basis values (first qubit most significant) for each set of parameters."""
+        """Return the amplitudes of basis values (first qubit most significant) for each set of parameters.
+
+        They are those of the state that `simulate` gives: of one trajectory, where there is something left to chance.
+        """
         if np.ndim(bitstrings) != 1:
             raise CircuitError(
                 f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
@@ -199,7 +208,7 @@ class QsimExSimulator(
                 f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
                 f"{(1 << len(order)) - 1}."
             )
-        for _, final in self._points.finals(program, params, order, 0):
+        for _, final in self._points.states(program, params, order, 0):
             yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
@@ -211,12 +220,41 @@ class QsimExSimulator(
         initial_state: Any = None,
         permit_terminal_measurements: bool = False,
     ) -> Iterator[list[float]]:
-        """Return the exact expectation value of each observable for each set of parameters.
+        """Return the expectation value of each observable for each set of parameters.
 
-        Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted, the values
-        are those of the collapsed state. A value is complex only if a coefficient is. Under noise it is the mean over
-        1,000 trajectories.
+        It is exact, or, where noise, resets or measurements on the way leave something to chance, the mean over
+        `trajectories` of the simulator; ``cirq.Simulator`` gives the values of a single trajectory. For standard
+        errors see `simulate_expectation_estimates_sweep`. A value is complex only if a coefficient is.
+        Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted and nothing else
+        is left to chance, the values are those of one collapsed state, as there. (A Pauli measurement stands on the
+        way, since the state is turned back after it.)
         """
+        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
+        for estimates in self._estimates(*given):
+            yield estimates.values
+
+    def simulate_expectation_estimates_sweep(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+        initial_state: Any = None,
+        permit_terminal_measurements: bool = False,
+    ) -> list[Estimates]:
+        """Return what `simulate_expectation_values_sweep` does, with standard errors and the number of trajectories."""
+        given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
+        return list(self._estimates(*given))
+
+    def _estimates(
+        self,
+        program: cirq.AbstractCircuit,
+        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        params: cirq.Sweepable,
+        qubit_order: cirq.QubitOrderOrList,
+        initial_state: Any,
+        permit_terminal_measurements: bool,
+    ) -> Iterator[Estimates]:
         if not permit_terminal_measurements and program.are_any_measurements_terminal():
             raise MeasurementError(
                 "the circuit ends in measurements, which collapse the state. If that is meant, set "
@@ -225,10 +263,7 @@ class QsimExSimulator(
         wanted = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in wanted]
-        for row in self._points.values(program, params, order, initial_of(initial_state, order), sums):
-            yield [cast(float, value_of(value, one)) for value, one in zip(row.tolist(), sums, strict=True)]
-
-    # --- chance --------------------------------------------------------------------------------------------------
+        yield from self._points.estimates(program, params, order, initial_of(initial_state, order), sums)
 
     def _seed(self) -> int:
         """Return the seed of one run; a simulator with a seed gives the same runs in the same order.

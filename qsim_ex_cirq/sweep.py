@@ -15,7 +15,8 @@ from qsim_ex.circuit.sweeping import SweepBuilder, Values, real_values
 from qsim_ex.errors import ParameterError, QsimExError
 from qsim_ex_cirq.gates import number
 from qsim_ex_cirq.noise import noisy_operations
-from qsim_ex_cirq.translate import Translation, Walk, order_of, translate
+from qsim_ex_cirq.translate import Walk, order_of, translate
+from qsim_ex_cirq.translation import Translation
 
 
 def translate_sweep(
@@ -27,7 +28,6 @@ def translate_sweep(
     sampled: bool = False,
     from_zero: bool = True,
     initial: int = 0,
-    label: str | None = None,
 ) -> list[Translation]:
     """Translate a circuit once for all resolvers, or, where its structure depends on numbers, once for each.
 
@@ -37,18 +37,18 @@ def translate_sweep(
     order = order_of(circuit, qubit_order)
     if len(resolvers) > 1 and not _asks_for_numbers(noise, circuit):
         builder = SweepBuilder(len(order), len(order))
-        walk = Walk(order, from_zero and not initial, builder, Columns(resolvers))
+        walk = Walk(order, from_zero, builder, Columns(resolvers))
         walk.begin(initial)
         try:
             for _, op in noisy_operations(circuit, noise, sampled):
                 walk.operation(op, literal=not cirq.is_parameterized(op))
-            translation = walk.translation(label)
+            translation = walk.translation(sampled)
         except (QsimExError, TypeError, ValueError):
             pass  # what cannot be done with symbols is done, or refused, with numbers
         else:
             return [replace(translation, sweep=builder.sweep(len(resolvers)))]
     how: dict[str, Any] = {"noise": noise, "sampled": sampled, "from_zero": from_zero}
-    return [translate(circuit, resolver, order, initial=initial, label=label, **how) for resolver in resolvers]
+    return [translate(circuit, resolver, order, initial=initial, **how) for resolver in resolvers]
 
 
 def _asks_for_numbers(noise: cirq.NoiseModel, circuit: cirq.AbstractCircuit) -> bool:

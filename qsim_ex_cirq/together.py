@@ -12,8 +12,8 @@ import numpy as np
 
 from qsim_ex import BatchResult, Simulator
 from qsim_ex.circuit.families import families
-from qsim_ex_cirq.results import Bits, Vector
-from qsim_ex_cirq.translate import Translation
+from qsim_ex_cirq.results import Bits, Vector, last_of
+from qsim_ex_cirq.translation import Translation
 
 CHUNK_BYTES = 256 << 20
 """A sweep gives its results after the states of so many bytes were worked on together, and goes on when asked to."""
@@ -73,13 +73,13 @@ def run_together(
 class SavedState:
     """The final state of a point, on the host; it answers what `final.FinalState` answers.
 
-    result: where and how it came about.
+    Nothing is measured at the end of the point's circuit. result: where and how it came about.
     """
 
     def __init__(self, point: Point) -> None:
         self.translation = point.translation
-        self.measurements: dict[str, Bits] = {}
         result = point.batch[point.member]
+        self.measurements = last_of(point.translation, bits_of(point), result.seed)
         self._vector = result.saved[FINAL]
         self.result = replace(result, saved={})
 
@@ -90,3 +90,10 @@ class SavedState:
     def amplitudes(self, values: Sequence[int]) -> Vector:
         """Those of some basis values."""
         return self.vector()[list(values)]
+
+
+def bits_of(point: Point) -> Bits:
+    """What a point that was run with one shot, or with none, has measured: uint8 [1, classical bits]."""
+    if point.batch.packed is None:
+        return np.zeros((1, point.translation.circuit.num_clbits), dtype=np.uint8)
+    return point.batch[point.member].bits()

@@ -2,74 +2,30 @@
 
 Qubit k of the order becomes wire n−1−k, so that the engine's little-endian state is Cirq's big-endian one without
 any amplitude being moved. Measurements at the end become one `Measure` of all measured wires, wire w into
-classical bit w, and a layout that says which bits make which key.
+classical bit w; what is measured before goes into classical bits of its own (see `reading`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import cirq
-import numpy as np
-from numpy.typing import NDArray
 
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.circuit.ops import Channel, Reset
+from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.sweeping import Sweep
-from qsim_ex.errors import InvalidInput, MeasurementError, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.gates import Place, Power, rule_of
 from qsim_ex_cirq.gates import number as number_of
 from qsim_ex_cirq.noise import channel, noisy_operations
+from qsim_ex_cirq.reading import Readings
+from qsim_ex_cirq.translation import Translation
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
 
 MATRIX_LAST = 10
 """Up to how many qubits a gate without a rule and without a decomposition is taken as its matrix."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """One measurement: bit k of its record is the bit of ``wires[k]``, confused and then inverted where asked.
-
-    confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian.
-    """
-
-    key: str
-    wires: tuple[int, ...]
-    invert: tuple[bool, ...] = ()
-    confusion: Mapping[tuple[int, ...], NDArray[np.float64]] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """A circuit of the engine, or several that differ in numbers alone, and what Cirq's side must remember of them.
-
-    qubits: the order; qubit k is wire n−1−k. measurements: in the order of the circuit. undo: what a measurement of
-    a Pauli product still does to the state after its bit is known, or None.
-    """
-
-    qubits: tuple[cirq.Qid, ...]
-    sweep: Sweep
-    measurements: tuple[Measurement, ...]
-    undo: Circuit | None
-
-    @property
-    def circuit(self) -> Circuit:
-        """The circuit, where there is one."""
-        return self.sweep.template
-
-    @property
-    def leaves_to_chance(self) -> bool:
-        """Whether something happens at random on the way: noise, or a reset."""
-        return any(isinstance(instruction, Channel | Reset) for instruction in self.circuit.instructions)
-
-    @property
-    def measured(self) -> tuple[int, ...]:
-        """The wires that are measured, ascending."""
-        return tuple(sorted({wire for m in self.measurements for wire in m.wires}))
 
 
 def translate(
@@ -81,23 +37,21 @@ def translate(
     noise: cirq.NoiseModel = cirq.NO_NOISE,
     sampled: bool = False,
     initial: int = 0,
-    label: str | None = None,
 ) -> Translation:
     """Translate a circuit, its symbols replaced by the resolver's numbers, with the noise of a model.
 
-    from_zero: the state that the circuit will act on is |0…0>; then a state preparation of qubits that nothing has
-    acted on is allowed. sampled: nothing but the measurements counts, so that noise after them may be left out.
-    initial: a basis value, bit w of which is wire w, that is prepared first. label: the state before the measurements
-    at the end is saved under it.
+    from_zero: the state that the circuit will act on is |0…0>; otherwise whatever is reset leaves it to chance.
+    sampled: nothing but the measurements counts, so that noise after them may be left out. initial: a basis value, bit
+    w of which is wire w, that is prepared first.
 
     Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
-    `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for measurement
-    in the middle, classical control and repeat-until loops.
+    `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for classical
+    control and repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
     symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
-    walk = Walk(order_of(circuit, qubit_order), from_zero and not initial)
+    walk = Walk(order_of(circuit, qubit_order), from_zero)
     walk.begin(initial)
     for number, op in noisy_operations(resolved, noise, sampled):
         try:
@@ -106,7 +60,7 @@ def translate(
             _require_numbers(resolved)
             error.add_note(f"in moment {number} of the circuit, at {op!r}")
             raise
-    return walk.translation(label)
+    return walk.translation(sampled)
 
 
 def _require_numbers(resolved: Any) -> None:
@@ -133,6 +87,13 @@ def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) 
     return tuple(qubits)
 
 
+class _Turn(NamedTuple):
+    """How a Pauli product that was measured is turned back: operations on some wires, once these have been read."""
+
+    wires: frozenset[int]
+    back: tuple[cirq.Operation, ...]
+
+
 class Walk:
     """Goes through the operations once; owns the builder and knows what has happened to each wire.
 
@@ -153,28 +114,24 @@ class Walk:
         self.builder = CircuitBuilder(n, n) if builder is None else builder
         self.symbols = number is not None
         self.number = number or number_of
-        self.undo: CircuitBuilder | None = None
-        self.measurements: list[Measurement] = []
-        self.widths: dict[str, int] = {}  # key -> how many qubits it is measured on
+        self.readings = Readings(self.builder)
+        self.turns: list[_Turn] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
-        self.read: set[int] = set()  # wires that were measured
-        self.closed: set[int] = set()  # wires that were measured in another basis than their own
+        self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
 
     def begin(self, initial: int) -> None:
         """Prepare a basis value, bit w of which is wire w."""
         for wire in range(initial.bit_length()):
             if initial >> wire & 1:
                 self.builder.gate("x", [wire])
+                self.acted.add(wire)
 
-    def translation(self, label: str | None = None) -> Translation:
-        """Return what was built; under a label the state before the measurements at the end is saved."""
-        if label is not None:
-            self.builder.save(label)
-        if self.read:
-            wires = sorted(self.read)
-            self.builder.measure(wires, wires)
-        undo = None if self.undo is None else self.undo.build()
-        return Translation(self.qubits, Sweep(self.builder.build()), tuple(self.measurements), undo)
+    def translation(self, sampled: bool) -> Translation:
+        """Return what was built; where nothing but the measurements counts, what waits for the state's sake is not."""
+        if not sampled:
+            self.turn_back(range(len(self.qubits)))
+        at_end = self.readings.end()
+        return Translation(self.qubits, Sweep(self.builder.build()), self.readings.measurements(), at_end)
 
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""
@@ -188,36 +145,56 @@ class Walk:
         rule = rule_of(gate)
         if not isinstance(rule, Power) and not self.symbols:  # a power reads all numbers that its gates have
             _require_numbers(op)
-        if rule is not None and self.read.isdisjoint(place.wires):
+        if rule is not None:
+            self.release(place.wires)
             self.acted.update(place.wires)
             rule(gate, place)
         else:
             self.general(op, place)
 
     def general(self, op: cirq.Operation, place: Place) -> None:
-        """Append an operation that has no rule, or that acts on a wire that was measured."""
+        """Append an operation that has no rule, or that is a part of another."""
         if isinstance(op, cirq.TaggedOperation):
             self.general(op.untagged, place)
             return
         if isinstance(op, cirq.CircuitOperation):
             self.unroll(op, place)
             return
-        match None if isinstance(op, cirq.ControlledOperation) else op.gate:
-            case cirq.IdentityGate() | cirq.WaitGate():
-                pass
-            case cirq.MeasurementGate() as gate:
-                self.measurement(gate, place.wires)
-            case _ if not self.read.isdisjoint(place.wires):
-                raise _later("measurement in the middle of a circuit", "an operation follows on a measured qubit")
+        gate = None if isinstance(op, cirq.ControlledOperation) else op.gate
+        if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
+            return
+        if isinstance(gate, cirq.MeasurementGate):
+            self.measurement(gate, place.wires)
+            return
+        self.release(place.wires)
+        match gate:
             case cirq.PauliMeasurementGate():
                 self.pauli_measurement(op, place)
             case cirq.ResetChannel():
                 self.reset(place.wires)
-            case cirq.StatePreparationChannel() as gate:
-                self.prepare(gate, place.wires)
+            case cirq.StatePreparationChannel():
+                self.reset(place.wires)
+                self.acted.update(place.wires)
+                self.builder.initialize(gate.state, place.wires[::-1])
             case _:
                 self.acted.update(place.wires)
                 self.unitary(op, place)
+
+    def release(self, wires: Sequence[int]) -> None:
+        """Do what waits on some wires, before something acts on them."""
+        if not self.held.isdisjoint(wires):
+            self.turn_back(wires)
+            self.readings.measure(wires)
+            self.held.difference_update(wires)
+
+    def turn_back(self, wires: Sequence[int]) -> None:
+        """Turn back the Pauli products that were measured on any of some wires."""
+        for turn in [turn for turn in self.turns if not turn.wires.isdisjoint(wires)]:
+            self.turns.remove(turn)
+            self.readings.measure(turn.wires)
+            self.held.difference_update(turn.wires)
+            for op in turn.back:
+                self.unitary(op, Place(self.builder, tuple(self.wire_of[qubit] for qubit in op.qubits)))
 
     def unitary(self, op: cirq.Operation, place: Place) -> None:
         """Append a unitary operation by its rule, its parts, or its matrix."""
@@ -287,43 +264,28 @@ class Walk:
             self.general(part, place._replace(wires=wires))
 
     def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
-        """Note a measurement; a qubit may be read again and again, in its own basis."""
-        if not self.closed.isdisjoint(wires):
-            raise _later("measurement in the middle of a circuit", "a qubit is measured again in another basis")
-        key = str(gate.mkey)
-        width = self.widths.setdefault(key, len(wires))
-        if width != len(wires):
-            raise MeasurementError(f"the key {key!r} is measured on {width} qubits and again on {len(wires)}.")
-        self.read.update(wires)
-        self.measurements.append(Measurement(key, wires, gate.full_invert_mask(), gate.confusion_map or None))
+        """Note a measurement; a qubit may be read again and again."""
+        self.turn_back(wires)
+        self.readings.read(gate, wires)
+        self.held.update(wires)
 
     def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
-        """Measure a product of Pauli operators: rotate it onto one qubit, read that one, and rotate back later."""
-        if self.undo is None:
-            self.undo = CircuitBuilder(len(self.qubits))
-        builder = self.builder
-        for part in cirq.decompose_once(op):
-            wires = tuple(self.wire_of[qubit] for qubit in part.qubits)
-            if isinstance(part.gate, cirq.MeasurementGate):
-                self.measurement(part.gate, wires)
-                builder = self.undo
-            else:
-                self.unitary(part, Place(builder, wires))
+        """Measure a product of Pauli operators: turn it onto one qubit, read that one, and turn back when need be."""
+        parts = list(cirq.decompose_once(op))
+        reads = next(k for k, part in enumerate(parts) if isinstance(part.gate, cirq.MeasurementGate))
+        wires = [tuple(self.wire_of[qubit] for qubit in part.qubits) for part in parts]
+        for part, on in zip(parts[:reads], wires, strict=False):
+            self.unitary(part, Place(self.builder, on))
+        self.readings.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
+        self.turns.append(_Turn(frozenset(place.wires), tuple(parts[reads + 1 :])))
         self.acted.update(place.wires)
-        self.read.update(place.wires)
-        self.closed.update(place.wires)
+        self.held.update(place.wires)
 
     def reset(self, wires: tuple[int, ...]) -> None:
         """Reset qubits, which does nothing where they are |0>."""
         if not self.acted.isdisjoint(wires):
             self.builder.reset(wires)
-
-    def prepare(self, gate: cirq.StatePreparationChannel, wires: tuple[int, ...]) -> None:
-        """Put qubits that are |0> into a state."""
-        if not self.acted.isdisjoint(wires):
-            raise _later("state preparation in the middle of a circuit", "it would reset qubits that were acted on")
-        self.acted.update(wires)
-        self.builder.initialize(gate.state, wires[::-1])
+            self.acted.difference_update(wires)
 
 
 def _conjunctions(

@@ -18,6 +18,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.families import Family
 from qsim_ex.errors import OptionError
 from qsim_ex_provider.asked import groups
+from qsim_ex_provider.noise import noise_of
 from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
 
 
@@ -27,15 +28,25 @@ class EstimatorV2(BaseEstimatorV2):
     default_precision: the standard error of a PUB where neither it nor `run` names one. With 0 values are exact; with
     another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where a circuit leaves something to chance; `stds` holds its standard
-    error. None leaves the number to the engine.
+    error. None leaves the number to the engine, which takes 1,000.
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`. Nothing is
+    read, so readout errors change no value.
     seed: the same seed gives the same noise; fresh for each call of `run` if None. All other options are those of
     `qsim_ex.Options`; `precision` is the amplitudes', 'double' or 'single'. Raises `OptionError`.
     """
 
-    def __init__(self, *, default_precision: float = 0.0, trajectories: int | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        default_precision: float = 0.0,
+        trajectories: int | None = None,
+        noise_model: Any = None,
+        **options: Any,
+    ) -> None:
         self._default_precision = _checked(default_precision, "default_precision")
         self._trajectories = None if trajectories is None else check.shots(trajectories)
-        self._options = engine_options(options, "default_precision", "trajectories")
+        self._noise = noise_of(noise_model)
+        self._options = engine_options(options, "default_precision", "trajectories", "noise_model")
 
     @property
     def default_precision(self) -> float:
@@ -61,7 +72,7 @@ class EstimatorV2(BaseEstimatorV2):
             pub = coerced(EstimatorPub, given, number, default, 2)
             _checked(pub.precision, f"PUB {number}: precision")
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
-            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values), sums))
+            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise).families, sums))
         job = PrimitiveJob(_run, work, Simulator(self._options), self._trajectories)
         job._submit()
         return job

@@ -322,10 +322,10 @@ def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
 
 @emit.register(Initialize)
 def _initialize(instruction: Initialize, place: Place, to: Walk) -> None:
-    """A reset of wires that were used before, and the preparation of a state on them."""
-    used = [wire for wire in place.wires if wire in to.used]
-    if used:
-        to.builder.reset(used)
+    """The preparation of a state on wires that are |0>, or are put there first."""
+    if not to.used.isdisjoint(place.wires):
+        to.builder.reset(place.wires)
+        to.used.difference_update(place.wires)
     preparation = instruction.definition.data[-1].operation  # what follows the reset
     emit(preparation, place, to)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from qiskit.primitives.containers.bindings_array import BindingsArray
 
 from qsim_ex import Circuit, Options
 from qsim_ex.circuit.families import Family, families
+from qsim_ex.circuit.noise_model import Noise
 from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
-from qsim_ex_provider.sweep import sweep
+from qsim_ex_provider.sweep import sweep_noisy
 
 ENGINE = tuple(field.name for field in fields(Options) if not field.name.startswith("checkpoint"))
 """Options of the engine that a primitive takes; a checkpoint is one circuit's, and a PUB has many."""
@@ -88,13 +90,24 @@ def _names(key: Any) -> Sequence[Any]:
     return [key] if isinstance(key, str) or hasattr(key, "name") else list(key)
 
 
-def swept(circuit: QuantumCircuit, values: BindingsArray) -> list[Family]:
-    """All bindings of a PUB, in C order; they are one family where the circuit can be translated once for all."""
+class Swept(NamedTuple):
+    """All bindings of a PUB, in C order, and how its classical bits are misread.
+
+    families: one where the circuit can be translated once for all.
+    """
+
+    families: list[Family]
+    readout_errors: ReadoutErrors
+
+
+def swept(circuit: QuantumCircuit, values: BindingsArray, noise: Noise | None) -> Swept:
+    """Translate a PUB's circuit for all values of its parameters, as a noisy machine would run it."""
     columns: dict[str, NDArray[np.float64]] = {}
     for names, array in values.data.items():
         rows = array.reshape(values.size, len(names))
         columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    return families(_without_saves(one) for one in sweep(circuit, columns, values.size))
+    sweeps, misread = sweep_noisy(circuit, columns, values.size, noise)
+    return Swept(families(_without_saves(one) for one in sweeps), misread)
 
 
 def _without_saves(sweep: Sweep) -> Sweep:

@@ -16,8 +16,8 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
 from qsim_ex.circuit import check
-from qsim_ex.circuit.families import Family
-from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.noise import noise_of
+from qsim_ex_provider.pubs import Swept, base_seed, coerced, engine_options, seed_sequence, swept
 
 CHUNK_BYTES = 64 << 20
 """Shots of so many bytes are taken apart into registers at a time."""
@@ -27,13 +27,15 @@ class SamplerV2(BaseSamplerV2):
     """Samples circuits on qsim-ex's state vectors.
 
     default_shots: shots of a PUB where neither it nor `run` names any. seed: the same seed gives the same shots; fresh
-    for each call of `run` if None. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
+    for each call of `run` if None. noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of
+    `qsim_ex.circuit.noise_model`. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
     Raises `OptionError`, `ShotsError`.
     """
 
-    def __init__(self, *, default_shots: int = 1024, **options: Any) -> None:
+    def __init__(self, *, default_shots: int = 1024, noise_model: Any = None, **options: Any) -> None:
         self._default_shots = check.shots(default_shots)
-        self._options = engine_options(options, "default_shots")
+        self._noise = noise_of(noise_model)
+        self._options = engine_options(options, "default_shots", "noise_model")
 
     @property
     def default_shots(self) -> int:
@@ -49,8 +51,8 @@ class SamplerV2(BaseSamplerV2):
         """Sample PUBs, each a circuit, ``(circuit, values)`` or ``(circuit, values, shots)``, in the background.
 
         Their results hold a `BitArray` of the PUB's shape for each classical register. A circuit is translated and
-        planned once for all values of its parameters, and they are worked on together. Measurements stand at
-        the end of a circuit.
+        planned once for all values of its parameters, and they are worked on together. Qubits may be measured and reset
+        on the way; a classical bit holds what was measured into it last.
         What is wrong with PUBs is raised here (`CircuitError`, `ParameterError`, `ShotsError`), and what shows only
         when they run by the job's `result`: `NotSupported`, `MeasurementError`, `OutOfMemory`, `DeviceError`.
         """
@@ -66,7 +68,7 @@ class SamplerV2(BaseSamplerV2):
                     "empty. Add measure_all().",
                     stacklevel=2,
                 )
-            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values)))
+            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise)))
         job = PrimitiveJob(_run, work, Simulator(self._options))
         job._submit()
         return job
@@ -75,7 +77,7 @@ class SamplerV2(BaseSamplerV2):
 @dataclass(frozen=True, slots=True)
 class _Work:
     pub: SamplerPub
-    families: Sequence[Family]
+    swept: Swept
 
 
 def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
@@ -93,11 +95,14 @@ def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) ->
     own = seeds.generate_state(count, np.uint64).tolist()
     where: dict[str, Any] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
-    for family in work.families if registers else ():
+    readout = work.swept.readout_errors
+    for family in work.swept.families if registers else ():
         chosen = [own[place] for place in family.place.tolist()]
-        result = simulator.run_batch(family.template, family.bindings(), shots=shots, seeds=chosen)
+        result = simulator.run_batch(family.template, family.bindings(), shots=shots, seeds=chosen, readout=readout)
         assert result.packed is not None
         where = {"device": result.device, "placement": result.placement}
+        if result.trajectories is not None:
+            where["trajectories"] = result.trajectories
         for first in range(0, len(family), chunk):
             part = slice(first, first + chunk)
             for name, register in registers.items():

@@ -138,6 +138,8 @@ class Walk:
         finally:
             self.noise = noise
         surround(self.builder, noise, name, place.wires, before=False)
+        if named:  # noise may leave its wires in any state, though the instruction does nothing
+            self.used.update(place.wires)
         if measures:
             for wire, bit in zip(place.wires, place.clbits, strict=True):
                 note_misreading(self._misread, noise, wire, bit)

@@ -16,6 +16,7 @@ from noisy import random_noisy
 from strategies import circuits
 
 from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors
+from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.ready import plan_of
@@ -192,6 +193,38 @@ def test_a_saved_state_after_chance_is_one_of_many() -> None:
         simulator.run(circuit, 10)
     one = simulator.run(circuit, 1, seed=3).saved["statevector"]
     np.testing.assert_allclose(np.abs(one) ** 2, [0.5, 0.5], atol=1e-12)
+
+
+def test_a_saved_state_of_a_trajectory_is_normalised() -> None:
+    """A channel that is chosen without asking the state leaves the norm of what is saved a little off."""
+    builder = CircuitBuilder(2).gate("ry", [0], 1.0).gate("cx", [0, 1])
+    builder.channel(noise.amplitude_damping(0.3), [0]).channel(noise.amplitude_damping(0.3), [1])
+    found = Simulator(device="cpu").run_batch(
+        builder.gate("h", [0]).save().build(), np.repeat(builder.build().operands, 30, 0)
+    )
+    np.testing.assert_allclose(np.linalg.norm(found.saved["statevector"], axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["control", "diagonal", "fresh"])
+def test_a_run_goes_on_after_a_measurement(name: str) -> None:
+    """A run refuses what follows on a measured wire where it leaves nothing more to chance, or explains nothing."""
+    builder = CircuitBuilder(2, 2)
+    if name != "fresh":
+        builder.gate("h", [0])
+    builder.measure([0], [0])
+    match name:
+        case "control":
+            builder.gate("cx", [0, 1])
+        case "diagonal":
+            builder.gate("rz", [0], 0.4).gate("rzz", [0, 1], 0.3)
+        case _:
+            builder.gate("x", [0])
+    circuit = builder.measure([1], [1]).build()
+    simulator = Simulator(device="cpu")
+    wanted = {"control": {0b00, 0b11}, "diagonal": {0b00, 0b01}, "fresh": {0b00}}[name]
+    assert set(simulator.run(circuit, 100, seed=1).counts()) == wanted
+    assert simulator.explain(circuit)
+    assert simulator.plans(circuit)
 
 
 def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from noisy import KINDS, random_noisy
 
-from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, reference
+from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
@@ -126,3 +126,36 @@ def test_the_user_guide() -> None:
     ones = reference.density_matrix(names["noisy"]).diagonal().real.reshape(2, 2).sum(axis=1)  # of wire 1
     assert abs(names["value"] - (ones[0] - ones[1])) < 4 * names["error"]
     assert sum(names["shots"].counts().values()) == 1000
+
+
+def test_a_condition_on_a_bit_that_was_never_measured() -> None:
+    """Such a bit is not 0."""
+    builder = CircuitBuilder(2, 2)
+    with builder.condition([0], [1]):
+        builder.gate("x", [0])
+    with builder.condition([1, 0], [0]):
+        builder.gate("x", [1])
+    assert Simulator(device="cpu").run(builder.measure([0, 1], [0, 1]).build(), 20).counts() == {2: 20}
+
+
+CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {
+    "no such bit": ([0, 5], [0], errors.CircuitError, "classical bit 5 is out of range for 2"),
+    "no such value": ([0, 1], [4], errors.CircuitError, r"2 bits hold 0 to 3, got \[4\]"),
+    "many bits": ([0] * 11, [0], errors.NotSupported, "11 classical bits; at most 10"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONDITIONS_REFUSED))
+def test_bad_conditions(name: str) -> None:
+    """A condition that can never be meant is accepted."""
+    clbits, values, error, message = CONDITIONS_REFUSED[name]
+    with pytest.raises(error, match=message), CircuitBuilder(1, 2).condition(clbits, values):
+        pass
+
+
+def test_only_gates_stand_under_conditions() -> None:
+    """A measurement, a reset or a channel is done whether its condition holds or not."""
+    for act in (lambda b: b.measure([0], [0]), lambda b: b.reset([0]), lambda b: b.channel(noise.bit_flip(0.1), [0])):
+        builder = CircuitBuilder(1, 1)
+        with pytest.raises(errors.NotSupported, match="under a classical condition"), builder.condition([0], [1]):
+            act(builder)

@@ -151,6 +151,7 @@ class Course:
     recorded: classical bit -> the number of the choice that is written into it.
     has_measurement: whether there is a measurement at all, be it of no wires.
     num_gates: operations and permutations, as the circuit has them.
+    goes_on: whether something follows on a measured wire, though it may leave nothing to chance.
     """
 
     parts: tuple[Part, ...]
@@ -160,6 +161,12 @@ class Course:
     recorded: dict[int, int]
     has_measurement: bool
     num_gates: int
+    goes_on: bool
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether it is more than straight-line work with measurements at its end."""
+        return bool(self.choices) or self.goes_on
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -246,6 +253,7 @@ class _Divider:
             recorded=self._recorded,
             has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
             num_gates=sum(isinstance(instruction, Op | Permutation | Conditional) for instruction in instructions),
+            goes_on=_goes_on(instructions),
         )
 
     def _put(self, instruction: Instruction, ended: int) -> None:
@@ -325,6 +333,7 @@ class _Divider:
         for wire in wires:
             if self._used >> wire & 1:
                 self._project("reset", wire)
+                self._used &= ~(1 << wire)  # it is |0⟩ again
 
     def _project(self, kind: Literal["measure", "reset"], wire: int) -> None:
         level = self._reached(1 << wire)
@@ -352,6 +361,24 @@ class _Divider:
         for wire in wires_of(wires):
             self._level[wire] = level
         return self._levels[level]
+
+
+def _goes_on(instructions: Sequence[Instruction]) -> bool:
+    """Whether something follows on a measured wire or looks at a bit, or the state is saved after a measurement."""
+    measured = 0
+    for instruction in instructions:
+        match instruction:
+            case Measure(wires):
+                measured |= mask_of(wires)
+            case Conditional():
+                return True
+            case Save():
+                if measured:
+                    return True
+            case _:
+                if wires_acted_on(instruction) & measured:
+                    return True
+    return False
 
 
 @lru_cache(maxsize=1024)

@@ -90,8 +90,12 @@ class Outcome:
         )
 
     def save(self, task: Task, label: str, states: States, branches: Branches) -> None:
-        """Keep states under a label."""
-        self.saved[label][task.begin + branches.binding] = states.read()
+        """Keep states under a label; those of trajectories, which are only near the norm 1, normalised."""
+        found = states.read()
+        if self.chance:
+            _, norms = expectation.in_rows(states, ())
+            found = found / np.sqrt(norms)[:, None].astype(found.real.dtype)
+        self.saved[label][task.begin + branches.binding] = found
 
     def finish(self, task: Task, asked: Asked, seeds: Sequence[int], states: States, branches: Branches) -> None:
         """Sample states at the end of the course, and take expectation values."""

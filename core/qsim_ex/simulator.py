@@ -82,9 +82,11 @@ class Simulator:
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
-        if course_of(circuit.structure).choices:
+        if course_of(circuit.structure).dynamic:
             if self.options.checkpoint is not None:
-                raise NotSupported("checkpoints of circuits that leave something to chance are not supported yet.")
+                raise NotSupported(
+                    "checkpoints of circuits that go on after a measurement, or have noise, are not supported yet."
+                )
             return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel, readout=readout)[0]
         check_groups(readout, circuit.num_clbits)
         clock = _Clock()
@@ -214,7 +216,7 @@ class Simulator:
         device, deployment = imagine(circuit.num_qubits, self.options)
         dtype = self.options.dtype
         course = course_of(circuit.structure)
-        segments = course.segments if course.choices else divide(circuit).segments
+        segments = course.segments if course.dynamic else divide(circuit).segments
         plans = _plans(segments, device, deployment, dtype)
         head = f"{device.name}: {device.description}"
         if deployment.kind == "single":
@@ -256,7 +258,7 @@ class Simulator:
 def _segments(circuit: Circuit) -> tuple[Segment, ...]:
     """The work of a circuit between saves, and between stops where it leaves something to chance."""
     course = course_of(circuit.structure)
-    return course.segments if course.choices else divide(circuit).segments
+    return course.segments if course.dynamic else divide(circuit).segments
 
 
 def _plans(segments: Sequence[Segment], device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:

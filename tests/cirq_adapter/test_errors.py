@@ -237,8 +237,6 @@ def test_errors_are_value_errors_too():
 
 
 LATER = {
-    "measurement in the middle": [cirq.measure(A, key="m"), cirq.H(A)],
-    "measured again in another basis": [cirq.PauliMeasurementGate([cirq.X], key="m").on(A), cirq.measure(A)],
     "classical control": [cirq.measure(A, key="m"), cirq.X(B).with_classical_controls("m")],
     "repeat_until": [
         cirq.CircuitOperation(
@@ -247,7 +245,6 @@ LATER = {
             repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m")),
         )
     ],
-    "state preparation": [cirq.X(A), cirq.StatePreparationChannel(np.array([0.6, 0.8])).on(A)],
 }
 
 
