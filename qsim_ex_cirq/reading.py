@@ -38,6 +38,15 @@ class _Instance(NamedTuple):
     confusion: Confusion | None
 
 
+class Read(NamedTuple):
+    """One instance of a key that has been measured: its classical bits, and how many instances the key has so far."""
+
+    clbits: tuple[int, ...]
+    invert: tuple[bool, ...]
+    confusion: Confusion | None
+    instances: int
+
+
 class Readings:
     """Reads of wires, each waiting until something else acts on its wire.
 
@@ -79,6 +88,15 @@ class Readings:
         self._builder.measure(ready, clbits)
         for wire, clbit in zip(ready, clbits, strict=True):
             self._clbits[self._waiting.pop(wire)] = clbit
+
+    def now(self, key: str, index: int) -> Read | None:
+        """An instance of a key, measured now if it still waits; None if there is none of that number."""
+        instances = [one for one in self._instances if one.key == key]
+        if not -len(instances) <= index < len(instances):
+            return None
+        one = instances[index]
+        self.measure([wire for wire, read in self._waiting.items() if read in one.reads])
+        return Read(tuple(self._clbits[read] for read in one.reads), one.invert, one.confusion, len(instances))
 
     def end(self) -> tuple[int, ...]:
         """Measure all wires that still wait, and return them, ascending."""

@@ -8,6 +8,7 @@ classical bit w; what is measured before goes into classical bits of its own (se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple, cast
 
 import cirq
@@ -15,6 +16,7 @@ import cirq
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex_cirq.conditions import nested
 from qsim_ex_cirq.gates import Place, Power, rule_of
 from qsim_ex_cirq.gates import number as number_of
 from qsim_ex_cirq.noise import channel, noisy_operations
@@ -206,7 +208,7 @@ class Walk:
             case cirq.CircuitOperation():
                 self.unroll(op, place)
             case cirq.ClassicallyControlledOperation():
-                raise _later("classical control", "an operation depends on a measured key")
+                self.conditional(op, place)
             case _:
                 gate = op.gate
                 rule = rule_of(gate)
@@ -214,6 +216,16 @@ class Walk:
                     rule(gate, place)
                 else:
                     self.unknown(op, place)
+
+    def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
+        """Append a unitary operation under conditions on measured keys, all of which must hold."""
+        inner = op.without_classical_controls()
+        conditions = nested(sorted(op.classical_controls, key=str), self.readings)
+        if all(values for _, values in conditions):
+            with ExitStack() as stack:
+                for clbits, values in conditions:
+                    stack.enter_context(self.builder.condition(clbits, values))
+                self.unitary(inner, place)
 
     def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
         """Append the operations of a subcircuit, as often as it is repeated."""

@@ -1,0 +1,57 @@
+"""Cirq's classical controls: conditions on measured keys as values of classical bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cirq
+
+from qsim_ex.circuit.check import CONDITION_BITS
+from qsim_ex.errors import MeasurementError, NotSupported
+from qsim_ex_cirq.reading import Read, Readings
+
+Condition = tuple[tuple[int, ...], tuple[int, ...]]
+"""Classical bits, the first one least significant, and the values of them at which a condition holds."""
+
+
+def condition_of(condition: cirq.Condition, readings: Readings) -> Condition:
+    """The classical bits that a condition looks at, which are measured now, and where it holds.
+
+    Every value of the bits is put to Cirq's own condition. Raises `MeasurementError` for a key that was not measured
+    before, `NotSupported` for one that is confused by chance, and for too many bits.
+    """
+    index = getattr(condition, "index", -1)
+    reads = {key: _read(str(key), index, readings) for key in dict.fromkeys(condition.keys)}
+    clbits = tuple(clbit for read in reads.values() for clbit in read.clbits)
+    if len(clbits) > CONDITION_BITS:
+        raise NotSupported(f"a classical control on {len(clbits)} qubits' results; at most {CONDITION_BITS}.")
+    return clbits, tuple(value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value))
+
+
+def _read(key: str, index: int, readings: Readings) -> Read:
+    read = readings.now(key, index)
+    if read is None:
+        raise MeasurementError(f"a classical control looks at the key {key!r}, which is not measured before it.")
+    if read.confusion:
+        raise NotSupported(f"a classical control on the key {key!r}, whose results are confused by chance.")
+    return read
+
+
+def _holds(condition: cirq.Condition, reads: dict[Any, Read], index: int, value: int) -> bool:
+    """Whether a condition holds where the classical bits of all reads together have a value."""
+    store = cirq.ClassicalDataDictionaryStore()
+    for key, read in reads.items():
+        digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
+        value >>= len(digits)
+        qubits = cirq.LineQubit.range(len(digits))
+        for instance in range(read.instances):
+            mine = instance == index % read.instances
+            store.record_measurement(key, digits if mine else [0] * len(digits), qubits)
+    return bool(condition.resolve(store))
+
+
+def nested(conditions: Sequence[cirq.Condition], readings: Readings) -> list[Condition]:
+    """Conditions that must all hold; those that always do are left out."""
+    found = [condition_of(condition, readings) for condition in conditions]
+    return [(clbits, values) for clbits, values in found if len(values) < 1 << len(clbits)]

@@ -1,0 +1,142 @@
+"""Cirq's classical controls: operations that depend on measured keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+
+from qsim_ex import errors
+from qsim_ex_cirq import QsimExSimulator
+
+A, B, C, D = cirq.LineQubit.range(4)
+a, b = sympy.symbols("a b")
+
+
+def records(circuit: cirq.Circuit, repetitions: int = 200, seed: int = 5) -> dict[str, np.ndarray]:
+    """All records of a run by this simulator."""
+    return dict(QsimExSimulator(device="cpu", seed=seed).run(circuit, repetitions=repetitions).records)
+
+
+def controlled(control: Callable[[cirq.Operation], cirq.Operation]) -> cirq.Circuit:
+    """Two random qubits measured under keys, twice under one of them, and X on another qubit under a control."""
+    return cirq.Circuit(
+        [cirq.H(q) for q in (A, B, C)],
+        cirq.measure(A, key="a"),
+        cirq.measure(B, C, key="b", invert_mask=(True,)),
+        cirq.H(A),
+        cirq.measure(A, key="a"),
+        control(cirq.X(D)),
+        cirq.measure(D, key="d"),
+    )
+
+
+def number(bits: np.ndarray) -> int:
+    """The bits of a record, the first one most significant."""
+    return int("".join(map(str, bits)), 2)
+
+
+CONTROLS: dict[str, tuple[Callable[[cirq.Operation], cirq.Operation], Callable[[np.ndarray, np.ndarray], bool]]] = {
+    "key": (lambda op: op.with_classical_controls("b"), lambda _, b: number(b[0]) > 0),
+    "last instance": (lambda op: op.with_classical_controls("a"), lambda a, _: a[1, 0] == 1),
+    "first instance": (
+        lambda op: op.with_classical_controls(cirq.KeyCondition(cirq.MeasurementKey("a"), index=0)),
+        lambda a, _: a[0, 0] == 1,
+    ),
+    "sympy": (lambda op: op.with_classical_controls(sympy.Eq(b, 2)), lambda _, b: number(b[0]) == 2),
+    "two keys": (lambda op: op.with_classical_controls(a + b > 2), lambda a, b: a[1, 0] + number(b[0]) > 2),
+    "both": (
+        lambda op: op.with_classical_controls("a", sympy.Eq(b, 1)),
+        lambda a, b: a[1, 0] == 1 and number(b[0]) == 1,
+    ),
+    "mask": (
+        lambda op: op.with_classical_controls(cirq.BitMaskKeyCondition("b", bitmask=2)),
+        lambda _, b: number(b[0]) & 2 != 0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONTROLS))
+def test_controls(name: str) -> None:
+    """An operation is applied where its control does not hold, or looks at another instance of a key."""
+    control, holds = CONTROLS[name]
+    found = records(controlled(control))
+    wanted = [holds(one, other) for one, other in zip(found["a"], found["b"], strict=True)]
+    assert found["d"][:, 0, 0].tolist() == [int(value) for value in wanted]
+    assert 0 < sum(wanted) < len(wanted)
+
+
+def test_teleportation() -> None:
+    """What was sent does not arrive."""
+    sent = cirq.PhasedXZGate(x_exponent=0.3, z_exponent=0.7, axis_phase_exponent=0.2)
+    circuit = cirq.Circuit(
+        sent(A),
+        cirq.H(B),
+        cirq.CX(B, C),
+        cirq.CX(A, B),
+        cirq.H(A),
+        cirq.measure(A, key="z"),
+        cirq.measure(B, key="x"),
+        cirq.X(C).with_classical_controls("x"),
+        cirq.Z(C).with_classical_controls("z"),
+        cirq.inverse(sent)(C),
+        cirq.measure(C, key="c"),
+    )
+    found = records(circuit)
+    assert not found["c"].any()
+    assert 0 < found["x"].sum() < 200
+    result = QsimExSimulator(device="cpu", seed=2, dtype=np.complex128).simulate(circuit)
+    assert result.measurements["c"] == [0]
+    x, z = int(result.measurements["x"][0]), int(result.measurements["z"][0])
+    assert abs(result.final_state_vector[4 * z + 2 * x]) == pytest.approx(1)
+
+
+def test_like_cirq() -> None:
+    """A random circuit with controls is not distributed as cirq.Simulator's."""
+    circuit = cirq.Circuit(
+        cirq.Ry(rads=1.1)(A),
+        cirq.measure(A, key="a"),
+        cirq.Ry(rads=0.4)(B).with_classical_controls("a"),
+        cirq.CX(A, B),
+        cirq.measure(B, key="b"),
+        cirq.CX(A, C).with_classical_controls("b"),
+        cirq.H(C).with_classical_controls(sympy.Eq(a, 0)),
+        cirq.measure(A, B, C, key="end"),
+    )
+    n = 4000
+    wanted = cirq.Simulator(seed=1).run(circuit, repetitions=n).multi_measurement_histogram(keys=("a", "b", "end"))
+    found = QsimExSimulator(device="cpu", seed=1).run(circuit, repetitions=n)
+    counts = found.multi_measurement_histogram(keys=("a", "b", "end"))
+    for key in wanted | counts:
+        assert abs(wanted[key] - counts[key]) < 5 * np.sqrt(wanted[key] + counts[key] + 1), key
+
+
+REFUSED: dict[str, tuple[Callable[[], cirq.Circuit], type[Exception], str]] = {
+    "channel": (
+        lambda: cirq.Circuit(
+            cirq.measure(A, key="a"), cirq.bit_flip(0.1)(B).with_classical_controls("a"), cirq.measure(B, key="b")
+        ),
+        errors.NotSupported,
+        "channel under a classical condition",
+    ),
+    "confused": (
+        lambda: cirq.Circuit(
+            cirq.measure(A, key="a", confusion_map={(0,): np.array([[0.9, 0.1], [0.1, 0.9]])}),
+            cirq.X(B).with_classical_controls("a"),
+            cirq.measure(B, key="b"),
+        ),
+        errors.NotSupported,
+        "'a', whose results are confused by chance",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_is_not_there_is_named(name: str) -> None:
+    """What cannot be done is done wrongly."""
+    make, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        records(make())
