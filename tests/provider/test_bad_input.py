@@ -77,7 +77,6 @@ CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]
     ),
     "control flow": (with_branch, errors.NotSupported, "if_else"),
     "variables": (with_variable, errors.NotSupported, "run-time variables"),
-    "initialize in the middle": (lambda c: c.initialize([1, 0], 0), errors.NotSupported, "reset in the middle"),
     "saving a part": (lambda c: c.append(SaveStatevector(1), [0]), errors.CircuitError, "all qubits"),
     "label twice": (
         lambda c: save_statevector(save_statevector(c)),
