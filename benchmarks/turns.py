@@ -143,7 +143,7 @@ def gathered(makers: Mapping[str, Callable[[], Sequence[Contestant]]], missing: 
     for name, make in makers.items():
         try:
             found += make()
-        except (ModuleNotFoundError, PeerMissing) as error:
+        except (ImportError, PeerMissing) as error:
             missing[name] = str(error)
             print(f"skipped {name}: {error}", file=sys.stderr)
     return found

@@ -12,16 +12,21 @@ from qiskit.circuit import (
     AnnotatedOperation,
     Barrier,
     BoxOp,
+    BreakLoopOp,
+    ContinueLoopOp,
     ControlFlowOp,
     ControlledGate,
     ControlModifier,
     Delay,
+    ForLoopOp,
+    IfElseOp,
     InverseModifier,
     Measure,
     PowerModifier,
     QuantumCircuit,
     Reset,
     Store,
+    SwitchCaseOp,
 )
 from qiskit.circuit import library as qiskit_library
 from qiskit.circuit.library import (
@@ -43,6 +48,7 @@ from qiskit.synthesis.evolution.product_formula import ProductFormula
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import simplified
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex_provider import control_flow
 from qsim_ex_provider.noise import of_operation
 from qsim_ex_provider.save import SaveStatevector
 from qsim_ex_provider.walk import Controls, Place, Walk
@@ -132,12 +138,18 @@ def _save_under(label: str, place: Place, to: Walk) -> None:
         to.builder.gate("swap", pair)
 
 
-# --- what belongs to later versions ---------------------------------------------------------------------------------
+# --- control flow, and what belongs to later versions -----------------------------------------------------------------
+
+emit.register(IfElseOp, control_flow.if_else)
+emit.register(SwitchCaseOp, control_flow.switch_case)
+emit.register(ForLoopOp, control_flow.for_loop)
 
 
 @emit.register(ControlFlowOp)
-def _control_flow(operation: ControlFlowOp, place: Place, to: Walk) -> None:  # noqa: ARG001
-    raise NotSupported(f"control flow ({operation.name!r}) comes with a later version of qsim-ex.")
+@emit.register(BreakLoopOp)
+@emit.register(ContinueLoopOp)
+def _control_flow(operation: Any, place: Place, to: Walk) -> None:  # noqa: ARG001
+    raise NotSupported(f"a loop whose end depends on measurements ({operation.name!r}) comes with a later version.")
 
 
 @emit.register(Store)

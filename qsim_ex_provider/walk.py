@@ -5,12 +5,12 @@ Standard gates go straight to the gate table by name; every other operation is g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from qiskit.circuit import ControlledGate, QuantumCircuit
+from qiskit.circuit import Clbit, ControlledGate, QuantumCircuit
 from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
@@ -59,6 +59,7 @@ def class_rows() -> dict[type, tuple[str, bool]]:
 class Walk:
     """A circuit on its way: the builder, and the wires that are no longer known to be |0>.
 
+    bits: the number of each classical bit of the circuit that is being read, for conditions.
     emit: appends an operation that is not a standard gate. number: makes of a gate's parameter what the builder takes.
     noise: what goes wrong around an instruction, asked for by its label or name. What it does not name is ideal, but
     where an instruction is replaced by its definition, the instructions in there are asked for. What stands under
@@ -77,6 +78,7 @@ class Walk:
         self.number = number
         self.noise = noise
         self.used: set[int] = set()
+        self.bits: Mapping[Clbit, int] = {}
         self._misread: dict[int, Misread] = {}
 
     @property
@@ -92,6 +94,7 @@ class Walk:
         gate, used, number = self.builder.gate, self.used.update, self.number
         noise = None if held else self.noise
         position, name = 0, ""
+        outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase:
                 gate("global_phase", (), number(circuit.global_phase), controls=held, control_values=values)
@@ -114,6 +117,8 @@ class Walk:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
             raise type(error)(f"{error} [{where}]") from error
+        finally:
+            self.bits = outer
 
     def noisy(self, operation: Any, place: Place, noise: Noise) -> None:
         """Append an operation and the noise around it; noise that names it says all about what is inside it."""

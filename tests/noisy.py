@@ -37,7 +37,7 @@ def random_noisy(wires: int, length: int, seed: int, kinds: tuple[str, ...] = tu
     builder = CircuitBuilder(wires, wires)
     for _ in range(length):
         one, other = rng.permutation(wires)[:2].tolist()
-        match rng.integers(6):
+        match rng.integers(7):
             case 0:
                 builder.gate("u", [one], *rng.uniform(0, 6, 3))
             case 1:
@@ -48,41 +48,16 @@ def random_noisy(wires: int, length: int, seed: int, kinds: tuple[str, ...] = tu
                 builder.measure([one], [int(rng.integers(wires))])
             case 4 if "reset" in kinds:
                 builder.reset([one])
+            case 5 if "condition" in kinds:
+                bits = rng.permutation(wires)[:2].tolist()
+                with builder.condition(bits, rng.permutation(4)[:2].tolist()):
+                    name = ("x", "ry", "cz", "cx", "h", "p", "swap")[int(rng.integers(7))]
+                    builder.gate(
+                        name, [one, other][: 2 if name in ("cz", "cx", "swap") else 1], *[1.1] * (name in ("ry", "p"))
+                    )
             case _:
                 names = [name for name in kinds if name in KINDS]
                 if names:
                     count, make = KINDS[names[int(rng.integers(len(names)))]]
                     builder.channel(make(rng), [one, other][:count])
     return builder.measure(list(range(wires)), list(range(wires))).build()
-
-
-def deferred(circuit: Circuit) -> tuple[Circuit, dict[int, int]]:
-    """The same with every measurement copied to a wire of its own, and for each classical bit that wire.
-
-    What the bits then show is on the diagonal of the density matrix: the principle of deferred measurement.
-    """
-    from qsim_ex.circuit.ops import Measure
-
-    measures = [i for i in circuit.instructions if isinstance(i, Measure)]
-    extra = sum(len(measure.wires) for measure in measures)
-    builder = CircuitBuilder(circuit.num_qubits + extra)
-    copies: list[object] = []
-    held: dict[int, int] = {}
-    next_wire = circuit.num_qubits
-    for instruction in circuit.instructions:
-        if not isinstance(instruction, Measure):
-            copies.append(instruction)
-            continue
-        for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
-            builder.gate("cx", [wire, next_wire])
-            copies.append(None)
-            held[clbit] = next_wire
-            next_wire += 1
-    made = builder.build()
-    gates = iter(made.instructions)
-    size = circuit.operands.shape[1]
-    operands = np.concatenate([circuit.operands, made.operands], axis=1)
-    shifted = [
-        next(gates)._replace(operand=made.instructions[0].operand + size) if copy is None else copy for copy in copies
-    ]
-    return Circuit(made.num_qubits, 0, tuple(shifted), operands), held

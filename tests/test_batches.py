@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,3 +263,14 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.facts["devices"]) == 2
     assert (found.packed == wanted.packed).all()
     np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example does not run, or its values are not those of the state cos|00> + sin|11>."""
+    guide = (Path(__file__).parents[1] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "circuits[0]" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    np.testing.assert_allclose(names["values"][:, 0], np.sin(np.linspace(0, np.pi, 50)), atol=1e-12)
+    assert len(names["counts"]) == 50
+    assert {value for counts in names["counts"] for value in counts} == {0, 3}

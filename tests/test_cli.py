@@ -142,6 +142,8 @@ def test_a_circuit_that_goes_on_after_a_measurement(qsim_ex):
     assert sum(counts.values()) == 300
     assert len(counts) > 1
     assert qsim_ex("explain", DATA / "midway.qasm").code == 0
+    counts = qsim_ex("run", DATA / "conditional.qasm", "--shots", "300", "--json").document["counts"]
+    assert set(counts) == {"00", "11"}
 
 
 def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
@@ -164,7 +166,7 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
         ("unknown3.qasm", r"unknown3\.qasm:5,0: .*'frobnicate' is not defined"),
         ("opaque2.qasm", r"'oracle' has neither a definition nor a matrix"),
         ("unmeasured.qasm", r"measures nothing"),
-        ("conditional.qasm", r"'if_else'"),
+        ("forever.qasm", r"'while_loop'"),
         ("unbound.qasm", r"unbound parameters: theta"),
     ],
 )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from noisy import KINDS, deferred, random_noisy
+from noisy import KINDS, random_noisy
 
-from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, reference
+from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.program import wires_acted_on
 
-ALL = (*KINDS, "measure", "reset")
+ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
 
 
@@ -48,26 +51,25 @@ def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Option
     return np.abs(result.values[0] - wanted) / np.maximum(result.errors[0], 1e-6)
 
 
-@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "all"])
+@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "condition", "all"])
 @pytest.mark.parametrize("seed", range(3))
 def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
     """A channel is chosen with wrong probabilities, applied wrongly, or in the wrong order among gates."""
-    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind,))
+    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind, "measure") if kind == "condition" else (kind,))
     assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
 
 
 @functools.cache
 def _joint(seed: int) -> tuple[Circuit, np.ndarray]:
     """A circuit and the probability of each value of its bits."""
-    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset"))
-    later, held = deferred(circuit)
-    weights = reference.density_matrix(later).diagonal().real
-    index = np.arange(len(weights))
-    value = sum((index >> wire & 1) << clbit for clbit, wire in held.items())
-    return circuit, np.bincount(value, weights, minlength=8)
+    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset", "condition"))
+    wanted = np.zeros(8)
+    for bits, rho in reference.by_bits(circuit).items():
+        wanted[bits] = np.trace(rho).real
+    return circuit, wanted
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
     """Bits that are measured in the middle and at the end are not correlated as they should be."""
     circuit, wanted = _joint(seed)
@@ -113,3 +115,47 @@ def test_explain_says_what_is_left_to_chance() -> None:
     assert "1 mixed-unitary channels are chosen before anything runs" in text
     assert "2 measurements in the middle, resets and channels ask the state, at 1 stops" in text
     assert "tree of branches" in text
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example of noise does not run, or its value is not that of the density matrix."""
+    guide = (Path(__file__).parents[1] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    ones = reference.density_matrix(names["noisy"]).diagonal().real.reshape(2, 2).sum(axis=1)  # of wire 1
+    assert abs(names["value"] - (ones[0] - ones[1])) < 4 * names["error"]
+    assert sum(names["shots"].counts().values()) == 1000
+
+
+def test_a_condition_on_a_bit_that_was_never_measured() -> None:
+    """Such a bit is not 0."""
+    builder = CircuitBuilder(2, 2)
+    with builder.condition([0], [1]):
+        builder.gate("x", [0])
+    with builder.condition([1, 0], [0]):
+        builder.gate("x", [1])
+    assert Simulator(device="cpu").run(builder.measure([0, 1], [0, 1]).build(), 20).counts() == {2: 20}
+
+
+CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {
+    "no such bit": ([0, 5], [0], errors.CircuitError, "classical bit 5 is out of range for 2"),
+    "no such value": ([0, 1], [4], errors.CircuitError, r"2 bits hold 0 to 3, got \[4\]"),
+    "many bits": ([0] * 11, [0], errors.NotSupported, "11 classical bits; at most 10"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONDITIONS_REFUSED))
+def test_bad_conditions(name: str) -> None:
+    """A condition that can never be meant is accepted."""
+    clbits, values, error, message = CONDITIONS_REFUSED[name]
+    with pytest.raises(error, match=message), CircuitBuilder(1, 2).condition(clbits, values):
+        pass
+
+
+def test_only_gates_stand_under_conditions() -> None:
+    """A measurement, a reset or a channel is done whether its condition holds or not."""
+    for act in (lambda b: b.measure([0], [0]), lambda b: b.reset([0]), lambda b: b.channel(noise.bit_flip(0.1), [0])):
+        builder = CircuitBuilder(1, 1)
+        with pytest.raises(errors.NotSupported, match="under a classical condition"), builder.condition([0], [1]):
+            act(builder)

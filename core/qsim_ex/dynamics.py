@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
+    Conditional,
     Entry,
     Initialize,
     Instruction,
@@ -64,9 +65,62 @@ class Choice:
         return self.kind, self.operand, self.count, len(self.wires), self.product
 
     @property
+    def width(self) -> int:
+        """How many numbers stand among the operands."""
+        return sum(4 ** len(wires) for wires in self.groups)
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The wires of each operation that it becomes: one for each wire if it is a product."""
         return tuple((wire,) for wire in self.wires) if self.product else (self.wires,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Conditioned:
+    """An operation that is applied, or not, by what was chosen before: among the operands stands its matrix or 1.
+
+    sources: for each bit of the condition the number of the measurement that it holds; None for a bit that is 0.
+    values: those at which the operation is applied.
+    """
+
+    operation: Op
+    sources: tuple[int | None, ...]
+    values: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """How many numbers stand among the operands."""
+        return len(self.operation.pattern)
+
+    def holds(self, outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Whether the condition holds, for choices [branches, choices]."""
+        value = np.zeros(len(outcomes), dtype=np.int64)
+        for k, source in enumerate(self.sources):
+            if source is not None:
+                value |= outcomes[:, source].astype(np.int64) << k
+        return np.isin(value, self.values)
+
+    def identity(self) -> NDArray[np.complex128]:
+        """The numbers that stand there where the condition does not hold."""
+        size = 1 << len(self.operation.mixes)
+        return np.tile(np.eye(size, dtype=np.complex128).reshape(-1), self.width // size**2)
+
+    def classes(self) -> Pattern:
+        """What is known of entries that are an operation's or those of 1."""
+        known = []
+        for entry, is_one in zip(self.operation.pattern, self.identity() == 1, strict=True):
+            match Entry(entry):
+                case Entry.ZERO:
+                    known.append(Entry.REAL if is_one else Entry.ZERO)
+                case Entry.ONE:
+                    known.append(Entry.ONE if is_one else Entry.REAL)
+                case Entry.MINUS_ONE | Entry.REAL:
+                    known.append(Entry.REAL)
+                case Entry.IMAG:
+                    known.append(Entry.COMPLEX if is_one else Entry.IMAG)
+                case Entry.COMPLEX:
+                    known.append(Entry.COMPLEX)
+        return bytes(known)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,14 +128,14 @@ class Part:
     """Straight-line work, among it the matrices that were chosen before it.
 
     segment: the work, with operands of its own: first 0 and 1, then the circuit's operands `take`, then the matrices
-        that were chosen, in the order of `chosen` and of their `groups`, 4^wires numbers each; `total` in all.
+        that were chosen, in the order of `chosen`, each of its `width`; `total` in all.
         They are the circuit's where `take` is None.
     label: under which the state is saved after it. stop: what is then chosen by asking the state.
     """
 
     segment: Segment
     take: NDArray[np.int64] | None
-    chosen: tuple[Choice, ...]
+    chosen: tuple[Choice | Conditioned, ...]
     total: int
     label: str | None
     stop: tuple[Choice, ...]
@@ -135,8 +189,8 @@ class Course:
         if asked:
             lines.append(
                 f"{asked} measurements in the middle, resets and channels ask the state, at {self.stops} stops; they "
-                f"are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run side by side, as a batch, and more of "
-                "them as a tree of branches, in which shots with the same choices so far share a state"
+                f"are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run as batches of as many as there is room "
+                "for, more of them as one tree of branches; shots with the same choices so far share a state"
             )
         return lines
 
@@ -161,7 +215,7 @@ class _Level:
     """The work between two stops, while it is collected."""
 
     def __init__(self) -> None:
-        self.work: list[Work | Choice] = []
+        self.work: list[Work | Choice | Conditioned] = []
         self.label: str | None = None
         self.stop: list[Choice] = []
 
@@ -179,6 +233,7 @@ class _Divider:
         self._saved = 0
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
+        self._stop_of: dict[int, int] = {}  # the level of each choice that asks
 
     def course(self) -> Course:
         instructions = self._structure.instructions
@@ -186,7 +241,7 @@ class _Divider:
             self._put(instruction, ended)
         if len(self._levels) == 1 and not self._choices:
             level = self._levels[0]
-            work = tuple(piece for piece in level.work if not isinstance(piece, Choice))
+            work = tuple(piece for piece in level.work if not isinstance(piece, Choice | Conditioned))
             parts: tuple[Part, ...] = (Part(Segment(work, level.label), None, (), 0, level.label, ()),)
         else:
             parts = tuple(_part(level) for level in self._levels)
@@ -197,7 +252,7 @@ class _Divider:
             measured=self._measured,
             recorded=self._recorded,
             has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
-            num_gates=sum(isinstance(instruction, Op | Permutation) for instruction in instructions),
+            num_gates=sum(isinstance(instruction, Op | Permutation | Conditional) for instruction in instructions),
             goes_on=_goes_on(instructions),
         )
 
@@ -224,6 +279,14 @@ class _Divider:
                     self._at(self._reached(acted), acted).work.append(choice)
                 else:
                     self._stop(choice, self._reached(acted))
+            case Conditional(operation, clbits, values):
+                sources = tuple(map(self._recorded.get, clbits))
+                decided = [1 + self._stop_of[source] for source in sources if source is not None]
+                if decided:
+                    level = max(self._reached(acted), *decided)
+                    self._at(level, acted).work.append(Conditioned(operation, sources, values))
+                elif 0 in values:
+                    self._at(self._reached(acted), acted).work.append(operation)
             case Save(label):
                 level = self._reached(0)
                 self._at(level, 0).label = label
@@ -236,18 +299,23 @@ class _Divider:
     def _ended(self) -> list[int]:
         """For each instruction, the mask of wires whose measurement there can be left to the end.
 
-        What only reads a wire commutes with measuring it.
+        What only reads a wire commutes with measuring it. What a condition depends on must be known before.
         """
         later, found = 0, []
+        wanted: set[int] = set()  # classical bits that a condition looks at before they are written again
         for instruction in reversed(self._structure.instructions):
             found.append(~later)
             match instruction:
+                case Measure(wires, clbits):
+                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in wanted))
+                    wanted.difference_update(clbits)
+                case Conditional(operation, clbits):
+                    wanted.update(clbits)
+                    later |= wires_acted_on(operation) if self._observed else mask_of(operation.mixes)
                 case Op(mixes) if not self._observed:
                     later |= mask_of(mixes)
                 case Save():
                     later = (1 << self._structure.num_qubits) - 1  # what is saved is the state after the measurement
-                case Measure():
-                    pass
                 case _:
                     later |= wires_acted_on(instruction)
         return found[::-1]
@@ -276,6 +344,7 @@ class _Divider:
     def _stop(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; what it chose is the first work on its wires behind."""
         self._choices.append(choice)
+        self._stop_of[choice.number] = level
         self._at(level, 0).stop.append(choice)
         self._at(level + 1, mask_of(choice.wires)).work.append(choice)
 
@@ -295,12 +364,14 @@ class _Divider:
 
 
 def _goes_on(instructions: Sequence[Instruction]) -> bool:
-    """Whether something follows on a measured wire, or the state is saved after a measurement."""
+    """Whether something follows on a measured wire or looks at a bit, or the state is saved after a measurement."""
     measured = 0
     for instruction in instructions:
         match instruction:
             case Measure(wires):
                 measured |= mask_of(wires)
+            case Conditional():
+                return True
             case Save():
                 if measured:
                     return True
@@ -331,10 +402,10 @@ def _part(level: _Level) -> Part:
         return places[operand, count]
 
     work: list[Work] = []
-    waiting: list[tuple[int, Choice]] = []
+    waiting: list[tuple[int, Choice | Conditioned]] = []
     for piece in level.work:
         match piece:
-            case Choice():
+            case Choice() | Conditioned():
                 waiting.append((len(work), piece))
             case Op():
                 work.append(piece._replace(operand=put(piece.operand, len(piece.pattern))))
@@ -343,10 +414,15 @@ def _part(level: _Level) -> Part:
             case Permutation():
                 work.append(piece)
     total, ops = 2 + len(take), []
-    for at, choice in waiting:
-        for wires in choice.groups:
-            ops.append((at, Op(wires, (), ALWAYS, _classes(choice, len(wires)), total, choice.kind, choice.mixed)))
-            total += 4 ** len(wires)
+    for at, piece in waiting:
+        match piece:
+            case Conditioned(operation):
+                ops.append((at, operation._replace(operand=total, pattern=piece.classes())))
+                total += piece.width
+            case Choice():
+                for wires in piece.groups:
+                    ops.append((at, Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed)))
+                    total += 4 ** len(wires)
     for at, op in reversed(ops):
         work.insert(at, op)
     chosen = tuple(choice for _, choice in waiting)

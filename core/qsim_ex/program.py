@@ -10,6 +10,7 @@ from typing import assert_never
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import (
     Channel,
+    Conditional,
     Initialize,
     Instruction,
     Measure,
@@ -99,6 +100,8 @@ def _divide(structure: Structure, touched: int) -> Program:
                     raise _unsupported("reset of wires that were used before", instruction, place, acted & touched)
             case Channel():
                 raise _unsupported("a noise channel", instruction, place, acted)
+            case Conditional():
+                raise _unsupported("an operation under a classical condition", instruction, place, acted)
             case Save(label):
                 if ended:
                     raise _unsupported("measurement in the middle of a circuit", instruction, place, ended)
@@ -122,6 +125,8 @@ def wires_acted_on(instruction: Instruction) -> int:
             return mask
         case Permutation() | Initialize() | Measure() | Reset() | Channel():
             return mask_of(instruction.wires)
+        case Conditional(operation):
+            return wires_acted_on(operation)
         case Save():
             return 0
         case _:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Initialize, Measure, Op, Permutation, Reset, Save
+from qsim_ex.circuit.ops import ALWAYS, Channel, Conditional, Entry, Initialize, Measure, Op, Permutation, Reset, Save
 
 Vector = NDArray[np.complex128]
 Matrix = NDArray[np.complex128]
@@ -91,6 +91,8 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
                 psi = apply_initialize(psi, wires, operands[operand : operand + (1 << len(wires))])
             case Channel():
                 raise ValueError("which of a channel's matrices is applied is left to chance")
+            case Conditional():
+                raise ValueError("an operation depends on what was measured")
             case Measure() | Save():
                 pass
             case Reset():
@@ -106,34 +108,70 @@ def density_matrix(circuit: Circuit, rho: Matrix | None = None) -> Matrix:
     Index bit w = wire w. ρ → Σ M ρ M†, where a gate has one matrix M, a channel its Kraus matrices, a reset |0⟩⟨v| for
     each value v of its wires, and a measurement, whose outcome is not looked at, |v⟩⟨v|.
     """
+    return np.asarray(np.sum(list(by_bits(circuit, rho).values()), axis=0))
+
+
+def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
+    """Return, for each value of the classical bits (bit c of it is bit c), the density matrix that goes with it.
+
+    As in `density_matrix`, but a measurement leaves one matrix for each outcome, not normalised: its trace is the
+    probability of all that was measured. A classical bit holds what was measured into it last, at first 0.
+    """
     n = circuit.num_qubits
     if rho is None:
         rho = np.zeros((1 << n, 1 << n), dtype=np.complex128)
         rho[0, 0] = 1
     operands = circuit.operands[0]
+    found = {0: rho}
     for instruction in circuit.instructions:
         match instruction:
-            case Op():
-                maps = [_matrix(n, partial(apply_op, op=instruction, operands=operands))]
-            case Permutation(wires, indices):
-                maps = [_matrix(n, partial(apply_permutation, wires=wires, indices=indices))]
-            case Initialize(wires, operand):
-                amplitudes = operands[operand : operand + (1 << len(wires))]
-                maps = [_matrix(n, partial(apply_initialize, wires=wires, amplitudes=amplitudes))]
-            case Channel(wires, count, operand):
-                size = 1 << len(wires)
-                given = operands[operand : operand + count * size * size].reshape(count, size, size)
-                maps = [_embedded(n, wires, kraus) for kraus in given]
-            case Reset(wires):
-                maps = [_embedded(n, wires, _jump(len(wires), 0, value)) for value in range(1 << len(wires))]
-            case Measure(wires):
-                maps = [_embedded(n, wires, _jump(len(wires), value, value)) for value in range(1 << len(wires))]
+            case Conditional(operation, clbits, values):
+                maps = _maps(n, operation, operands)
+                found = {
+                    bits: _average(one, maps) if _value(bits, clbits) in values else one for bits, one in found.items()
+                }
+            case Measure(wires, clbits):
+                after: dict[int, Matrix] = {}
+                for bits, one in found.items():
+                    for value in range(1 << len(wires)):
+                        projected = _average(one, [_embedded(n, wires, _jump(len(wires), value, value))])
+                        key = bits
+                        for k, clbit in enumerate(clbits):
+                            key = key & ~(1 << clbit) | (value >> k & 1) << clbit
+                        after[key] = after.get(key, 0) + projected
+                found = after
             case Save():
-                continue
+                pass
             case _:
-                assert_never(instruction)
-        rho = _average(rho, maps)
-    return rho
+                maps = _maps(n, instruction, operands)
+                found = {bits: _average(one, maps) for bits, one in found.items()}
+    return found
+
+
+def _value(bits: int, clbits: tuple[int, ...]) -> int:
+    return sum((bits >> clbit & 1) << k for k, clbit in enumerate(clbits))
+
+
+def _maps(
+    n: int, instruction: Op | Permutation | Initialize | Channel | Reset, operands: NDArray[np.complex128]
+) -> list[Matrix]:
+    """The matrices M of ρ → Σ M ρ M†."""
+    match instruction:
+        case Op():
+            return [_matrix(n, partial(apply_op, op=instruction, operands=operands))]
+        case Permutation(wires, indices):
+            return [_matrix(n, partial(apply_permutation, wires=wires, indices=indices))]
+        case Initialize(wires, operand):
+            amplitudes = operands[operand : operand + (1 << len(wires))]
+            return [_matrix(n, partial(apply_initialize, wires=wires, amplitudes=amplitudes))]
+        case Channel(wires, count, operand):
+            size = 1 << len(wires)
+            given = operands[operand : operand + count * size * size].reshape(count, size, size)
+            return [_embedded(n, wires, kraus) for kraus in given]
+        case Reset(wires):
+            return [_embedded(n, wires, _jump(len(wires), 0, value)) for value in range(1 << len(wires))]
+        case _:
+            assert_never(instruction)
 
 
 def _average(rho: Matrix, maps: Iterable[Matrix]) -> Matrix:

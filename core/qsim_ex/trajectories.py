@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.branches import Branches
 from qsim_ex.chance import Kraus, kraus_of
-from qsim_ex.dynamics import Choice, Course, Part, part_of
+from qsim_ex.dynamics import Choice, Conditioned, Course, Part, part_of
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Begin, States
 from qsim_ex.program import Segment
@@ -204,10 +204,10 @@ class Walk:
         operands[:, 0], operands[:, 1] = 0, 1
         at = 2 + len(part.take)
         operands[:, 2:at] = of[:, part.take] if same else of[np.ix_(branches_of, part.take)]
-        for choice in part.chosen:
-            width = sum(4 ** len(wires) for wires in choice.groups)
-            operands[:, at : at + width] = self._matrices(choice, branches)
-            at += width
+        for piece in part.chosen:
+            found = self._matrices(piece, branches) if isinstance(piece, Choice) else self._conditioned(piece, branches)
+            operands[:, at : at + piece.width] = found
+            at += piece.width
         return operands
 
     def _matrices(self, choice: Choice, branches: Branches) -> Complex:
@@ -221,6 +221,13 @@ class Walk:
             found = every[branches.binding, outcome]
         found[:, : one.first] *= scale[:, None]
         return found
+
+    def _conditioned(self, piece: Conditioned, branches: Branches) -> Complex:
+        """What stands among the operands of each branch for an operation under a condition."""
+        at = slice(piece.operation.operand, piece.operation.operand + piece.width)
+        of = self._given.operands
+        own = of[:, at] if len(of) == 1 else of[branches.binding, at]
+        return np.where(piece.holds(branches.outcomes)[:, None], own, piece.identity())
 
     # --- choices ---------------------------------------------------------------------------------------------------
 

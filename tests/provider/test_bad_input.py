@@ -33,9 +33,9 @@ def with_unbound(circuit: QuantumCircuit) -> None:
     circuit.ry(Parameter("alpha"), 0)
 
 
-def with_branch(circuit: QuantumCircuit) -> None:
-    """A gate that depends on a bit."""
-    with circuit.if_test((circuit.clbits[0], 1)):
+def with_loop(circuit: QuantumCircuit) -> None:
+    """A loop that goes on as long as a bit is 1."""
+    with circuit.while_loop((circuit.clbits[0], 1)):
         circuit.x(0)
 
 
@@ -75,7 +75,7 @@ CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]
         errors.NoiseError,
         "differs from 1 by",
     ),
-    "control flow": (with_branch, errors.NotSupported, "if_else"),
+    "control flow": (with_loop, errors.NotSupported, "while_loop"),
     "variables": (with_variable, errors.NotSupported, "run-time variables"),
     "saving a part": (lambda c: c.append(SaveStatevector(1), [0]), errors.CircuitError, "all qubits"),
     "label twice": (

@@ -78,3 +78,15 @@ def test_random_circuits_with_measurements_and_resets(seed: int) -> None:
     for key in wanted | found:
         a, b = wanted.get(key, 0), found.get(key, 0)
         assert abs(a - b) < 5 * np.sqrt(a + b + 1), key
+
+
+def test_initialize_in_the_middle() -> None:
+    """What was on the qubits shines through a new state."""
+    circuit = QuantumCircuit(2, 2)
+    circuit.h(0)
+    circuit.cx(0, 1)
+    circuit.initialize([0.6, 0.8], 0)
+    circuit.measure([0, 1], [0, 1])
+    found = counts_of(circuit, 10_000)
+    for key, p in {"00": 0.18, "01": 0.32, "10": 0.18, "11": 0.32}.items():
+        assert abs(found[key] - 10_000 * p) < 5 * np.sqrt(10_000 * p)

@@ -8,13 +8,25 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.errors import CircuitError, MatrixError, MeasurementError, NoiseError, ShotsError, StateError, WireError
+from qsim_ex.errors import (
+    CircuitError,
+    MatrixError,
+    MeasurementError,
+    NoiseError,
+    NotSupported,
+    ShotsError,
+    StateError,
+    WireError,
+)
 
 UNITARY_TOLERANCE = 1e-7
 """Largest entry of U†U − 1 that is taken for rounding; single-precision matrices pass."""
 
 CHANNEL_WIRES = 4
 """Most wires of a channel: a general one on k wires has 4^k matrices with 4^k entries each."""
+
+CONDITION_BITS = 10
+"""Most classical bits of a condition: all values at which it holds are listed."""
 
 ROUNDING = 1e-12
 """What is left of a zero after some arithmetic in double precision."""
@@ -86,6 +98,19 @@ def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> None:
         raise MeasurementError(f"measure: classical bit {bad[0]} is out of range, the circuit has {num_clbits}.")
     if len(set(values)) != len(values):
         raise MeasurementError(f"measure: a classical bit is given twice in {list(values)}.")
+
+
+def condition(clbits: Sequence[int], values: Iterable[int], num_clbits: int) -> tuple[int, ...]:
+    """Return the values of a classical condition, ascending; raises `CircuitError`, `NotSupported`."""
+    if len(clbits) > CONDITION_BITS:
+        raise NotSupported(f"a condition on {len(clbits)} classical bits; at most {CONDITION_BITS} are supported.")
+    for clbit in clbits:
+        if not 0 <= clbit < num_clbits:
+            raise CircuitError(f"condition: classical bit {clbit} is out of range for {num_clbits} classical bits.")
+    wanted = tuple(sorted(set(values)))
+    if any(not 0 <= value < 1 << len(clbits) for value in wanted):
+        raise CircuitError(f"condition: {len(clbits)} bits hold 0 to {(1 << len(clbits)) - 1}, got {list(wanted)}.")
+    return wanted
 
 
 def label(value: str, taken: Iterable[str]) -> None:

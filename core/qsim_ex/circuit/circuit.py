@@ -8,7 +8,8 @@ have equal instructions, so they share one plan and one set of compiled kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,6 +21,7 @@ from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
+    Conditional,
     Entry,
     Initialize,
     Instruction,
@@ -34,7 +36,7 @@ from qsim_ex.circuit.ops import (
     pattern,
 )
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.errors import MatrixError, ParameterError, UnknownInstruction, WireError, nearest
+from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
 
 ZERO_AT, ONE_AT = 0, 1
 """Where the constants 0 and 1 stand in every operand array."""
@@ -89,6 +91,22 @@ def _roles(
 @lru_cache(maxsize=64)
 def _full(num_mixes: int, num_reads: int) -> Pattern:
     return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
+
+
+def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
+    """An instruction under a condition, or under one more."""
+    match instruction:
+        case Op():
+            return Conditional(instruction, clbits, values)
+        case Conditional(operation, inner, wanted):
+            check.condition(clbits + inner, (0,), max(clbits + inner) + 1)
+            both = [value | other << len(clbits) for other in wanted for value in values]
+            return Conditional(operation, clbits + inner, tuple(sorted(both)))
+        case _:
+            raise NotSupported(
+                f"{type(instruction).__name__.lower()} under a classical condition is not supported; gates and "
+                "matrices are."
+            )
 
 
 class CircuitBuilder:
@@ -311,6 +329,20 @@ class CircuitBuilder:
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(tuple(wires), count, offset, mixed, name, product))
         return self
+
+    @contextmanager
+    def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[CircuitBuilder]:
+        """Apply what is appended meanwhile only where classical bits hold one of some values when it is reached.
+
+        clbits: at most 10, ``clbits[0]`` the least significant bit of a value. Conditions may be nested; all must hold.
+        A bit holds what was measured into it last, at first 0. Raises `CircuitError` for bits and values that are not
+        there, and `NotSupported` for anything but gates and matrices.
+        """
+        wanted = check.condition(clbits, values, self.num_clbits)
+        first = len(self._instructions)
+        yield self
+        for place in range(first, len(self._instructions)):
+            self._instructions[place] = _under(self._instructions[place], tuple(clbits), wanted)
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires into |0>."""

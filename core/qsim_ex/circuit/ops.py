@@ -124,13 +124,26 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditional:
+    """Apply an operation where classical bits hold one of some values when it is reached.
+
+    clbits: ``clbits[0]`` is the least significant bit of a value; a bit that was not measured yet is 0.
+    values: ascending, those at which the operation is applied.
+    """
+
+    operation: Op
+    clbits: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """Save the state vector at this point under `label`."""
 
     label: str
 
 
-Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Save
+Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Conditional | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 

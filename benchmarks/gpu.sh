@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# What a machine with GPUs has to show, in one go: tests, compute-sanitizer, measurements.
+#
+#   benchmarks/gpu.sh FOLDER [PART ...]
+#
+# Parts: tests, sanitize, batches, single, cold, migrated (one GPU), peers (all GPUs); the first three if none is named.
+# Each step writes a log, and a JSON file where it measures, into FOLDER; a line says how it ended and how long it took.
+# cuStateVec is measured beside ours where QSIM_EX_CUSTATEVEC names its folder. PYTHON chooses the interpreter.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+out=$(realpath -m "${1:?a folder for logs and results is wanted}")
+shift
+parts=("${@:-}")
+[ -n "${parts[0]}" ] || parts=(tests sanitize batches)
+mkdir -p "$out"
+export PYTHONPATH="core:.:tests${PYTHONPATH:+:$PYTHONPATH}"
+python=${PYTHON:-python3}
+failed=0
+
+step() { # step NAME SECONDS COMMAND ...: run it with a time limit, keep what it prints, and say how it ended
+    local name=$1 limit=$2 begin=$SECONDS ended
+    shift 2
+    timeout "$limit" "$@" >"$out/$name.log" 2>&1
+    ended=$?
+    [ $ended -eq 0 ] || failed=1
+    printf '%-20s %4d s  exit %3d  %s\n' "$name" $((SECONDS - begin)) $ended "$(tail -n 1 "$out/$name.log" | cut -c1-100)"
+}
+
+pytests() { # pytests NAME SECONDS ARGUMENT ...
+    local name=$1 limit=$2
+    shift 2
+    step "$name" "$limit" "$python" -m pytest -q -m gpu -p no:cacheprovider "$@"
+}
+
+measure() { # measure NAME SECONDS MODULE ARGUMENT ...
+    local name=$1 limit=$2 module=$3
+    shift 3
+    step "$name" "$limit" "$python" -m "benchmarks.$module" "$@" --out "$out/$name.json"
+}
+
+large=(tests/test_large.py tests/devices/test_gpu_large.py)
+for part in "${parts[@]}"; do
+    case $part in
+        tests)
+            pytests tests 400 -n 12 tests --ignore "${large[0]}" --ignore "${large[1]}"
+            pytests tests_large 120 "${large[@]}"
+            ;;
+        sanitize)
+            step memcheck 300 compute-sanitizer --tool memcheck --error-exitcode 9 "$python" tests/devices/sanitize.py
+            step racecheck 300 compute-sanitizer --tool racecheck --error-exitcode 9 "$python" tests/devices/sanitize.py
+            ;;
+        batches)
+            measure batched 200 batched
+            measure many 200 many --device gpu
+            measure noise 200 noise --device gpu --n 12 20
+            ;;
+        single)
+            measure single 500 run gpu --n 10 16 20 24 28 30
+            measure double 300 run gpu --n 28 30 --precision double
+            measure sweeps 200 sweeps --families brick qv grid --variants base gates moves
+            ;;
+        cold) measure cold 300 cold gpu --n 20 24 28 30 --peers ours ;;
+        migrated)
+            measure host_5_wires 300 run gpu --n 30 --device-wires 25 --peers ours --repeat 3
+            measure links 200 links --n 30 --device-wires 29 28 27
+            ;;
+        peers)
+            gpus=$(nvidia-smi --list-gpus | wc -l)
+            pytests tests_peers 400 tests/placement tests/devices/test_channels.py tests/test_deployments.py \
+                tests/test_substates.py
+            measure "gpus_$gpus" 200 run gpu --n 30 --gpus "$gpus" --peers ours --warmup 3
+            measure "gpus_${gpus}_host" 200 run gpu --n 30 --gpus "$gpus" --device-wires 26 --peers ours --warmup 3
+            ;;
+        *) echo "there is no part '$part'; see the head of this file" && exit 2 ;;
+    esac
+done
+exit $failed
