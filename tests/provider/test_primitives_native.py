@@ -426,7 +426,7 @@ def test_a_sweep_is_planned_once() -> None:
 def test_the_user_guide() -> None:
     """The user guide's example of the primitives runs, and its values have the shape that it names."""
     guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "EstimatorV2(" in text)
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "SamplerV2(" in text)
     names: dict[str, Any] = {"np": np}
     exec(block, names)
     pub = (names["ansatz"], names["observables"], names["angles"])
