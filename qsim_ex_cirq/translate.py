@@ -47,8 +47,8 @@ def translate(
     w of which is wire w, that is prepared first.
 
     Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
-    `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for classical
-    control and repeat-until loops.
+    `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for
+    repeat-until loops and for classical control by a key that is confused by chance.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)

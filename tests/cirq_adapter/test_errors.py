@@ -237,7 +237,6 @@ def test_errors_are_value_errors_too():
 
 
 LATER = {
-    "classical control": [cirq.measure(A, key="m"), cirq.X(B).with_classical_controls("m")],
     "repeat_until": [
         cirq.CircuitOperation(
             cirq.FrozenCircuit(cirq.H(A), cirq.measure(A, key="m")),

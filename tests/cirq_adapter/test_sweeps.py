@@ -333,7 +333,8 @@ def test_bad_points(simulator, name):
 
 def test_bad_circuits_of_sweeps(simulator):
     """What a circuit cannot do is said of a sweep as it is of one point, with the moment."""
-    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"), cirq.X(B).with_classical_controls("m"))
+    confused = cirq.measure(A, key="m", confusion_map={(0,): np.array([[0.9, 0.1], [0.2, 0.8]])})
+    circuit = cirq.Circuit(cirq.X(A) ** T, confused, cirq.X(B).with_classical_controls("m"))
     messages = []
     for params in ({"t": 1}, [{"t": 1}, {"t": 2}]):
         with pytest.raises(errors.NotSupported) as caught:
