@@ -72,6 +72,14 @@ class Branches:
             row=self.row[branches],
         )
 
+    def singles(self) -> Branches:
+        """A branch for every shot."""
+        of = self.branch_of
+        return replace(
+            self, binding=self.binding[of], begins=np.arange(len(of) + 1), outcomes=self.outcomes[of],
+            scales=self.scales[of], row=self.row[of],
+        )  # fmt: skip
+
     def settled(self) -> Branches:
         """The same, once their states are in the rows of their numbers."""
         return replace(self, row=np.arange(len(self)))

@@ -171,6 +171,8 @@ class Walk:
             level += 1
             if not branches.in_place or len(branches) != states.rows:
                 fits = len(branches.shots) <= self._route.rows - self._held()
+                if fits and 2 * len(branches) > len(branches.shots):
+                    branches = branches.singles()  # they will part soon, and then nothing needs to be copied again
                 if fits or self._held() + states.rows < self._route.rows:
                     self._waiting.append(_Waiting(level, states, branches))
                     return
