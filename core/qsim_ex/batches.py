@@ -62,9 +62,12 @@ def run_batch(
     tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), len(workers), tree=tree)
     with ThreadPoolExecutor(max(1, len(workers) - 1), thread_name_prefix="qsim-ex-batch") as pool:
         others = [pool.submit(worker.work, tasks, asked, given_seeds, outcome) for worker in workers[1:]]
-        workers[0].work(tasks, asked, given_seeds, outcome)
-        for other in others:
-            other.result()
+        try:
+            workers[0].work(tasks, asked, given_seeds, outcome)
+            for other in others:
+                other.result()
+        finally:
+            tasks.end()  # after an error or Ctrl-C nobody begins another piece
     if readout and outcome.packed is not None:
         for bits, seed in zip(outcome.packed, given_seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed)

@@ -151,7 +151,7 @@ class Outcome:
         trajectories = asked.trajectories if self.chance else 1
         values: NDArray[Any] = self.sums / trajectories
         spread = np.maximum(self.squares / trajectories - np.abs(values) ** 2, 0)
-        errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.full(spread.shape, 0.0)
+        errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.zeros(spread.shape)
         if all(complex(term.coefficient).imag == 0 for one in asked.observables for term in one.terms):
             values = np.ascontiguousarray(values.real)
         first, where = workers[0], workers[0].where

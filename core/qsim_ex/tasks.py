@@ -57,6 +57,11 @@ class Tasks:
             for first in range(0, shots, most):
                 yield Task(begin, min(begin + step, self.bound.count), first, min(most, shots - first))
 
+    def end(self) -> None:
+        """Give out no more pieces: somebody has failed, or was interrupted."""
+        with self._lock:
+            self._pieces = iter(())
+
     def next(self) -> tuple[Task, Operands] | None:
         """The next piece, with the operands of its bindings."""
         with self._lock:

@@ -17,7 +17,7 @@ from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, Tick
 from qsim_ex.placement.single import Single
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps import Clear, Layout, Plan
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -116,8 +116,6 @@ class Batch:
     def buffer(self) -> Buffer:
         """All amplitudes, [rows · 2^n]; zeros that growing states had not written yet are written now."""
         if self.fresh:
-            from qsim_ex.steps import Clear
-
             nothing = np.zeros((1, 0), dtype=np.complex128)
             self.device.run_batch(self._buffer, self.num_wires, Clear(self.fresh), nothing)
             self.fresh = 0
