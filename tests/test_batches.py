@@ -275,3 +275,35 @@ def test_the_user_guide() -> None:
     np.testing.assert_allclose(names["values"][:, 0], np.sin(np.linspace(0, np.pi, 50)), atol=1e-12)
     assert len(names["counts"]) == 50
     assert {value for counts in names["counts"] for value in counts} == {0, 3}
+
+
+def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device works through all that is left of a batch that has failed on another one."""
+    from qsim_ex import batches
+    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.probe import on
+
+    machines = [CpuDevice(1), CpuDevice(1)]
+    failed, runs = threading.Event(), []
+    first = machines[0].run_batch
+
+    def slow(*arguments: Any) -> None:
+        assert failed.wait(20)
+        runs.append(1)
+        first(*arguments)
+
+    def broken(*_: Any) -> None:
+        failed.set()
+        raise errors.DeviceError("lost")
+
+    def place(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
+        return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
+
+    monkeypatch.setattr(machines[0], "run_batch", slow)
+    monkeypatch.setattr(machines[1], "run_batch", broken)
+    monkeypatch.setattr(batches, "place", place)
+    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: 1)
+    some = many(1)[0]
+    with pytest.raises(errors.DeviceError, match="lost"):
+        Simulator(devices=(0, 1)).run_batch(some, np.repeat(some.operands, 400, axis=0), seeds=1)
+    assert len(runs) < 100

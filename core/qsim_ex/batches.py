@@ -61,18 +61,24 @@ def run_batch(
     tree = asked.trajectories > 2 ** min(entropy(course, bound.operands(0, 1)[0]), 62)
     tasks = Tasks(bound, course, asked, max(worker.rows for worker in workers), len(workers), tree=tree)
     with ThreadPoolExecutor(max(1, len(workers) - 1), thread_name_prefix="qsim-ex-batch") as pool:
-        others = [pool.submit(worker.work, tasks, asked, given_seeds, outcome) for worker in workers[1:]]
-        try:
-            workers[0].work(tasks, asked, given_seeds, outcome)
-            for other in others:
-                other.result()
-        finally:
-            tasks.end()  # after an error or Ctrl-C nobody begins another piece
+        others = [pool.submit(_work, worker, tasks, asked, given_seeds, outcome) for worker in workers[1:]]
+        _work(workers[0], tasks, asked, given_seeds, outcome)
+        for other in others:
+            other.result()
     if readout and outcome.packed is not None:
         for bits, seed in zip(outcome.packed, given_seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed)
     ended = perf_counter()
     return outcome.result(circuit, course, asked, given_seeds, options, workers, planned - began, ended - began)
+
+
+def _work(worker: Worker, tasks: Tasks, asked: Asked, seeds: Sequence[int], outcome: Outcome) -> None:
+    """Do tasks until none is left; after an error or Ctrl-C nobody begins another one."""
+    try:
+        worker.work(tasks, asked, seeds, outcome)
+    except BaseException:
+        tasks.end()
+        raise
 
 
 def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...]:
