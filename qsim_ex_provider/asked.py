@@ -43,7 +43,8 @@ def groups(bindings: Numbers, observables: Numbers) -> list[Group]:
     """
     if not len(bindings):
         return []
-    pairs = np.unique(np.stack([bindings, observables]), axis=1)
+    width = int(observables.max()) + 1
+    pairs = np.stack(np.divmod(np.unique(bindings * width + observables), width))
     known, first = np.unique(pairs[0], return_index=True)
     wanted = np.unique(pairs[1])
     if len(known) * len(wanted) <= MOST * pairs.shape[1]:

@@ -94,7 +94,7 @@ class QsimExBackend(BackendV2):
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         work = translated(circuits, binds_of(circuits, parameter_binds), noise_of(chosen.noise_model))
         base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
-        seeds = [circuit_seed(base, number) for number in range(len(work.owners))]
+        seeds = circuit_seeds(base, len(work.owners))
         shots, engine, cancel = int(chosen.shots), chosen.engine(), CancelFlag()
         tasks = []
         for family in work.families if engine.checkpoint is None else work.alone():
@@ -187,8 +187,10 @@ def fresh_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) >> 1
 
 
-def circuit_seed(base: int, number: int) -> int:
-    """The seed of circuit `number` of a job: the base seed for the first one, independent of it for the others."""
-    if number == 0:
-        return base
-    return int(np.random.SeedSequence(base, spawn_key=(number,)).generate_state(1, np.uint64)[0]) >> 1
+def circuit_seeds(base: int, count: int) -> list[int]:
+    """The seeds of a job's circuits: the base seed for the first one, numbers below 2^63 made of it for the others.
+
+    However many circuits there are, the seed of one of them is the same.
+    """
+    seeds: list[int] = (np.random.SeedSequence(base).generate_state(count, np.uint64) >> np.uint64(1)).tolist()
+    return [base, *seeds[1:]][:count]

@@ -17,6 +17,9 @@ from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
 from qsim_ex_provider.job import Outcome
 
+COUNTED = 64
+"""Members of a batch whose shots are counted together, when those of one of them are asked for."""
+
 
 class Head(NamedTuple):
     """What Qiskit needs to know of a circuit to read its bits.
@@ -124,6 +127,7 @@ class Experiments(Sequence[ExperimentResult]):
         self._memory = memory
         self._about: dict[int, dict[str, Any]] = {}  # what is said of an outcome, said once
         self._made: dict[int, ExperimentResult] = {}
+        self._counted: dict[tuple[int, int], list[dict[int, int]]] = {}
 
     def __len__(self) -> int:
         """How many experiments there are."""
@@ -158,10 +162,15 @@ class Experiments(Sequence[ExperimentResult]):
         fields = self._heads[self._places[number].circuit].fields
         return fields["memory_slots"], fields["creg_sizes"]
 
-    def counts(self) -> list[dict[int, int]]:
-        """How often each value was found, of every experiment; empty without shots."""
-        found = [_counts(outcome) for outcome in self._outcomes]
-        return [found[place.outcome][place.member] for place in self._places]
+    def counts(self, number: int) -> dict[int, int]:
+        """How often each value was found in an experiment; empty without shots."""
+        place = self._places[number]
+        block, member = divmod(place.member, COUNTED)
+        key = place.outcome, block
+        if key not in self._counted:
+            outcome = self._outcomes[place.outcome]
+            self._counted[key] = _counts(outcome, block * COUNTED, (block + 1) * COUNTED)
+        return self._counted[key][member]
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
@@ -181,17 +190,19 @@ class Experiments(Sequence[ExperimentResult]):
         )
 
 
-def _counts(outcome: Outcome) -> list[dict[int, int]]:
-    """`Result.counts` of each member of an outcome, all at once, since NumPy takes as long for one as for many."""
-    if outcome.packed is None:
-        return [{}] * (len(outcome) if isinstance(outcome, BatchResult) else 1)
+def _counts(outcome: Outcome, begin: int, end: int) -> list[dict[int, int]]:
+    """`Result.counts` of some members of an outcome at once, since NumPy takes as long for one as for many."""
     if not isinstance(outcome, BatchResult):
-        return [outcome.counts()]
-    rows, shots, width = outcome.packed.shape
+        return [{} if outcome.packed is None else outcome.counts()]
+    members = range(len(outcome))[begin:end]
+    if outcome.packed is None:
+        return [{} for _ in members]
+    packed = outcome.packed[begin:end]
+    rows, shots, width = packed.shape
     if not 0 < width <= 8:
-        return [outcome[member].counts() for member in range(rows)]
+        return [outcome[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)
-    words[..., :width] = outcome.packed
+    words[..., :width] = packed
     ordered = np.sort(words.view("<u8")[..., 0], axis=1)
     first = np.ones((rows, shots), dtype=bool)  # of equal values in a row
     first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
 from qiskit.result import Counts, Result
 
 from qsim_ex_provider.experiments import Experiments, LazyData
+
+_MOST_SHARED = 16
+"""Bits of values that a result keeps written: at most 2^16 strings, a few MiB."""
 
 
 class QsimExResult(Result):
@@ -19,34 +23,34 @@ class QsimExResult(Result):
 
     def get_counts(self, experiment: Any = None) -> Any:
         """How often each outcome was found, by its bits; a list if there are several circuits. As in `Result`."""
-        if experiment is not None or not isinstance(self.results, Experiments):
-            keys = range(len(self.results)) if experiment is None else [experiment]
-            found = [self._counts(key) for key in keys]
-        else:
-            written: dict[Any, BitStrings] = {}  # values come again and again in the bindings of a circuit
-            found = []
-            for key, values in enumerate(self.results.counts()):
-                slots, sizes = self.results.registers(key)
-                known = values and slots
-                strings = written.setdefault((slots, str(sizes)), BitStrings(slots, sizes))
-                found.append(_counts(values, slots, sizes, strings) if known else super().get_counts(key))
+        keys = range(len(self.results)) if experiment is None else [experiment]
+        found = [self._counts(key) for key in keys]
         return found[0] if len(found) == 1 else found
 
     def _counts(self, key: Any) -> Any:
+        if isinstance(key, int) and isinstance(self.results, Experiments):
+            number = range(len(self.results))[key]
+            values, (slots, sizes) = self.results.counts(number), self.results.registers(number)
+            return self._written(values, slots, sizes) if values and slots else super().get_counts(key)
         outcome = self._get_experiment(key)
         data = outcome.data
         if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
             return super().get_counts(key)  # no shots, no bits, or a result that was read from a file
-        slots, sizes = outcome.header["memory_slots"], outcome.header["creg_sizes"]
-        return _counts(data.engine_result.counts(), slots, sizes, BitStrings(slots, sizes))
+        return self._written(data.engine_result.counts(), outcome.header["memory_slots"], outcome.header["creg_sizes"])
 
+    @cached_property
+    def _strings(self) -> dict[str, BitStrings]:
+        return {}
 
-def _counts(values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]], strings: BitStrings) -> Counts:
-    """Qiskit's counts from the engine's."""
-    counts = Counts({})
-    counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
-    counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
-    return counts
+    def _written(self, values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
+        """Qiskit's counts from the engine's. The same values come again and again in the bindings of a circuit."""
+        strings = BitStrings(slots, sizes)
+        if slots <= _MOST_SHARED:
+            strings = self._strings.setdefault(str((slots, sizes)), strings)
+        counts = Counts({})
+        counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
+        counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
+        return counts
 
 
 class BitStrings(dict[int, str]):

@@ -386,19 +386,22 @@ class Numbers:
         return self.tables_at() + int(sum(tables * entries for tables, entries, _ in folds))
 
 
+MakeTables = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
+"""Gives a number buffer with its tables, or the buffers of all rows, from one without; in place where there is room."""
+
+
 class Bound:
     """The numbers of one run: a packed array [count] for each of a plan's steps, cut when it is asked for.
 
-    numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet.
-    fold: makes them, in place. A device that makes its tables itself asks for `given` alone.
+    numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet; it
+    may end where they begin. fold: gives the whole buffer. A device that makes its tables itself asks for `given`
+    alone.
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
     """
 
     __slots__ = ("_fold", "given", "numbers")
 
-    def __init__(
-        self, numbers: Numbers, given: NDArray[np.complex128], fold: Callable[[NDArray[np.complex128]], None] | None
-    ) -> None:
+    def __init__(self, numbers: Numbers, given: NDArray[np.complex128], fold: MakeTables | None) -> None:
         self.numbers = numbers
         self.given = given
         self._fold = fold
@@ -407,7 +410,7 @@ class Bound:
     def buffer(self) -> NDArray[np.complex128]:
         """The whole number buffer."""
         if self._fold is not None:
-            self._fold(self.given)
+            self.given = self._fold(self.given)
             self._fold = None
         return self.given
 

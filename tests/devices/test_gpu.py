@@ -6,6 +6,7 @@ Every method is compared with `plain.PlainDevice`, which is written from the def
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -290,6 +291,18 @@ def test_the_shape_follows_the_compute_capability():
 
     capability = cupy.cuda.Device(0).compute_capability
     assert (gpu.shape(np.complex64).block is not None) == (capability in TENSOR)
+
+
+def test_a_launch_may_be_all_that_a_thread_does(gpu, dtype):
+    """A kernel that is loaded, on memory that is there, needs nothing that a new thread lacks."""
+    buffer = filled(gpu, random_state(0, 4, dtype))
+    gpu.set_basis(buffer, 3)
+    gpu.write(buffer, 0, random_state(1, 4, dtype))
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(gpu.begin, buffer).result()
+    want = random_state(1, 4, dtype)
+    want[0] = 1
+    agree(gpu, buffer, want, dtype)
 
 
 def test_a_structure_that_comes_back_is_compiled(dtype):

@@ -16,7 +16,7 @@ from qiskit.providers import JobStatus
 
 from qsim_ex import Simulator, errors
 from qsim_ex_provider import QsimExBackend, save_statevector
-from qsim_ex_provider.backend import circuit_seed
+from qsim_ex_provider.backend import circuit_seeds
 
 A, B = Parameter("a"), Parameter("b")
 V = ParameterVector("v", 2)
@@ -76,7 +76,7 @@ def test_bindings_are_the_bound_circuits(device_name: str) -> None:
     assert len(swept.results) == 6
     for k in range(6):
         assert swept.get_memory(k) == apart.get_memory(k)
-        assert swept.results[k].seed == apart.results[k].seed == circuit_seed(5, k)
+        assert swept.results[k].seed == apart.results[k].seed == circuit_seeds(5, k + 1)[k]
         ours, theirs = dict(swept.results[k].header), dict(apart.results[k].header)
         assert ours.pop("global_phase") == pytest.approx(theirs.pop("global_phase"))
         assert ours.pop("name") == circuits[(0, 0, 0, 1, 2, 2)[k]].name
@@ -187,7 +187,7 @@ def test_equal_structures_go_together(spy: Spy) -> None:
     result = backend.run([*circuits, alone]).result()
     assert sorted(spy.counts) == [2, 3]
     for k, circuit in enumerate([*circuits, alone]):
-        one = backend.run(circuit, seed_simulator=circuit_seed(8, k)).result()
+        one = backend.run(circuit, seed_simulator=circuit_seeds(8, k + 1)[k]).result()
         assert result.get_memory(k) == one.get_memory()
         assert result.results[k].header["name"] == circuit.name
         assert result.get_counts(circuit.name) == one.get_counts()

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Pattern, pattern
+from qsim_ex.circuit.phases import phases
 
 Entries = Sequence[Any]
 _i = 1j
@@ -144,11 +145,12 @@ def _turned(axis: str) -> Callable[..., tuple[Factor, ...]]:
 
 
 def _half(angle: Any) -> tuple[Any, Any]:
-    return np.cos(angle / 2), np.sin(angle / 2)
+    z = phases(angle / 2)
+    return z.real, z.imag
 
 
 def _phase(angle: Any) -> Any:
-    return np.exp(1j * np.asarray(angle))
+    return phases(angle)
 
 
 def _turn(t: Any, shift: Any = 0.0) -> tuple[Any, Any, Any]:

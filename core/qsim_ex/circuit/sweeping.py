@@ -21,6 +21,9 @@ from qsim_ex.errors import ParameterError
 FEW_BYTES = 1 << 20
 """Operands of so many bytes are kept: they are looked at more than once, and making them has a cost of its own."""
 
+_AT_ONCE = 1 << 12
+"""Gates whose entries are made at a time."""
+
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
@@ -38,15 +41,20 @@ class Swept:
     parameters: list[tuple[Any, ...]]
 
     def fill(self, operands: Operands, which: Numbers) -> None:
-        """Write the entries of some bindings, by their numbers, into operands [len(which), total]."""
-        chosen = np.empty((len(self.offsets), len(which), len(self.parameters[0])))
+        """Write the entries of some bindings, by their numbers, into operands [len(which), total].
+
+        A few bindings at a time, so that all that is made of them stays in a processor's cache.
+        """
+        chosen = np.empty((len(which), len(self.offsets), len(self.parameters[0])))
         for k, parameters in enumerate(self.parameters):
             for i, parameter in enumerate(parameters):
-                chosen[k, :, i] = parameter[which] if isinstance(parameter, np.ndarray) else parameter
-        entries = GATES[self.row].entries(chosen.reshape(-1, chosen.shape[-1]))
-        shaped = entries.reshape(len(self.offsets), len(which), -1)
-        places = np.add.outer(self.offsets, np.arange(shaped.shape[-1]))
-        operands[:, places] = shaped.transpose(1, 0, 2)
+                chosen[:, k, i] = parameter[which] if isinstance(parameter, np.ndarray) else parameter
+        step = max(1, _AT_ONCE // len(self.offsets))
+        for first in range(0, len(which), step):
+            part = chosen[first : first + step]
+            entries = GATES[self.row].entries(part.reshape(-1, part.shape[2]))
+            shaped = entries.reshape(*part.shape[:2], -1)
+            operands[first : first + step, np.add.outer(self.offsets, np.arange(shaped.shape[2]))] = shaped
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -46,11 +46,15 @@ def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
     Returns uint8 [rows, ceil(num_bits / 8)]; bit b of a row is bit b % 8 of byte b // 8. Rows may be of any width,
     and a mask may have several bits (a wire that was measured twice). The masks share no bit.
     """
+    width = -(-num_bits // 8)
+    if width in (1, 2, 4):
+        moved = _spread(values, masks)
+        return moved.astype(f"<u{width}").view(np.uint8).reshape(len(values), width)
     num_words = -(-num_bits // 32)
     rows = np.zeros((len(values), num_words), dtype="<u4")
     for word in range(num_words):
         rows[:, word] = _spread(values, [mask >> 32 * word & 0xFFFFFFFF for mask in masks])
-    return np.ascontiguousarray(rows.view(np.uint8)[:, : -(-num_bits // 8)])
+    return np.ascontiguousarray(rows.view(np.uint8)[:, :width])
 
 
 def unpack(packed: Packed, num_bits: int) -> Packed:

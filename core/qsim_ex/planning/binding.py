@@ -9,20 +9,18 @@ in the same order as if it were alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
-from qsim_ex.steps import Bound, Euler, Fold, Numbers, Plan, Product
+from qsim_ex.circuit.phases import TURN, phases_of_turns
+from qsim_ex.steps import Bound, Euler, Fold, MakeTables, Numbers, Plan, Product
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-
-_TURN = 4096
-"""Angles are counted in parts of a turn; for each part there is a root of unity in a table."""
 
 _TINY = 1e-300
 """Below, a number is as good as 0, and dividing by it may overflow."""
@@ -87,16 +85,18 @@ class _Binder:
         self._size = numbers.size()
         self._fold = _Tables(folds, self._size) if folds else None
 
-    def __call__(self, operands: Complex) -> tuple[Complex, Callable[[Complex], None] | None]:
-        """The number buffer without tables, and what makes them."""
+    def __call__(self, operands: Complex) -> tuple[Complex, MakeTables | None]:
+        """The number buffer without tables, and what makes it whole."""
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         for work in self._work:
             work(buffer)
         return buffer, self._fold
 
-    def batch(self, operands: Complex) -> tuple[Complex, Callable[[Complex], None] | None]:
-        """The same for operands [rows, total]: buffers [rows, total]."""
+    def batch(self, operands: Complex) -> tuple[Complex, MakeTables | None]:
+        """The same for operands [rows, total]: buffers [rows, total], or the operands where only tables are made."""
+        if not self._work:
+            return operands[:, : self._num_operands], self._fold and self._fold.batch
         buffer = np.empty((len(operands), self._size), dtype=np.complex128)
         step = max(1, _BLOCK // self._size)
         for first in range(0, len(buffer), step):
@@ -199,17 +199,29 @@ class _Tables:
         self._begins = np.cumsum([0] + [1 + len(listed) for listed in chosen], dtype=np.int64)[:-1]
         self._count = entry
 
-    def batch(self, buffer: Complex) -> None:
-        """Make the tables of all rows, a few at a time."""
+    def batch(self, given: Complex) -> Complex:
+        """The buffers of all rows with their tables, made a few rows at a time; where there is room, in place."""
+        buffer, known = given, given.shape[1]
+        if known < self._to.stop:
+            buffer = np.empty((len(given), self._to.stop), dtype=np.complex128)
         step = max(1, _PIECE // self._count)
         for first in range(0, len(buffer), step):
-            self(buffer[first : first + step])
+            part = buffer[first : first + step]
+            if buffer is not given:
+                part[:, :known] = given[first : first + step]
+            self._make(part)
+        return buffer
 
-    def __call__(self, buffer: Complex) -> None:
+    def __call__(self, buffer: Complex) -> Complex:
+        """The buffer with its tables, made in place."""
+        self._make(buffer)
+        return buffer
+
+    def _make(self, buffer: Complex) -> None:
         factors = buffer.take(self._factors, axis=-1)
         sizes = factors.real**2 + factors.imag**2
         out = buffer[..., self._to]
-        _phases(self._sums(np.arctan2(factors.imag, factors.real) * (_TURN / (2 * np.pi))), out)
+        phases_of_turns(self._sums(np.arctan2(factors.imag, factors.real) * (TURN / (2 * np.pi))), out)
         inexact = ~(np.abs(sizes - 1).max(axis=-1, initial=0) <= _ROUNDING)
         if inexact.any():
             out[inexact] *= np.exp(self._sums(np.log(sizes[inexact]) / 2))
@@ -248,43 +260,3 @@ def _listed(incidence: Floats, first: int) -> list[list[int]]:
         here = first + number * table.shape[1]
         listed += [(np.flatnonzero(row) + here).tolist() for row in table]
     return listed
-
-
-@cache
-def _roots() -> Complex:
-    return np.asarray(np.exp(2j * np.pi / _TURN * np.arange(_TURN)))
-
-
-_SINE = 2 * np.pi / _TURN, -((2 * np.pi / _TURN) ** 3) / 6
-_COSINE = -((2 * np.pi / _TURN) ** 2) / 2, (2 * np.pi / _TURN) ** 4 / 24
-
-
-def _phases(turns: Floats, out: Complex) -> None:
-    """e^{iφ} for angles in parts of a turn: a root of unity, and a series for the small angle that is left.
-
-    That angle r is below 8e-4, so the first term left out, r⁵/120, is below 3e-18. NumPy's own sine and cosine in
-    double precision take 18 ns an angle, this takes 4. Cut into pieces, so that all stays in a processor's cache.
-    """
-    if turns.size <= _PIECE:
-        _few_phases(turns, out)
-        return
-    for first in range(0, turns.shape[-1], _PIECE):
-        _few_phases(turns[..., first : first + _PIECE], out[..., first : first + _PIECE])
-
-
-def _few_phases(turns: Floats, out: Complex) -> None:
-    whole = np.rint(turns)
-    rest = turns - whole
-    square = rest * rest
-    odd = square * _SINE[1]
-    odd += _SINE[0]
-    even = square * _COSINE[1]
-    even += _COSINE[0]
-    even *= square
-    at = whole.astype(np.int64)
-    at &= _TURN - 1
-    roots = _roots().take(at)
-    factor = np.empty(turns.shape, dtype=np.complex128)
-    np.add(even, 1, out=factor.real)
-    np.multiply(odd, rest, out=factor.imag)
-    np.multiply(roots, factor, out=out)

@@ -256,11 +256,23 @@ class CupyRuntime:
         """
         where = _frame.write(arguments)
         stream = self.queue().ptr
-        if self._cupy.cuda.runtime.getDevice() == self._device.id:  # the stream is an argument: it need not be current
+        if self._current():  # the stream is an argument: it need not be current
             self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
         else:
             with self._device:
                 self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
+
+    def _current(self) -> bool:
+        """Whether this GPU is the thread's current one; a thread's first question gives it the GPU's context.
+
+        The runtime makes a context current at a thread's first call that needs one, the driver's launch does not. Where
+        all memory comes from a pool, a launch can be the first call of a thread.
+        """
+        current: int = self._cupy.cuda.runtime.getDevice()
+        if not _frame.has_context:
+            self._cupy.cuda.runtime.setDevice(current)
+            _frame.has_context = True
+        return current == int(self._device.id)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
@@ -288,13 +300,17 @@ class _Here:
 
 
 class _Frame(threading.local):
-    """Room for the arguments of one launch and for the pointers to them, which the driver reads during the call."""
+    """Room for the arguments of one launch and for the pointers to them, which the driver reads during the call.
+
+    has_context: whether the thread was given a GPU's context.
+    """
 
     def __init__(self) -> None:
         self._room = np.zeros(2 * _MOST_ARGUMENTS, dtype=np.uint64)
         self._begin: int = self._room.ctypes.data
         self._view = self._room.data
         self._pack = struct.Struct(f"={2 * _MOST_ARGUMENTS}Q").pack_into
+        self.has_context = False
 
     def write(self, arguments: Sequence[Any]) -> int:
         """Lay out arguments; returns the address of the pointers to them."""

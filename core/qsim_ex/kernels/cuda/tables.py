@@ -49,6 +49,7 @@ class Recipe:
         words[constant] = (take[constant] - 2 * size) << 2 | 3
         self._words = np.concatenate([words, records])
         self._on_device: Array = None
+        self._takes: Array = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
         """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
@@ -62,19 +63,22 @@ class Recipe:
     def make_rows(self, runtime: Runtime, given: NDArray[np.complex128]) -> Array:
         """The same for every row of a batch, one row behind the other; given: [rows, total], without tables.
 
-        Sent in pieces, so that little memory is page-locked.
+        Rows are sent whole, since picking their numbers takes the host longer, and in pieces, so that little memory is
+        page-locked.
         """
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
-        rows, width = len(given), len(self._take)
-        out = runtime.empty(rows * self._count, self._real)
+        if self._takes is None:
+            self._takes = runtime.upload(self._take.astype(np.uint32))
+        out = runtime.empty(len(given) * self._count, self._real)
         view = np.ascontiguousarray(given).view(np.float64)
+        rows, width = view.shape
         threads, itemsize = fixed.THREADS, 2 * out.dtype.itemsize
         pieces, most = -(-self._count // threads), max(1, PIECE // max(8 * width, 1))
         for first in range(0, rows, most):
-            part = view[first : first + most].take(self._take, axis=1)
+            part = view[first : first + most]
             blocks, to, sent = len(part) * pieces, out[first * self._count :], runtime.upload(part)
-            given_to = (self._on_device, to, self._count, sent, width, np.uint32(pieces))
+            given_to = (self._on_device, self._takes, to, self._count, sent, width, np.uint32(pieces))
             fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *given_to)
         return out
 
