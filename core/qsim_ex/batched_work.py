@@ -45,7 +45,11 @@ class BatchedWork(BatchedQuestions, Owner):
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on states of {self.num_wires} wires.")
             bound = self._bound(circuit, operands)
             program = divide(circuit, self._touched)
-            states, shape, everything = self._states, self.device.shape(self.dtype), (1 << self.num_wires) - 1
+            states, shape, everything = (
+                self._states,
+                self._states.device.batch_shape(self.dtype),
+                (1 << self.num_wires) - 1,
+            )
             new = states.fresh == everything
             plan = plan_of(program.whole, self.num_wires, states.layout, shape, states.fresh, None, new)
             if new:

@@ -56,7 +56,8 @@ class Worker:
         return tuple(plans)
 
     def _plan(self, segment: Segment, start: Layout, fresh: int, *, first: bool = False) -> Plan:
-        shape = self.where.device.shape(self._options.dtype)
+        device, dtype = self.where.device, self._options.dtype
+        shape = cast(BatchDevice, device).batch_shape(dtype) if self.batched else device.shape(dtype)
         place = first and fresh == (1 << self._num_wires) - 1
         return plan_of(segment, self._num_wires, start, shape, fresh, self._levels, place)
 

@@ -10,6 +10,7 @@ it is found; CuPy's memory pool, which would hide it, is switched off.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 # ruff: noqa: E402  (the paths come first)
@@ -20,12 +21,15 @@ import numpy as np
 from cuda_definition import numbers_of_rows, random_state, random_sweep
 from plain import PlainDevice
 
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu import GpuDevice, shape_of
 from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.tables import Recipe
 from qsim_ex.planning.binding import fill
-from qsim_ex.steps import Fold, Numbers, Shuffle, Spread, Wide
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps import Fold, Layout, Numbers, Shuffle, Spread, Wide
 
 PLAIN = PlainDevice()
 
@@ -141,6 +145,28 @@ def batches(gpu: GpuDevice, dtype: type, rows: int) -> int:
     return count
 
 
+def dense(gpu: GpuDevice, dtype: type) -> int:
+    """Dense blocks, by tensor cores if the GPU has good ones, on one tile and on several."""
+    for num_bits in (12, 15):
+        builder, rng = CircuitBuilder(num_bits), np.random.default_rng(num_bits)
+        for layer in range(8):
+            for wire in range(layer % 2, num_bits - 1, 2):
+                matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
+                builder.unitary(matrix, [wire, wire + 1])
+        circuit = builder.build()
+        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), start=0)
+        plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
+        buffer = gpu.allocate(1 << num_bits, dtype)
+        gpu.begin(buffer)
+        prepared = gpu.prepare(plan.steps, num_bits, dtype, "always")
+        for step, numbers in zip(plan.steps, gpu.load(prepared, bind(plan, circuit.operands)), strict=True):
+            gpu.run(buffer, num_bits, step, numbers, prepared)
+        want = np.empty(1 << num_bits, dtype=np.complex128)
+        want[[plan.end.index(value) for value in range(1 << num_bits)]] = reference.simulate(circuit)
+        close(gpu.read(buffer, 0, 1 << num_bits), want, dtype, f"dense blocks on {num_bits} bits")
+    return len(plan.sweeps)
+
+
 def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
     """Numbers of rows that are made on the device."""
     rng = np.random.default_rng(4)
@@ -162,7 +188,7 @@ def main() -> None:
     cupy.cuda.set_allocator(None)  # exact allocations: the pool would hide accesses beside an array
     gpu = GpuDevice()
     for dtype in (np.complex64, np.complex128):
-        count = sweeps(gpu, dtype)
+        count = sweeps(gpu, dtype) + dense(gpu, dtype)
         tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)

@@ -204,6 +204,14 @@ class Batches(ABC):
     part of an index.
     """
 
+    def batch_shape(self, dtype: DTypeLike) -> Shape:
+        """The limits of sweeps over batches."""
+        return self.shape(dtype)
+
+    @abstractmethod
+    def shape(self, dtype: DTypeLike) -> Shape:
+        """As `Device.shape`."""
+
     def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
         """Get ready to run steps on rows of 2^num_bits amplitudes; returns what `load_batch` wants as `prepared`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 import numpy as np
@@ -15,7 +16,7 @@ from qsim_ex.kernels.cuda import batch_sums, fixed, interpreter
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared
-from qsim_ex.steps import Bound, Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 
 class GpuBatches(Batches):
@@ -24,6 +25,10 @@ class GpuBatches(Batches):
     _runtime: Runtime
     _batches: BatchSweeps
     _begun = False
+
+    def batch_shape(self, dtype: DTypeLike) -> Shape:
+        """As that of a single state, but kernels for rows use no tensor cores, so blocks would cost more than gates."""
+        return replace(self.shape(dtype), block=None)
 
     def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
         """How many rows there are, and so which sweeps are worth a kernel, `load_batch` knows.

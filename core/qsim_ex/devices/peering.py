@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from qsim_ex.devices.base import Device
@@ -26,8 +27,12 @@ def _gpu(device: Device) -> int:
     return int(device.name.partition(":")[2])
 
 
+@lru_cache(maxsize=256)
 def _peers(device_id: int, other_id: int) -> bool:
-    """Whether one GPU reads and writes another's memory; it is allowed to from now on."""
+    """Whether one GPU reads and writes another's memory; it is allowed to from now on.
+
+    Asked once: for four GPUs the twelve questions took a tenth of the time of a small state.
+    """
     import cupy
 
     runtime = cupy.cuda.runtime

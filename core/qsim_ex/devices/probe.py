@@ -77,7 +77,8 @@ def place(num_wires: int, options: Options, states: int = 1) -> Where:
     """
     device, reason = choose(num_wires, options, states)
     needed = state_bytes(num_wires, options.dtype)
-    host_free = free_bytes(cpu(options.threads), needed)
+    # What a GPU's state takes of the host is checked again when it is taken; an older figure is good enough here.
+    host_free = free_bytes(cpu(options.threads), needed if device.kind == "cpu" else 0)
     if not _divides(options):
         free = free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory

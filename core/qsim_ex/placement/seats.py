@@ -45,6 +45,8 @@ def check_memory(
                 f"{what}: {human(size)} on {device.name}, which has {human(free)} free. "
                 "Use more devices, fewer wires, or precision='single'."
             )
+    if not host:
+        return
     free = host_free() if host_limit is None else host_limit
     if host > free:
         raise OutOfMemory(

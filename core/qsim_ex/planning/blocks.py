@@ -29,6 +29,9 @@ _PARTED = 4.0
 _TABLED = 0.5
 """The share of a phase's work that is saved if it goes into a block: elsewhere it may share a table with others."""
 
+_SENT = 24.0
+"""Multiply-adds per amplitude that a block has to save: its matrix is multiplied on the host and sent to the device."""
+
 _DENSE = bytes([Entry.COMPLEX]) * _SIZE * _SIZE
 
 
@@ -39,7 +42,7 @@ def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgr
     block: what a block costs, see `steps.Shape`.
     """
     before, members, after = divided(work, near)
-    cost = block + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
+    cost = block + _SENT + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
     if sum(piece.work * (1.0 if piece.kind == "mix" else _TABLED) for piece in members) <= cost:
         return list(work)
     return [*before, _product(members, bits_of_mask(near), block, program), *after]

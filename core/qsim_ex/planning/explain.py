@@ -162,7 +162,7 @@ class _Levelled:
             lines.append(
                 f"to and from the host: {human_bytes(total.bytes_host)}; {_seconds(copying)} "
                 f"({human_bytes(self.rates.host)}/s one way, {human_bytes(self.rates.host_both)}/s both ways, on each "
-                "device)"
+                f"device; {human_bytes(self.rates.host_all)}/s for all)"
             )
         return [*lines, f"predicted: {_seconds(total.seconds)}"]
 

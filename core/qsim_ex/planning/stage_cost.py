@@ -15,16 +15,20 @@ class Rates:
     """What a machine does in a second, for each of its devices; the defaults were measured on H200s.
 
     memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
-        double. peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
+        double. seen: the share of the shorter of the two that the longer does not hide.
+    peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
+    host_all: bytes between the host and all devices together.
     launch: seconds to tell one device to do one step. trade: seconds to tell all devices what they exchange.
     """
 
     memory: float = 4.24e12
-    fma: float = 22e12
+    fma: float = 27e12
+    seen: float = 0.4
     peer: float = 396e9
     host: float = 55e9
     host_both: float = 101e9
+    host_all: float = 150e9
     launch: float = 15e-6
     trade: float = 1.2e-3
 
@@ -130,7 +134,7 @@ def _stage(
     cost = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
-        "work": windows * sum(step.seconds(rates.memory, rate) + devices * rates.launch for step in each),
+        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + devices * rates.launch for step in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
@@ -140,7 +144,8 @@ def _stage(
         go = share * itemsize * 2.0 ** (num_bits - last.bit_count())
         come_each, go_each = come / devices, go / (1 << _there(device_bits, last))
         both = max(come_each / rates.host, go_each / rates.host, (come_each + go_each) / rates.host_both)
-        ends = 0.0 if resident else (come_each + go_each) / windows / rates.host
+        both = max(both, (come + go) / rates.host_all)
+        ends = max((come_each + go_each) / rates.host, (come + go) / rates.host_all) / windows if not resident else 0.0
         cost |= {"host_in": come, "host_out": go, "copying": max(both, ends), "ends": ends}
     return StageCost(windows, devices, **cost)
 

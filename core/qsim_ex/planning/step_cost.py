@@ -20,9 +20,10 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.bytes + other.bytes, self.fma + other.fma)
 
-    def seconds(self, bytes_per_second: float, fma_per_second: float) -> float:
-        """The longer of the two times that a machine of these rates needs."""
-        return max(self.bytes / bytes_per_second, self.fma / fma_per_second)
+    def seconds(self, bytes_per_second: float, fma_per_second: float, seen: float = 0.0) -> float:
+        """The longer of the two times that a machine of these rates needs, and the part of the other that is `seen`."""
+        memory, work = self.bytes / bytes_per_second, self.fma / fma_per_second
+        return max(memory, work) + seen * min(memory, work)
 
 
 def item_work(item: Item, block: float | None = None) -> float:

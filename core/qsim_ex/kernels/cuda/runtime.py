@@ -26,11 +26,11 @@ KEPT_KERNELS = 2048
 """Loaded kernels of a process; the least recently used are unloaded."""
 
 
-TENSOR: tuple[str, ...] = ()
-"""Compute capabilities of GPUs whose dense blocks run on tensor cores: none until whole runs were measured on one.
+TENSOR: tuple[str, ...] = ("90",)
+"""Compute capabilities of GPUs whose dense blocks run on tensor cores: those on which whole runs were measured.
 
-By the experiment in decision 0008 and by data sheets, 8.0 and 9.0 would gain: their tensor cores have eight times the
-TF32 and twice the FP64 rate of the other units. Consumer GPUs of the same generations (8.6, 8.9, 12.0) have neither."""
+By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
+than their other units. See decision 0008."""
 
 
 class ByValue(NamedTuple):
