@@ -127,10 +127,7 @@ def check_plan(gpu, dtype, wires, rows, compile, *, shared=False, loaded=True, w
     prepared = gpu.prepare_batch(plan.steps, wires, dtype, compile)
     buffer = filled(gpu, np.full((rows, 1 << wires), np.nan, dtype=dtype))
     gpu.begin_batch(buffer, wires)
-    if loaded:
-        numbers = gpu.load_batch(prepared, bound)
-    else:
-        numbers = [np.array(step) for step in zip(*packed, strict=True)]
+    numbers = gpu.load_batch(prepared, bound) if loaded else [np.array(step) for step in zip(*packed, strict=True)]
     for step, given in zip(plan.steps, numbers, strict=True):
         gpu.run_batch(buffer, wires, step, given, prepared)
     got = read(gpu, buffer, wires)
