@@ -17,6 +17,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.devices.probe import Where
 from qsim_ex.dynamics import Course
+from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
@@ -25,6 +26,9 @@ from qsim_ex.planning.explain import summary
 from qsim_ex.result import BatchResult
 from qsim_ex.steps import Plan
 from qsim_ex.tasks import Asked, Task
+
+_THREADS = 4
+"""Threads that make random numbers for a GPU."""
 
 
 class Used(Protocol):
@@ -47,7 +51,10 @@ def _summary(plan: Plan, itemsize: int) -> PlanSummary:
 
 @dataclass(eq=False, slots=True)
 class Outcome:
-    """What was found so far; threads write to different bindings or shots, sums are guarded."""
+    """What was found so far; threads write to different bindings or shots, sums are guarded.
+
+    threads: how many of the CPU's make random numbers.
+    """
 
     packed: NDArray[np.uint8] | None
     saved: dict[str, NDArray[np.complexfloating[Any, Any]]]
@@ -57,6 +64,7 @@ class Outcome:
     chance: bool
     sums: NDArray[np.complex128]
     squares: NDArray[np.float64]
+    threads: int = 1
     done: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -87,6 +95,7 @@ class Outcome:
             chance=bool(course.choices),
             sums=np.zeros((count, len(asked.observables)), dtype=np.complex128),
             squares=np.zeros((count, len(asked.observables))),
+            threads=getattr(where.device, "threads", min(cores(), _THREADS)),
         )
 
     def save(self, task: Task, label: str, states: States, branches: Branches) -> None:
@@ -127,7 +136,7 @@ class Outcome:
         if self.chance:
             return uniforms(branches, seeds, 0, task.first, task.shots)
         mine = [seeds[binding] for binding in branches.binding.tolist()]
-        return sampling.uniforms_of(mine, 0, asked.shots or 0).reshape(-1)
+        return sampling.uniforms_of(mine, 0, asked.shots or 0, self.threads).reshape(-1)
 
     def tell(self, task: Task, options: Options) -> None:
         """Report progress: bindings done, and bindings in all."""

@@ -31,6 +31,9 @@ SEARCHED_WIRES = 12
 _FEW_SEEDS = 16
 """NumPy makes a generator in 12 µs; for more seeds, a kernel makes the same numbers."""
 
+_SHARE = 1 << 14
+"""Random numbers that one thread makes at a time."""
+
 BYTES_PER_SHOT = 64
 """What drawing takes on the host for each shot: its number, its value, and some orders of them."""
 
@@ -64,14 +67,20 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
     return np.random.Generator(bits).random(count)
 
 
-def uniforms_of(seeds: Sequence[int], instruction: int, count: int) -> Floats:
-    """`uniforms` for many seeds: [seeds, count]."""
+def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
+    """`uniforms` for many seeds: [seeds, count]; made on so many threads."""
     if len(seeds) < _FEW_SEEDS:
         return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
-    from qsim_ex.kernels.cpu import philox
+    from qsim_ex.kernels.cpu import philox, pool
 
-    found = np.empty((len(seeds), count))
-    philox.fill(np.array(seeds, dtype=np.uint64), np.uint64(instruction), found, 0, len(seeds))
+    found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
+    rows = range(0, len(seeds), step)
+
+    def fill(chunk: int) -> None:
+        first = rows[chunk]
+        philox.fill(keys, np.uint64(instruction), found, first, min(first + step, len(seeds)))
+
+    pool.share(fill, len(rows), threads)
     return found
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.circuit.ops import Entry, Pattern, When
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
@@ -330,6 +331,22 @@ class Product:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
 
+    def pairs(self) -> NDArray[np.int64]:
+        """The factors of the terms l·r of each entry, int64 [2, terms, entries], without those that have a factor 0.
+
+        A one-qubit gate among two is half zeros, and a diagonal one three quarters: only their terms are left. Entries
+        with fewer terms than others have some of which a factor is 0.
+        """
+        size, width = self.right.shape[-2:]
+        rows = np.repeat(self.left.reshape(-1, size), width, axis=0)  # for each entry its row of the left matrix
+        columns = np.swapaxes(self.right, -1, -2)[..., None, :, :]  # and its column of the right one
+        columns = np.broadcast_to(columns, (*self.right.shape, size)).reshape(-1, size)
+        zero = (rows == ZERO_AT) | (columns == ZERO_AT)
+        terms = max(1, int((~zero).sum(axis=1).max(initial=0)))
+        first = np.argsort(zero, axis=1, kind="stable")[:, :terms]
+        both = np.take_along_axis(rows, first, axis=1).T, np.take_along_axis(columns, first, axis=1).T
+        return np.ascontiguousarray(np.stack(both))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Euler:
@@ -397,22 +414,46 @@ class Bound:
     may end where they begin. fold: gives the whole buffer. A device that makes its tables itself asks for `given`
     alone.
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
+    operands: of a batch, [rows, total], for a device that runs the whole number program itself: `given` is made from
+    them when it is asked for.
     """
 
-    __slots__ = ("_fold", "given", "numbers")
+    __slots__ = ("_fold", "_given", "_make", "numbers", "operands")
 
-    def __init__(self, numbers: Numbers, given: NDArray[np.complex128], fold: MakeTables | None) -> None:
+    def __init__(
+        self,
+        numbers: Numbers,
+        given: NDArray[np.complex128] | Callable[[], NDArray[np.complex128]],
+        fold: MakeTables | None,
+        operands: NDArray[np.complex128] | None = None,
+    ) -> None:
         self.numbers = numbers
-        self.given = given
+        self.operands = operands
         self._fold = fold
+        self._make = given if callable(given) else None
+        self._given: NDArray[np.complex128] | None = None if callable(given) else given
+
+    @property
+    def given(self) -> NDArray[np.complex128]:
+        """The number buffer as far as it is made."""
+        if self._given is None:
+            assert self._make is not None
+            self._given = self._make()
+        return self._given
 
     @property
     def buffer(self) -> NDArray[np.complex128]:
         """The whole number buffer."""
         if self._fold is not None:
-            self.given = self._fold(self.given)
+            self._given = self._fold(self.given)
             self._fold = None
         return self.given
+
+    @property
+    def rows(self) -> int:
+        """How many rows a batch has; 1 where all are alike."""
+        known = self.given if self.operands is None else self.operands
+        return len(known) if known.ndim > 1 else 1
 
     def __len__(self) -> int:
         return len(self.numbers.packed)

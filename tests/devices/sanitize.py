@@ -27,9 +27,9 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu import GpuDevice, shape_of
 from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.tables import Recipe
-from qsim_ex.planning.binding import fill
+from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Fold, Layout, Numbers, Shuffle, Spread, Wide
+from qsim_ex.steps import Bound, Euler, Fold, Layout, Numbers, Product, Shuffle, Spread, Wide
 
 PLAIN = PlainDevice()
 
@@ -167,6 +167,37 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
     return len(plan.sweeps)
 
 
+def programs(gpu: GpuDevice, rows: int) -> None:
+    """Numbers of rows that are made on the device from operands alone: products of several shapes, Euler angles."""
+    wires, circuits = 8, []
+    for seed in range(rows):
+        builder, rng = CircuitBuilder(wires), np.random.default_rng(seed)
+        for layer in range(3):
+            for wire in range(wires):
+                for name in ("rz", "ry", "rx"):
+                    builder.gate(name, [wire], rng.uniform(-3, 3))
+            for wire in range(4):
+                matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
+                builder.unitary(matrix, [wire, (wire + 1) % 4])
+            for wire in range(4, wires):
+                builder.gate("cz", [wire, layer])
+        circuits.append(builder.build())
+    shape, everything = gpu.batch_shape(np.complex128), (1 << wires) - 1
+    plan = make_plan(circuits[0].instructions, wires, Layout.identity(wires), shape, everything)
+    assert {Product, Euler} <= {type(instruction) for instruction in plan.numbers.program}
+    bound = fill_batch(plan.numbers, np.concatenate([circuit.operands for circuit in circuits]))
+    buffer = gpu.allocate(rows << wires, np.complex128)
+    gpu.begin_batch(buffer, wires)
+    prepared = gpu.prepare_batch(plan.steps, wires, np.complex128, "always")
+    for step, numbers in zip(plan.steps, gpu.load_batch(prepared, bound), strict=True):
+        gpu.run_batch(buffer, wires, step, numbers, prepared)
+    want = np.empty((rows, 1 << wires), dtype=np.complex128)
+    want[:, [plan.end.index(value) for value in range(1 << wires)]] = [
+        reference.simulate(circuit) for circuit in circuits
+    ]
+    close(gpu.read(buffer, 0, rows << wires), want.ravel(), np.complex128, f"number programs of {rows} rows")
+
+
 def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
     """Numbers of rows that are made on the device."""
     rng = np.random.default_rng(4)
@@ -176,7 +207,9 @@ def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
     operands[:, :2] = 0, 1
     take = np.concatenate([rng.permutation(600) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
     given = np.array([fill(numbers, row).given for row in operands])
-    made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make_rows(gpu._runtime, given)
+    made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make_rows(
+        gpu._runtime, Bound(numbers, given, None)
+    )
     want = [np.concatenate([fill(numbers, row).buffer.view(np.float64), CONSTANTS])[take] for row in operands]
     close(gpu._runtime.download(made), np.concatenate(want), dtype, f"tables of {rows} rows")
 
@@ -195,6 +228,7 @@ def main() -> None:
         for rows in (1, 5, 33):
             count += batches(gpu, dtype, rows)
             tables_of_rows(gpu, dtype, rows)
+            programs(gpu, rows)
         gpu.synchronize()
         print(f"{dtype.__name__}: {count} sweeps and all fixed kernels agree with the definition")  # noqa: T201
 

@@ -43,7 +43,7 @@ class GpuBatches(Batches):
 
     def load_batch(self, prepared: Prepared, numbers: Bound) -> list[Any]:
         """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""
-        size = len(np.atleast_2d(numbers.given)) << prepared.num_bits
+        size = numbers.rows << prepared.num_bits
         batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
         return batch.load(self._runtime, numbers)
 

@@ -14,7 +14,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.circuit.phases import TURN, phases_of_turns
 from qsim_ex.steps import Bound, Euler, Fold, MakeTables, Numbers, Plan, Product
 
@@ -56,7 +55,8 @@ def fill_batch(numbers: Numbers, operands: Complex) -> Bound:
 
     Operands that are alike for all rows may be one row, [1, total].
     """
-    return Bound(numbers, *_binder(numbers).batch(operands))
+    binder = _binder(numbers)
+    return Bound(numbers, lambda: binder.batch(operands), binder.tables_of_rows, operands)
 
 
 @lru_cache(maxsize=256)
@@ -75,7 +75,7 @@ class _Binder:
         for instruction in numbers.program:
             match instruction:
                 case Product(left, right):
-                    self._work.append((_Products if left.shape == right.shape else _Applied)(left, right, at))
+                    self._work.append((_Products if left.shape == right.shape else _Applied)(instruction, at))
                     at += right.size
                 case Euler(places):
                     self._work.append(_Rotations(places, at))
@@ -93,10 +93,15 @@ class _Binder:
             work(buffer)
         return buffer, self._fold
 
-    def batch(self, operands: Complex) -> tuple[Complex, MakeTables | None]:
-        """The same for operands [rows, total]: buffers [rows, total], or the operands where only tables are made."""
+    @property
+    def tables_of_rows(self) -> MakeTables | None:
+        """What makes the buffers of rows whole."""
+        return self._fold and self._fold.batch
+
+    def batch(self, operands: Complex) -> Complex:
+        """Buffers [rows, total] without tables for operands [rows, total]; the operands where only tables are made."""
         if not self._work:
-            return operands[:, : self._num_operands], self._fold and self._fold.batch
+            return operands[:, : self._num_operands]
         buffer = np.empty((len(operands), self._size), dtype=np.complex128)
         step = max(1, _BLOCK // self._size)
         for first in range(0, len(buffer), step):
@@ -104,26 +109,15 @@ class _Binder:
             part[:, : self._num_operands] = operands[first : first + step, : self._num_operands]
             for work in self._work:
                 work(part)
-        return buffer, self._fold and self._fold.batch
+        return buffer
 
 
 class _Products:
-    """Products of pairs of matrices, entry by entry: a sum of terms l·r, without those in which a factor is known as 0.
+    """Products of pairs of matrices, entry by entry: a sum of terms l·r, see `Product.pairs`."""
 
-    A one-qubit gate among two is half zeros, and a diagonal one three quarters: only their terms are gathered.
-    """
-
-    def __init__(self, left: Places, right: Places, at: int) -> None:
-        size, width = right.shape[-2:]
-        rows = np.repeat(left.reshape(-1, size), width, axis=0)  # for each entry its row of the left matrix
-        columns = np.swapaxes(right, -1, -2)[..., None, :, :]  # and its column of the right one
-        columns = np.broadcast_to(columns, (*right.shape, size)).reshape(-1, size)
-        zero = (rows == ZERO_AT) | (columns == ZERO_AT)
-        terms = max(1, int((~zero).sum(axis=1).max()))
-        first = np.argsort(zero, axis=1, kind="stable")[:, :terms]
-        pairs = np.take_along_axis(rows, first, axis=1).T, np.take_along_axis(columns, first, axis=1).T
-        self._pairs = np.ascontiguousarray(np.stack(pairs))  # [2, terms, entries]
-        self._to = slice(at, at + right.size)
+    def __init__(self, product: Product, at: int) -> None:
+        self._pairs = product.pairs()
+        self._to = slice(at, at + product.right.size)
 
     def __call__(self, buffer: Complex) -> None:
         pairs = buffer.take(self._pairs, axis=-1)
@@ -135,9 +129,9 @@ class _Products:
 class _Applied:
     """Products of small matrices with wide ones, which have no zeros to speak of."""
 
-    def __init__(self, left: Places, right: Places, at: int) -> None:
-        self._left, self._right = left, right
-        self._to = slice(at, at + right.size)
+    def __init__(self, product: Product, at: int) -> None:
+        self._left, self._right = product.left, product.right
+        self._to = slice(at, at + product.right.size)
 
     def __call__(self, buffer: Complex) -> None:
         left, right = buffer.take(self._left, axis=-1), buffer.take(self._right, axis=-1)

@@ -17,6 +17,8 @@ struct dim3 { unsigned x, y, z; };
 extern "C" {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
+inline void __syncwarp() {}
+extern "C" double hypot(double, double);
 void emulate(unsigned grid, unsigned block, int backwards, void (*body)(void*), void* closure);
 }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }

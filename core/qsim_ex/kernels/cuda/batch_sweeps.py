@@ -121,23 +121,24 @@ class Loader:
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
         """For each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
-        given = np.atleast_2d(numbers.given)
-        made = self._recipe.make_rows(runtime, given) if self._recipe else None
-        stride = self._stride if len(given) > 1 else 0
-        entries = self._few.of_rows(given)
-        return [
-            RowNumbers(launch, made[cut] if made is not None and cut.stop > cut.start else None, stride)
-            if launch
-            else self._packed(given, entries, places)
-            for launch, cut, places in zip(self._launches, self._cuts, numbers.numbers.packed, strict=True)
-        ]
+        made = self._recipe.make_rows(runtime, numbers) if self._recipe else None
+        stride = self._stride if numbers.rows > 1 else 0
+        found: list[RowNumbers | Packed] = []
+        for launch, cut, places in zip(self._launches, self._cuts, numbers.numbers.packed, strict=True):
+            if launch:
+                mine = made[cut] if made is not None and cut.stop > cut.start else None
+                found.append(RowNumbers(launch, mine, stride))
+            else:
+                found.append(self._packed(np.atleast_2d(numbers.given), places))
+        return found
 
-    def _packed(self, given: Packed, entries: Packed, places: Places) -> Packed:
+    def _packed(self, given: Packed, places: Places) -> Packed:
         """Numbers at some places of each row's number buffer, those behind its end being entries of tables."""
         table = places >= self._first_table
         found = np.empty((len(given), len(places)), dtype=np.complex128)
         found[:, ~table] = given[:, places[~table]]
-        found[:, table] = entries[:, np.searchsorted(self._entries, places[table])]
+        if table.any():
+            found[:, table] = self._few.of_rows(given)[:, np.searchsorted(self._entries, places[table])]
         return found
 
 

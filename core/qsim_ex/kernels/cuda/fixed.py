@@ -62,6 +62,8 @@ KERNELS = (
     ("numbers.cu", "numbers_many"),
     ("numbers.cu", "numbers"),
     ("numbers_rows.cu", "numbers_rows"),
+    ("program.cu", "products"),
+    ("program.cu", "eulers"),
     ("rows.cu", "begin_rows"),
     ("rows.cu", "take_rows"),
     ("rows.cu", "fold_rows"),

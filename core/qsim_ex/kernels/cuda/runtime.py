@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.kernels.cpu import host as machine
+from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda import compile as compilation
 
 Array = Any
@@ -190,7 +192,7 @@ class CupyRuntime:
         with self._here() as stream:
             locked = self._cupy.cuda.alloc_pinned_memory(host.nbytes)
             staged = np.frombuffer(locked, host.dtype, host.size)
-            staged[...] = host.ravel()
+            _stage(staged, host.reshape(-1))
             array.data.copy_from_host_async(staged.ctypes.data, host.nbytes, stream)
             event = self._cupy.cuda.Event(disable_timing=True)
             event.record(stream)
@@ -280,6 +282,21 @@ class CupyRuntime:
             stream.synchronize()
 
 
+def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:
+    """Copy host memory, which one core does at a fifth of the speed of the link to the GPU."""
+    step = max(1, _STAGED // source.itemsize)
+    if source.size <= 2 * step:
+        to[...] = source
+        return
+    starts = range(0, source.size, step)
+
+    def copy(chunk: int) -> None:
+        here = slice(starts[chunk], starts[chunk] + step)
+        to[here] = source[here]
+
+    pool.share(copy, len(starts), min(_STAGING_THREADS, machine.cores()))
+
+
 class _Here:
     """Makes a device and a stream current; a class, since it is entered at every launch."""
 
@@ -328,6 +345,11 @@ class _Frame(threading.local):
         self._pack(self._view, 0, *words, *pointers)
         return self._begin + 8 * _MOST_ARGUMENTS
 
+
+_STAGED = 1 << 19
+"""Bytes that one thread copies at a time."""
+
+_STAGING_THREADS = 4
 
 _NOWHERE = contextlib.nullcontext()
 _MOST_ARGUMENTS = 12

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda import fixed
+from qsim_ex.kernels.cuda.programs import NumberProgram, sent
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps import Fold, Numbers
+from qsim_ex.steps import Bound, Fold, Numbers
 
 Places = NDArray[np.int64]
 Words = NDArray[np.uint32]
@@ -50,6 +51,8 @@ class Recipe:
         self._words = np.concatenate([words, records])
         self._on_device: Array = None
         self._takes: Array = None
+        self._numbers = numbers
+        self._program: NumberProgram | None = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
         """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
@@ -60,8 +63,8 @@ class Recipe:
         fixed.over(runtime, name, 2 * out.dtype.itemsize, self._count, self._on_device, out, self._count, given)
         return out
 
-    def make_rows(self, runtime: Runtime, given: NDArray[np.complex128]) -> Array:
-        """The same for every row of a batch, one row behind the other; given: [rows, total], without tables.
+    def make_rows(self, runtime: Runtime, numbers: Bound) -> Array:
+        """The same for every row of a batch, one row behind the other.
 
         Rows are sent whole, since picking their numbers takes the host longer, and in pieces, so that little memory is
         page-locked.
@@ -70,16 +73,19 @@ class Recipe:
             self._on_device = runtime.upload(self._words)
         if self._takes is None:
             self._takes = runtime.upload(self._take.astype(np.uint32))
-        out = runtime.empty(len(given) * self._count, self._real)
-        view = np.ascontiguousarray(given).view(np.float64)
-        rows, width = view.shape
-        threads, itemsize = fixed.THREADS, 2 * out.dtype.itemsize
-        pieces, most = -(-self._count // threads), max(1, PIECE // max(8 * width, 1))
-        for first in range(0, rows, most):
-            part = view[first : first + most]
-            blocks, to, sent = len(part) * pieces, out[first * self._count :], runtime.upload(part)
-            given_to = (self._on_device, self._takes, to, self._count, sent, width, np.uint32(pieces))
-            fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *given_to)
+        if self._program is None:
+            self._program = NumberProgram(self._numbers)
+        known = numbers.given if numbers.operands is None else numbers.operands
+        out = runtime.empty(len(known) * self._count, self._real)
+        itemsize, pieces = 2 * out.dtype.itemsize, -(-self._count // fixed.THREADS)
+        most = max(1, PIECE // max(known[:1].nbytes, 1))
+        for first in range(0, len(known), most):
+            part = known[first : first + most]
+            made = sent(runtime, part) if numbers.operands is None else self._program(runtime, part)
+            places = self._on_device, self._takes, out[first * self._count :], self._count
+            shape = made.width, made.others, np.uint32(made.known), np.uint32(pieces)
+            blocks, threads = len(part) * pieces, fixed.THREADS
+            fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *places, made.given, made.made, *shape)
         return out
 
     def _given(self, runtime: Runtime, view: NDArray[np.float64]) -> tuple[str, ByValue | Array]:

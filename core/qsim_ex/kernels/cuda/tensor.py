@@ -233,6 +233,8 @@ def lines(
         # Eight columns after eight: the compiler would otherwise load several at once, and spill.
         text += ['asm volatile("" ::: "memory");'] if loop else []
         text += ["{", f"    const amp a[4] = {{{', '.join(inputs)}}};", "    amp c[4];", "    multiply(m, a, c);"]
+        # Lanes write what others of their warp have read. The products wait for all of them; this says so.
+        text.append("    __syncwarp();")
         if pairs:
             for r in (0, 2):
                 pair = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
