@@ -90,6 +90,8 @@ class Shape:
         tile; 0 where amplitudes stay in registers.
     block: multiply-adds per amplitude in whose time units for matrices apply any dense matrix on `BLOCK_BITS` bits;
         None where there are no such units, or where other numbers of bits are near.
+    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: to make one takes longer than it
+        saves.
     """
 
     tile: int
@@ -104,6 +106,7 @@ class Shape:
     start: int = 14
     balance: float = 60.0
     block: float | None = None
+    blocks_from: int = 0
 
     def plain(self) -> Shape:
         """The shape without units for matrices."""

@@ -154,7 +154,7 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
                 matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
                 builder.unitary(matrix, [wire, wire + 1])
         circuit = builder.build()
-        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), start=0)
+        shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), blocks_from=0)
         plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
         buffer = gpu.allocate(1 << num_bits, dtype)
         gpu.begin(buffer)

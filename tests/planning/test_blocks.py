@@ -95,7 +95,7 @@ def test_blocks_are_made_where_they_pay() -> None:
     many = blocks_of(circuit, replace(GPU, block=20.0))
     assert 0 < len(many) < 36 / 2
     assert not blocks_of(circuit, replace(GPU, block=1000.0))
-    assert not blocks_of(circuit, replace(GPU, block=20.0, start=14))
+    assert not blocks_of(circuit, replace(GPU, block=20.0, blocks_from=14))
     assert not blocks_of(circuit, GPU)
 
 

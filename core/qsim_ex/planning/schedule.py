@@ -45,7 +45,7 @@ def schedule(
         tile, found = growth.tile(pending)
         ready, left = split(pending, tile, found)
         visited = num_bits - growth.fresh.bit_count()
-        sweep, places, undone = _sweep(ready, tile, shape if visited >= shape.start else shape.plain(), program)
+        sweep, places, undone = _sweep(ready, tile, shape if visited >= shape.blocks_from else shape.plain(), program)
         steps.append((replace(sweep, fresh=before), places))
         pending = sorted([*undone, *left], key=lambda piece: piece.order)
     return steps, growth.fresh

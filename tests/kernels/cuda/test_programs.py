@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cuda_emulator import EmulatedRuntime
@@ -52,7 +54,7 @@ def test_plans_of_families(runtime, family, tensor):
             else:
                 builder.gate(gate.name, gate.wires, *gate.params)
         circuits.append(builder.build())
-    shape = shape_of(8, tensor)
+    shape = replace(shape_of(8, tensor), blocks_from=0)
     plan = make_plan(circuits[0].instructions, 10, Layout.identity(10), shape, 1023)
     operands = np.concatenate([circuit.operands for circuit in circuits])
     kinds = {type(instruction) for instruction in plan.numbers.program}
