@@ -138,7 +138,7 @@ def begin(runtime: Runtime, buffer: Array) -> None:
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each result and at most 8 MiB besides."""
+    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and at most a 32nd of the state besides."""
     if when.value & ~when.mask:
         return np.zeros(1 << len(bits))
     free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
@@ -146,6 +146,7 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
     in_block = [bit for bit in above if bit in bits]
     in_loop = [bit for bit in above if bit not in bits]
     parts = 1 << max(0, min(12 - len(in_block), len(in_loop) - 4))
+    parts = min(parts, max(1, int(buffer.nbytes) // 32 >> 3 + len(bits)))
     unwanted = sum(1 << k for k, bit in enumerate(low) if bit not in bits)
     sums = runtime.empty(parts << len(bits), np.float64)
     masks = [sum(1 << bit for bit in chosen) for chosen in (low, in_block, in_loop)]
