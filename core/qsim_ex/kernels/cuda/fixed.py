@@ -138,7 +138,7 @@ def begin(runtime: Runtime, buffer: Array) -> None:
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and at most a 32nd of the state besides."""
+    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and a 32nd of the state besides."""
     if when.value & ~when.mask:
         return np.zeros(1 << len(bits))
     free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
