@@ -28,6 +28,12 @@ NAME = "interpret"
 IN_REGISTERS = 2
 """Most bits of a matrix that is not multiplied by way of shared memory."""
 
+EVERY = 7
+"""All sizes of matrices, as flags: 1 on one bit, 2 on two, 4 on more.
+
+A kernel without the sizes that a program does not have is compiled in 0.2 s instead of 0.3, which is most of a first
+run."""
+
 SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
 """The exchanges of register bits that the kernel knows, by their flags."""
 
@@ -48,17 +54,21 @@ class Code(IntEnum):
     RENAME = 7
 
 
+_SIZES = {Code.MIX_1: 1, Code.MIX_2: 2, Code.MIX_MANY: 4}
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry.
 
-    skipped_bits: how many of a state's bits do not number its blocks.
+    skipped_bits: how many of a state's bits do not number its blocks. sizes: of its matrices, see `EVERY`.
     """
 
     words: NDArray[np.uint64]
     numbers: NDArray[np.int64]
     threads: int
     skipped_bits: int
+    sizes: int
 
 
 THREADS = {8: 256, 16: 128}
@@ -66,11 +76,11 @@ THREADS = {8: 256, 16: 128}
 
 
 @functools.cache
-def source(itemsize: int, rows: bool = False) -> str:
+def source(itemsize: int, rows: bool = False, sizes: int = EVERY) -> str:
     """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for one state or rows of a batch."""
     real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
     tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
-    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
+    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING, "SIZES": sizes}
     head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
     folder = resources.files(__package__).joinpath("interpreter_kernels")
@@ -79,9 +89,9 @@ def source(itemsize: int, rows: bool = False) -> str:
     return "\n".join([*head, "", text])
 
 
-def text(itemsize: int, rows: bool = False) -> Text:
-    """The interpreter as a kernel to be compiled."""
-    return Text(source(itemsize, rows), NAME)
+def text(itemsize: int, rows: bool = False, sizes: int = EVERY) -> Text:
+    """The interpreter as a kernel to be compiled; sizes: of the matrices that it knows."""
+    return Text(source(itemsize, rows, sizes), NAME)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -92,16 +102,20 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
     words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
     numbers: list[int] = []
+    sizes = 0
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
         code = Code.LOAD if number == 0 else Code.EXCHANGE
         words += [code, _bytes(place.threads), _bytes(place.registers)]
         phase = _near(padded, place)
         for item in place.phase.items:
-            words += _operation(phase, item, numbers, sweep.numbers + sweep.tables)
+            operation = _operation(phase, item, numbers, sweep.numbers + sweep.tables)
+            sizes |= _SIZES.get(Code(operation[0] & 0xFF), 0)
+            words += operation
     words.append(Code.END)
     threads = 1 << len(arranged[0].threads)
-    return Program(np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64), threads, skipped_bits(sweep))
+    packed = np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64)
+    return Program(*packed, threads, skipped_bits(sweep), sizes)
 
 
 def _near(sweep: Sweep, place: Places) -> PhaseText:

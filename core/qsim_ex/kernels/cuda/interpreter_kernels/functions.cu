@@ -1,7 +1,8 @@
 // One kernel that runs any sweep: the sweep is a program of 64-bit words, written by interpreter.py.
 //
 // The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile), BANK (bits of a bank's
-// number) and BOUNDS. A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
+// number), BOUNDS, and SIZES (which matrices the kernel knows: 1 for those on one bit, 2 on two, 4 on more). A thread
+// holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
 
 enum { END, LOAD, EXCHANGE, DIAGONAL, MIX_1, MIX_2, MIX_MANY, RENAME };
 
