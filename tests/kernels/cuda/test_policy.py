@@ -78,3 +78,11 @@ def test_a_growing_sweep_visits_less_than_the_state():
     """Bits that stay fresh halve what is visited; those in the tile do not."""
     sweep = Sweep(tile=(0, 1, 2, 3, 9), phases=(), numbers=0, tables=0, fresh=0b11_0000_0011_0000_0000)
     assert visited_bits(sweep, 20) == 17
+
+
+def test_dense_blocks_are_dear_to_interpret():
+    """A sweep with dense blocks is compiled in a first run where the same sweep with gates is interpreted."""
+    assert extra_seconds(28, 8, dense=True) > 3 * extra_seconds(28, 8)
+    gates, blocks = Candidate(False, 0, 30), Candidate(False, 0, 30, dense=True)
+    assert choose([gates] * 4, 8, 16) == (False,) * 4
+    assert choose([blocks] * 4, 8, 16) == (True,) * 4
