@@ -17,8 +17,8 @@ from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
 from qsim_ex_provider.job import Outcome
 
-COUNTED = 64
-"""Members of a batch whose shots are counted together, when those of one of them are asked for."""
+COUNTED = 1 << 13
+"""Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
 
 
 class Head(NamedTuple):
@@ -127,7 +127,7 @@ class Experiments(Sequence[ExperimentResult]):
         self._memory = memory
         self._about: dict[int, dict[str, Any]] = {}  # what is said of an outcome, said once
         self._made: dict[int, ExperimentResult] = {}
-        self._counted: dict[tuple[int, int], list[dict[int, int]]] = {}
+        self._counted: tuple[int, int, list[dict[int, int]]] = (-1, -1, [])
 
     def __len__(self) -> int:
         """How many experiments there are."""
@@ -165,12 +165,12 @@ class Experiments(Sequence[ExperimentResult]):
     def counts(self, number: int) -> dict[int, int]:
         """How often each value was found in an experiment; empty without shots."""
         place = self._places[number]
-        block, member = divmod(place.member, COUNTED)
-        key = place.outcome, block
-        if key not in self._counted:
-            outcome = self._outcomes[place.outcome]
-            self._counted[key] = _counts(outcome, block * COUNTED, (block + 1) * COUNTED)
-        return self._counted[key][member]
+        step = max(1, COUNTED // max(1, self._shots))
+        block, member = divmod(place.member, step)
+        if self._counted[:2] != (place.outcome, block):  # the last ones are kept: most ask for one after the other
+            found = _counts(self._outcomes[place.outcome], block * step, (block + 1) * step)
+            self._counted = place.outcome, block, found
+        return dict(self._counted[2][member])
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]

@@ -28,9 +28,9 @@ class QsimExResult(Result):
         return found[0] if len(found) == 1 else found
 
     def _counts(self, key: Any) -> Any:
-        if isinstance(key, int) and isinstance(self.results, Experiments):
-            number = range(len(self.results))[key]
-            values, (slots, sizes) = self.results.counts(number), self.results.registers(number)
+        known = self.results
+        if isinstance(key, int) and isinstance(known, Experiments) and -len(known) <= key < len(known):
+            values, (slots, sizes) = known.counts(key % len(known)), known.registers(key % len(known))
             return self._written(values, slots, sizes) if values and slots else super().get_counts(key)
         outcome = self._get_experiment(key)
         data = outcome.data

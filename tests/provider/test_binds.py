@@ -12,6 +12,7 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import AnnotatedOperation, Parameter, ParameterVector, PowerModifier
 from qiskit.circuit.library import UGate
+from qiskit.exceptions import QiskitError
 from qiskit.providers import JobStatus
 
 from qsim_ex import Simulator, errors
@@ -272,3 +273,20 @@ def test_bindings_of_noisy_circuits() -> None:
     for angle, found in zip(angles, counts, strict=True):
         wanted = 0.6 * np.cos(angle / 2) ** 2 + 0.2
         assert abs(found.get("0", 0) / shots - wanted) < 4 * np.sqrt(0.25 / shots)
+
+
+@pytest.mark.parametrize("shots", [1, 100, 5000])
+def test_counts_one_by_one_in_any_order_are_those_of_all(shots):
+    """Counts of single bindings, asked for forwards, backwards and by negative numbers, are those of all at once."""
+    binds = [{A: np.linspace(0, np.pi, 130), B: 0.3}]
+    result = QsimExBackend(device="cpu").run(two(), binds, shots=shots, seed_simulator=3).result()
+    every = result.get_counts()
+    assert [result.get_counts(k) for k in range(130)] == every
+    assert [result.get_counts(k) for k in range(129, -1, -1)] == every[::-1]
+    assert result.get_counts(-1) == every[-1]
+    result.get_counts(5).int_raw.clear()
+    assert result.get_counts(5) == every[5]
+    assert result.get_counts(5).int_raw
+    for key in (130, -131):
+        with pytest.raises(QiskitError, match="could not be found"):
+            result.get_counts(key)
