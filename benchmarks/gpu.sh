@@ -57,9 +57,13 @@ for part in "${parts[@]}"; do
         single)
             measure single 500 run gpu --n 10 16 20 24 28 30
             measure double 300 run gpu --n 28 30 --precision double
+            measure peak 100 peak
             measure sweeps 200 sweeps --families brick qv grid --variants base gates moves
             ;;
-        cold) measure cold 300 cold gpu --n 20 24 28 30 --peers ours ;;
+        cold)
+            "$python" -m compileall -q core benchmarks # as pip leaves it; else every process compiles our Python first
+            measure cold 300 cold gpu --n 20 24 28 30 --peers ours
+            ;;
         migrated)
             measure host_5_wires 300 run gpu --n 30 --device-wires 25 --peers ours --repeat 3
             measure links 200 links --n 30 --device-wires 29 28 27
