@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 
 from benchmarks import machine
 from benchmarks.dense import relative_error, simulate
+from benchmarks.engine import circuit_of
 from benchmarks.families import su2
 from benchmarks.gates import Gate
 from benchmarks.measure import PAUSE
 from benchmarks.peers.base import COMPLEX, PeerMissing, Precision
 from benchmarks.peers.custatevec_batched import BatchedSession, GpuMemory
-from qsim_ex import CircuitBuilder
-from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices import probe
 from qsim_ex.placement.batch import Batch
 from qsim_ex.planning.binding import fill_batch
@@ -55,14 +54,6 @@ def mixed(wires: int, gates: int, seed: int) -> list[Gate]:
     return made
 
 
-def built(gates: Sequence[Gate], wires: int) -> Circuit:
-    """The circuit in the engine's words."""
-    builder = CircuitBuilder(wires)
-    for gate in gates:
-        builder.gate(gate.name, gate.wires, *gate.params)
-    return builder.build()
-
-
 class OurBatch:
     """States on one of our devices; each part of a run is timed by itself."""
 
@@ -75,7 +66,7 @@ class OurBatch:
 
     def load(self, circuits: Sequence[Sequence[Gate]]) -> None:
         """Build one circuit for each state; not timed, as for everybody."""
-        made = [built(gates, self._wires) for gates in circuits]
+        made = [circuit_of(gates, self._wires) for gates in circuits]
         self._operands = np.concatenate([circuit.operands for circuit in made])
         fresh = (1 << self._wires) - 1 if self._device.grows else 0
         shape, start = self._device.shape(self._dtype), Layout.identity(self._wires)

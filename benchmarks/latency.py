@@ -136,18 +136,14 @@ def translation() -> dict[str, float]:
 
 def parts(family: str, n: int, device: str) -> dict[str, Any]:
     """Microseconds of each part of a warm run for |0…0> → state, and of all of it with the device's own time."""
+    from benchmarks.engine import appended
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import Loads
     from qsim_ex.planning.planner import bind
     from qsim_ex.program import divide
     from qsim_ex.ready import plan_of
 
-    builder = CircuitBuilder(n)
-    for gate in FAMILIES[family].build(n, 0):
-        if gate.matrix is None:
-            builder.gate(gate.name, gate.wires, *gate.params)
-        else:
-            builder.unitary(gate.matrix, gate.wires)
+    builder = appended(CircuitBuilder(n), FAMILIES[family].build(n, 0))
     made = builder.build()
     simulator = Simulator(device=device, precision="single")  # type: ignore[arg-type]
     for _ in range(4):  # kernels are compiled at the third time

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.engine import appended
 from benchmarks.families import FAMILIES
 from benchmarks.memory import Peak, watched_pool
 from qsim_ex import CircuitBuilder, Options, Simulator
@@ -25,12 +26,7 @@ GOAL = 1.05
 
 def measured(family: str, n: int, seed: int) -> Circuit:
     """A family's circuit with all wires measured at its end."""
-    builder = CircuitBuilder(n, n)
-    for gate in FAMILIES[family].build(n, seed):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
+    builder = appended(CircuitBuilder(n, n), FAMILIES[family].build(n, seed))
     return builder.measure(range(n), range(n)).build()
 
 

@@ -13,8 +13,9 @@ from time import process_time
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
@@ -29,13 +30,7 @@ SHAPES = {
 def circuit(name: str, wires: int) -> tuple[Circuit, int]:
     """A family's circuit, and how many gates it has."""
     gates = FAMILIES[name].build(wires, 0)
-    builder = CircuitBuilder(wires)
-    for gate in gates:
-        if gate.matrix is None:
-            builder.gate(gate.name, gate.wires, *gate.params)
-        else:
-            builder.unitary(gate.matrix, gate.wires)
-    return builder.build(), len(gates)
+    return circuit_of(gates, wires), len(gates)
 
 
 def cell(name: str, wires: int, device: str, repeat: int) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmarks import ceilings, machine
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.gpu import shape_of
 from qsim_ex.kernels.cuda import compile as compilation
 from qsim_ex.kernels.cuda import emit, fixed, loading
@@ -203,13 +203,7 @@ class Ceilings:
 @functools.cache
 def plan_of(family: str, n: int, itemsize: int, smaller: int, tensor: bool) -> tuple[Plan, Any]:
     """A family's plan, from |0…0>, and its numbers."""
-    builder = CircuitBuilder(n)
-    for gate in FAMILIES[family].build(n, 1):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
-    circuit = builder.build()
+    circuit = circuit_of(FAMILIES[family].build(n, 1), n)
     shape = shape_of(itemsize, tensor)
     shape = replace(shape, tile=shape.tile - smaller)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)

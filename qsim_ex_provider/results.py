@@ -44,9 +44,10 @@ class QsimExResult(Result):
 
     def _written(self, values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
         """Qiskit's counts from the engine's. The same values come again and again in the bindings of a circuit."""
-        strings = BitStrings(slots, sizes)
+        key = str((slots, sizes))
+        strings = self._strings.get(key) or BitStrings(slots, sizes)
         if slots <= _MOST_SHARED:
-            strings = self._strings.setdefault(str((slots, sizes)), strings)
+            self._strings[key] = strings
         counts = Counts({})
         counts.update(zip(map(strings.__getitem__, values), values.values(), strict=True))
         counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from plain import PlainDevice
 from strategies import disturbed, shapes
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, When
 from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
@@ -33,13 +34,7 @@ asked = settings(
 
 def family(name: str, wires: int, seed: int) -> Circuit:
     """A circuit of a benchmark family; the seed draws its numbers alone."""
-    builder = CircuitBuilder(wires)
-    for gate in FAMILIES[name].build(wires, seed):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
-    return builder.build()
+    return circuit_of(FAMILIES[name].build(wires, seed), wires)
 
 
 @st.composite

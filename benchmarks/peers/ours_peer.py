@@ -22,7 +22,8 @@ from benchmarks.peers.base import Amplitudes, PeerMissing, Precision, Setup, Tim
 
 try:
     import qsim_ex
-    from qsim_ex import CircuitBuilder, Options, Simulator
+    from benchmarks.engine import circuit_of
+    from qsim_ex import Options, Simulator
     from qsim_ex.facts import facts_of
     from qsim_ex.planning.stage_cost import seconds, stage_costs
 except ImportError as error:
@@ -43,13 +44,7 @@ class OursSession:
 
     def load(self, gates: Sequence[Gate]) -> None:
         """Build the circuit; the gate names are those of the engine's table."""
-        builder = CircuitBuilder(self._setup.n)
-        for gate in gates:
-            if gate.matrix is not None:
-                builder.unitary(gate.matrix, gate.wires)
-            else:
-                builder.gate(gate.name, gate.wires, *gate.params)
-        self._circuit = builder.build()
+        self._circuit = circuit_of(gates, self._setup.n)
         if not self._counts:
             self._counts = self._counted()
 

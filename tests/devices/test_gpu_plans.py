@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from plain import PlainDevice
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
@@ -40,13 +41,7 @@ def gpu(request):
 
 def circuit(name, wires):
     """A family's circuit."""
-    builder = CircuitBuilder(wires)
-    for gate in FAMILIES[name].build(wires, 1):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
-    return builder.build()
+    return circuit_of(FAMILIES[name].build(wires, 1), wires)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

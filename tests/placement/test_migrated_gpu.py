@@ -10,8 +10,9 @@ import pytest
 from gpus import gpu_missing
 from states import TOLERANCE, far
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.errors import Cancelled
 from qsim_ex.placement.migrated import Migrated
@@ -35,13 +36,7 @@ def gpu() -> Any:
 
 def circuit(name: str, wires: int) -> Circuit:
     """A family's circuit."""
-    builder = CircuitBuilder(wires)
-    for gate in FAMILIES[name].build(wires, 1):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
-    return builder.build()
+    return circuit_of(FAMILIES[name].build(wires, 1), wires)
 
 
 def work(gpu: Any, state: Any, made: Circuit, levels: Levels) -> tuple[Any, Any, Any]:

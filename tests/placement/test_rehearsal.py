@@ -7,24 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from benchmarks.gates import Gate
-from qsim_ex import CircuitBuilder, Simulator
-from qsim_ex.circuit.circuit import Circuit
+from qsim_ex import Simulator
 from qsim_ex.options import Progress
 from qsim_ex.placement.rehearsal import rehearse
 from qsim_ex.steps import Layout, Levels, Plan
-
-
-def circuit_of(gates: list[Gate], wires: int) -> Circuit:
-    """A family's circuit."""
-    builder = CircuitBuilder(wires)
-    for gate in gates:
-        if gate.matrix is None:
-            builder.gate(gate.name, gate.wires, *gate.params)
-        else:
-            builder.unitary(gate.matrix, gate.wires)
-    return builder.build()
 
 
 @pytest.mark.parametrize("scenario", ["whole", "spread"])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from cuda_emulator import EmulatedRuntime
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.kernels.cuda import fixed, interpreter, tensor
@@ -35,14 +35,9 @@ WIRES = 28
 
 def family_sweeps(name, dtype, tensor=False, wires=WIRES):
     """Sweeps of a benchmark family: all of a short plan, every third of a long one."""
-    builder = CircuitBuilder(wires)
-    for gate in FAMILIES[name].build(wires, 1):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
+    circuit = circuit_of(FAMILIES[name].build(wires, 1), wires)
     shape = GpuDevice.on(EmulatedRuntime(tensor=tensor)).shape(dtype)
-    sweeps = make_plan(builder.build().instructions, wires, Layout.identity(wires), shape).sweeps
+    sweeps = make_plan(circuit.instructions, wires, Layout.identity(wires), shape).sweeps
     return sweeps[:: 1 if len(sweeps) < 6 else 3]
 
 

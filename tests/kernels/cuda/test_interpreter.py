@@ -9,6 +9,7 @@ from cuda_emulator import EmulatedRuntime, call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.engine import appended
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
@@ -78,11 +79,8 @@ def test_a_first_run_takes_an_interpreter_that_knows_enough(family, sizes, dtype
     runtime = EmulatedRuntime()
     device, n = GpuDevice.on(runtime), 9
     builder = CircuitBuilder(n)
-    for gate in FAMILIES[family].build(n, 3) if family in FAMILIES else ():
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
+    if family in FAMILIES:
+        appended(builder, FAMILIES[family].build(n, 3))
     if family == "mixed":
         unitary = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)) + 0j)[0]
         builder.gate("h", [0]).unitary(unitary, [0, 1, 2]).gate("ry", [3], 0.3).gate("rxx", [3, 4], 0.4)

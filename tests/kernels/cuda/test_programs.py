@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cuda_emulator import EmulatedRuntime
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.gpu import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.programs import NumberProgram
@@ -45,15 +45,7 @@ def made(runtime, numbers, operands):
 @pytest.mark.parametrize("family", ["grid", "brick", "su2"])
 def test_plans_of_families(runtime, family, tensor):
     """Products of all shapes and Euler angles, as plans have them, come out as on the host, row by row."""
-    circuits = []
-    for seed in range(3):
-        builder = CircuitBuilder(10)
-        for gate in FAMILIES[family].build(10, seed):
-            if gate.matrix is not None:
-                builder.unitary(gate.matrix, gate.wires)
-            else:
-                builder.gate(gate.name, gate.wires, *gate.params)
-        circuits.append(builder.build())
+    circuits = [circuit_of(FAMILIES[family].build(10, seed), 10) for seed in range(3)]
     shape = replace(shape_of(8, tensor), blocks_from=0)
     plan = make_plan(circuits[0].instructions, 10, Layout.identity(10), shape, 1023)
     operands = np.concatenate([circuit.operands for circuit in circuits])

@@ -12,9 +12,9 @@ from cuda_definition import random_sweep
 from cuda_emulator import EmulatedRuntime
 from test_emit import case, check
 
+from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.kernels.cuda import tensor
@@ -107,23 +107,12 @@ def test_banks(itemsize, tile, most):
     assert crowded <= 10
 
 
-def circuit_of(family, n):
-    """A circuit of a benchmark family."""
-    builder = CircuitBuilder(n)
-    for gate in FAMILIES[family].build(n, 1):
-        if gate.matrix is not None:
-            builder.unitary(gate.matrix, gate.wires)
-        else:
-            builder.gate(gate.name, gate.wires, *gate.params)
-    return builder.build()
-
-
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("family", "n"), [("brick", 9), ("qv", 10), ("brick", 11), ("qv", 12), ("su2", 12)])
 def test_plans_with_blocks(family, n, dtype, compile):
     """Plans with blocks, compiled or interpreted, make the state that the circuit's definition makes."""
-    circuit = circuit_of(family, n)
+    circuit = circuit_of(FAMILIES[family].build(n, 1), n)
     device = GpuDevice.on(EmulatedRuntime(tensor=True))
     shape = replace(device.shape(dtype), blocks_from=0)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)

@@ -30,7 +30,8 @@ SMALL = (1, 2)
 
 def first_texts(itemsize: int) -> list[Text]:
     """Kernels that a first run on this machine may want."""
-    return [interpreter.text(itemsize, sizes=sizes) for sizes in (*(SMALL if many_cores() else ()), interpreter.EVERY)]
+    small = SMALL if many_cores() else ()
+    return [interpreter.text(itemsize, sizes=sizes) for sizes in (*small, interpreter.EVERY)]
 
 
 def many_cores() -> bool:
