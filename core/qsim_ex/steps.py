@@ -417,8 +417,7 @@ class Bound:
     may end where they begin. fold: gives the whole buffer. A device that makes its tables itself asks for `given`
     alone.
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
-    operands: of a batch, [rows, total], for a device that runs the whole number program itself: `given` is made from
-    them when it is asked for.
+    operands: for a device that runs the whole number program itself: `given` is made from them when it is asked for.
     """
 
     __slots__ = ("_fold", "_given", "_make", "numbers", "operands")

@@ -329,9 +329,9 @@ def test_numbers_of_a_run_are_arguments_or_one_transfer(dtype, compile, room):
     prepared = device.prepare(plan.steps, 8, dtype, compile)
     uploads = []
     runtime.upload = lambda host: uploads.append(host) or np.array(host)
-    device.load(prepared, bound)
+    list(device.load(prepared, bound))
     uploads.clear()  # what is sent once for a plan
-    loaded = device.load(prepared, bind(plan, circuit.operands))
+    loaded = list(device.load(prepared, bind(plan, circuit.operands)))
     assert len(uploads) == (0 if room > 8 * 4000 else 1)
     psi = random_state(5, 8, dtype)
     want, buffer = psi.astype(np.complex128), filled(device, psi)

@@ -194,6 +194,13 @@ class Loads(ABC):
         numbers: of one state, ``numbers.given`` being complex128 [total]; those of a batch go by `Batches.load_batch`.
         """
 
+    @abstractmethod
+    def queue(self, buffer: Buffer, loaded: Iterable[Any], begin: bool) -> bool:
+        """Queue all steps on a state in one piece at once, if this device can; if not, nothing happens.
+
+        loaded: what `load` has made. begin: amplitude 0 becomes 1 first, see `Device.begin`.
+        """
+
 
 class Batches(ABC):
     """A device that works on many states of one structure at once.

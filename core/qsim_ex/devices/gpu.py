@@ -6,7 +6,7 @@ CuPy's current one; several threads may use several devices, or one device on st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal, assert_never
 
@@ -19,6 +19,7 @@ from qsim_ex.devices.gpu_batch import GpuBatches
 from qsim_ex.devices.streams import copies_of
 from qsim_ex.kernels.cuda import fixed, wide
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
+from qsim_ex.kernels.cuda.loading import Loaded
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps, first_texts
@@ -117,9 +118,13 @@ class GpuDevice(GpuBatches, Loads, Copies):
         """Choose which sweeps get kernels of their own, and compile them at the same time."""
         return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
 
-    def load(self, prepared: Prepared, numbers: Bound) -> list[Any]:
+    def load(self, prepared: Prepared, numbers: Bound) -> Loaded:
         """All numbers of a run, on their way to the device in one transfer."""
         return prepared.load(self._runtime, numbers)
+
+    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool) -> bool:
+        """Queue all steps at once, where they are laid out (see `kernels.cuda.launches`)."""
+        return isinstance(loaded, Loaded) and loaded.queue(buffer, begin)
 
     def run(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.base import Buffer, Device
+from qsim_ex.devices.base import Buffer, Device, Loads
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Placement, Tick
 from qsim_ex.placement.overlap import overlap
@@ -29,16 +29,20 @@ class Single:
 
     layout: where each wire is now; `run` and `arrange` change it, questions never do.
     fresh: mask of the index bits that are 0 all over and whose zeros memory does not hold yet (see `steps.Sweep`).
+    begun: whether memory holds amplitude 0 of a new state; if not, it is written when something is asked of it.
     """
 
     kind = "single"
 
-    def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0) -> None:
+    def __init__(
+        self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True
+    ) -> None:
         self.device = device
         self._buffer = buffer
         self.layout = layout
         self.fresh = fresh
         self.num_wires = len(layout)
+        self._begun = begun
 
     @property
     def levels(self) -> Levels:
@@ -63,7 +67,7 @@ class Single:
 
     def forget(self) -> None:
         """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
-        self.layout, self.fresh = Layout.identity(self.num_wires), 0
+        self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True
 
     # --- work ----------------------------------------------------------------------------------------------------
 
@@ -73,18 +77,38 @@ class Single:
         work: one pair of what the device has prepared and the numbers of all steps.
         """
         ((prepared, numbers),) = work
-        queued = 0
-        for step, packed in zip(plan.steps, numbers, strict=True):
-            tick()
-            self.device.run(self._buffer, self.num_wires, step, packed, prepared)
-            queued += 2 * self._buffer.nbytes
-            if queued > QUEUED_BYTES:
-                self.device.synchronize()
-                queued = 0
+        if not self._run_at_once(plan, numbers, tick):
+            self._begin()
+            queued = 0
+            for step, packed in zip(plan.steps, numbers, strict=True):
+                tick()
+                self.device.run(self._buffer, self.num_wires, step, packed, prepared)
+                queued += 2 * self._buffer.nbytes
+                if queued > QUEUED_BYTES:
+                    self.device.synchronize()
+                    queued = 0
         self.layout, self.fresh = plan.end, plan.left
+
+    def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
+        """Have the device queue all steps in one call, if it can, and if that is no more than may be queued."""
+        if len(plan.steps) * 2 * self._buffer.nbytes > QUEUED_BYTES or not isinstance(self.device, Loads):
+            return False
+        if not self.device.queue(self._buffer, numbers, begin=not self._begun):
+            return False
+        self._begun = True
+        for _ in plan.steps:
+            tick()
+        return True
+
+    def _begin(self) -> None:
+        """Write amplitude 0 of a new state."""
+        if not self._begun:
+            self.device.begin(self._buffer)
+            self._begun = True
 
     def settle(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits, all at once, whichever are asked for."""
+        self._begin()
         if self.fresh & bits:
             self.device.run(self._buffer, self.num_wires, Clear(self.fresh), np.zeros(0, dtype=np.complex128))
             self.fresh = 0
@@ -108,6 +132,7 @@ class Single:
     def extend(self, count: int) -> Single:
         """This state with `count` more wires in |0>, on fresh index bits from n on; this placement is released."""
         n = self.num_wires
+        self._begin()
         buffer = self.device.allocate(1 << n + count, self.dtype)
         self.device.copy(buffer[: 1 << n], self._buffer[: 1 << n])
         fresh = self.fresh | (1 << n + count) - (1 << n)
@@ -130,6 +155,7 @@ class Single:
 
     def clone(self) -> Self:
         """Another buffer on the same device that holds the same state."""
+        self._begin()
         buffer = self.device.allocate(1 << self.num_wires, self.dtype)
         self.device.copy(buffer, self._buffer[: 1 << self.num_wires])
         return type(self)(self.device, buffer, self.layout, self.fresh)

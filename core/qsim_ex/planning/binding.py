@@ -46,8 +46,9 @@ def bind(plan: Plan, operands: Complex) -> Bound:
 
 
 def fill(numbers: Numbers, operands: Complex) -> Bound:
-    """Run a number program over operands [total]; its tables are made when they are asked for."""
-    return Bound(numbers, *_binder(numbers)(operands))
+    """Run a number program over operands [total], and make its tables, each when it is asked for."""
+    binder = _binder(numbers)
+    return Bound(numbers, lambda: binder(operands), binder.tables, operands)
 
 
 def fill_batch(numbers: Numbers, operands: Complex) -> Bound:
@@ -85,13 +86,18 @@ class _Binder:
         self._size = numbers.size()
         self._fold = _Tables(folds, self._size) if folds else None
 
-    def __call__(self, operands: Complex) -> tuple[Complex, MakeTables | None]:
-        """The number buffer without tables, and what makes it whole."""
+    def __call__(self, operands: Complex) -> Complex:
+        """The number buffer without tables."""
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         for work in self._work:
             work(buffer)
-        return buffer, self._fold
+        return buffer
+
+    @property
+    def tables(self) -> MakeTables | None:
+        """What makes the buffer whole."""
+        return self._fold
 
     @property
     def tables_of_rows(self) -> MakeTables | None:

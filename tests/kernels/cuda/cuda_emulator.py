@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,22 @@ def call(function: Any, blocks: int, threads: int, backwards: bool, *arguments: 
             assert isinstance(argument, np.generic), f"{type(argument)} is not an argument of kernels"
             kept.append(np.array([argument]))
     pointers = (ctypes.c_void_p * len(kept))(*[array.ctypes.data for array in kept])
-    function(ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_int(backwards), pointers)
+    emulate(function, blocks, threads, backwards, pointers)
+
+
+def emulate(function: Any, blocks: int, threads: int, backwards: bool, pointers: Any) -> None:
+    """Launch an emulated kernel; one at a time, since all fibers of the process share their stacks."""
+    with _one_at_a_time:
+        function(ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_int(backwards), pointers)
+
+
+_one_at_a_time = threading.Lock()
+
+
+DRIVER = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int64, *[ctypes.c_uint] * 7, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+)
+"""The signature of `cuLaunchKernel`: kernel, grid, block, shared memory, stream, arguments, extras."""
 
 
 class EmulatedRuntime:
@@ -123,6 +139,9 @@ class EmulatedRuntime:
         self.free = free
         self.backwards = False
         self.compiled: list[Text] = []
+        self.status = 0
+        self.natively_launched = 0
+        self._handles: dict[int, Any] = {}
 
     def memory(self) -> tuple[int, int]:
         """What it claims to have."""
@@ -171,6 +190,29 @@ class EmulatedRuntime:
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Run a kernel to its end."""
         call(kernel, blocks, threads, self.backwards, *arguments)
+
+    def handle(self, kernel: Any) -> int:
+        """A number for a kernel, as the driver has one."""
+        self._handles[id(kernel)] = kernel
+        return id(kernel)
+
+    def address(self, array: Any) -> int:
+        """Where an array begins."""
+        return int(array.ctypes.data)
+
+    def natively(self, work: Any, *arguments: Any) -> None:
+        """Let compiled code launch kernels through a function of the driver's signature."""
+
+        def launch(handle, grid, _y, _z, block, *others):
+            pointers = ctypes.cast(others[-2], ctypes.POINTER(ctypes.c_void_p))
+            emulate(self._handles[handle], grid, block, self.backwards, pointers)
+            self.natively_launched += 1
+            return self.status
+
+        driver = DRIVER(launch)
+        status = work(ctypes.cast(driver, ctypes.c_void_p).value, 0, *arguments)
+        if status:
+            raise RuntimeError(f"the driver said {status}")
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, wires_of
+from qsim_ex.kernels.cuda.queued import THE_STATE, Argument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime, Text
 
 THREADS = 256
@@ -95,8 +96,17 @@ def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int
 
 def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any) -> None:
     """Queue a kernel whose threads share `size` pieces of work."""
-    blocks = max(1, min(MOST_BLOCKS, -(-size // THREADS)))
-    launch(runtime, name, itemsize, blocks, THREADS, *arguments)
+    launch(runtime, name, itemsize, _blocks(size), THREADS, *arguments)
+
+
+def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[Argument]) -> Queued:
+    """The same, laid out beforehand."""
+    kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
+    return Queued(runtime.handle(kernel), _blocks(size), THREADS, arguments)
+
+
+def _blocks(size: int) -> int:
+    return max(1, min(MOST_BLOCKS, -(-size // THREADS)))
 
 
 SEARCHED_BITS = 12
@@ -135,6 +145,12 @@ def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
 def begin(runtime: Runtime, buffer: Array) -> None:
     """Amplitude 0 becomes 1; the others are left."""
     launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, 0)
+
+
+def begun(runtime: Runtime, itemsize: int) -> Queued:
+    """`begin`, laid out beforehand."""
+    kernel = runtime.kernels([text(_FILES["basis"], "basis", itemsize)])[0]
+    return Queued(runtime.handle(kernel), 1, 1, (THE_STATE, plain(0)))
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:

@@ -7,15 +7,18 @@ behind one another, and one small kernel makes those that lie in the device's me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
+from qsim_ex.kernels.cuda import fixed
+from qsim_ex.kernels.cuda.launches import LaunchList, Room, native
 from qsim_ex.kernels.cuda.packing import pack
+from qsim_ex.kernels.cuda.queued import Argument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.tables import Few, Recipe
 from qsim_ex.steps import Bound, Numbers
@@ -53,6 +56,41 @@ def give(runtime: Runtime, takes: Takes, numbers: NDArray[np.complex128], real: 
     return Given(ByValue(values), table)
 
 
+class Loaded:
+    """The numbers of one run on their way to the device.
+
+    Step by step: for each sweep a `Given`, for each other step its packed array. Or, where there is a `LaunchList`, all
+    sweeps at once, in which case nothing is made step by step.
+    """
+
+    def __init__(self, loader: Loader, runtime: Runtime, numbers: Bound) -> None:
+        self._loader = loader
+        self._runtime = runtime
+        self._numbers = numbers
+        self._steps: list[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._steps is None:
+            self._steps = self._loader(self._runtime, self._numbers)
+        return iter(self._steps)
+
+    def queue(self, state: Array, begin: bool) -> bool:
+        """Queue all sweeps at once on a state, if that can be done; begin: write its amplitude 0 first."""
+        launches, operands = self._loader.launches, self._numbers.operands
+        enqueue = native.fetch() if launches is not None and operands is not None else None
+        if launches is None or operands is None or enqueue is None:
+            return False
+        launches(enqueue, self._runtime, state, operands, begin)
+        return True
+
+
+class Sweeping(Protocol):
+    """How a sweep is launched."""
+
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+        """Its launch, given where its numbers lie: those on the device, and those by value."""
+
+
 class Loader:
     """Gathers and casts the numbers of all sweeps of a plan, and has those that lie on the device made there.
 
@@ -61,6 +99,7 @@ class Loader:
 
     def __init__(self, takes: Sequence[Takes | None], numbers: Numbers, real: Any) -> None:
         self.numbers = numbers
+        self.launches: LaunchList | None = None
         self._real = real
         size = numbers.size()
         by_value = [
@@ -82,6 +121,24 @@ class Loader:
             (step is not None, value, table, places)
             for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
         ]
+
+    def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping], num_bits: int) -> None:
+        """From now on all sweeps, one for each step, can be queued at once; not if their tables need a transfer."""
+        recipe, size = self._recipe, np.dtype(self._real).itemsize
+        given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
+        if given is None:
+            return
+        room = Room(self.numbers.size(), given[1], len(self._values), self._real)
+        launches = [fixed.begun(runtime, 2 * size)]
+        if recipe is not None:
+            launches.append(recipe.queued(runtime, 8 * room.factors))
+        for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
+            on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
+            by_value = struct(8 * room.values + size * value.start)
+            launches.append(sweep.queued(runtime, num_bits, on_device, by_value))
+        factors, tables = (NOTHING, 0) if recipe is None else (recipe.take, recipe.count)
+        taken = self._few.products(), factors, self._values
+        self.launches = LaunchList(self.numbers, *taken, launches, room, self._real, tables)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """For each sweep a `Given`, for each other step its packed array."""

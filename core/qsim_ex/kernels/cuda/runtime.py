@@ -7,6 +7,9 @@ on a machine without a GPU, where kernels are emulated.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
+import os
 import struct
 import threading
 from collections import OrderedDict, deque
@@ -87,6 +90,18 @@ class Runtime(Protocol):
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
 
+    def handle(self, kernel: Any) -> int:
+        """A kernel as the driver knows it."""
+
+    def address(self, array: Array) -> int:
+        """Where an array begins."""
+
+    def natively(self, work: Callable[..., int], *arguments: Any) -> None:
+        """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status.
+
+        driver: the address of `cuLaunchKernel`. stream: the queue's handle.
+        """
+
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
 
@@ -101,6 +116,13 @@ def import_cupy() -> Any:
             "pip install 'qsim-ex[cuda13]' (or 'qsim-ex[cuda12]' for a driver of CUDA 12)."
         ) from error
     return cupy
+
+
+@functools.cache
+def launcher() -> int:
+    """The address of the driver's `cuLaunchKernel`, for code that calls it without Python."""
+    driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    return int(ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value or 0)
 
 
 def find_gpu(device_id: int) -> Any:
@@ -263,6 +285,25 @@ class CupyRuntime:
         else:
             with self._device:
                 self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
+
+    def handle(self, kernel: Any) -> int:
+        """A kernel as the driver knows it."""
+        return int(kernel.ptr)
+
+    def address(self, array: Array) -> int:
+        """Where an array begins."""
+        return int(array.data.ptr)
+
+    def natively(self, work: Callable[..., int], *arguments: Any) -> None:
+        """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status."""
+        stream = self.queue().ptr
+        if self._current():
+            status = work(launcher(), stream, *arguments)
+        else:
+            with self._device:
+                status = work(launcher(), stream, *arguments)
+        if status:
+            raise self._cupy.cuda.driver.CUDADriverError(status)
 
     def _current(self) -> bool:
         """Whether this GPU is the thread's current one; a thread's first question gives it the GPU's context.

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.kernels.cuda import emit, interpreter
 from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
-from qsim_ex.kernels.cuda.loading import Given, Loader, Takes, give
+from qsim_ex.kernels.cuda.loading import Given, Loaded, Loader, Takes, give
+from qsim_ex.kernels.cuda.queued import THE_STATE, Argument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime, Text
 from qsim_ex.steps import Bound, Step, Sweep
 
@@ -42,6 +43,10 @@ def many_cores() -> bool:
 _MANY_CORES = 8
 
 
+RETURNED = 2
+"""Once a plan with settled kernels is run for so many times, its launches are laid out: what came back will come back."""
+
+
 class Launch(Protocol):
     """A sweep that is ready to run."""
 
@@ -51,6 +56,9 @@ class Launch(Protocol):
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
         """Apply the sweep in place."""
+
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+        """The launch laid out beforehand, given where its numbers lie: those on the device, and those by value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +79,11 @@ class Compiled:
         blocks = 1 << num_bits - kernel.skipped_bits
         whole = np.uint64(high << num_bits)
         runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
+
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+        """The launch laid out beforehand, for a state in one piece."""
+        blocks = 1 << num_bits - self.kernel.skipped_bits
+        return Queued(runtime.handle(self.function), blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +106,12 @@ class Interpreted:
         whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
         runtime.launch(self.function, blocks, program.threads, buffer, given.on_device, self.words, whole, size)
 
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:  # noqa: ARG002
+        """The launch laid out beforehand, for a state in one piece."""
+        words, blocks = plain(runtime.address(self.words)), 1 << num_bits - self.program.skipped_bits
+        arguments = THE_STATE, table, words, plain(0), plain(1 << num_bits)
+        return Queued(runtime.handle(self.function), blocks, self.program.threads, arguments)
+
 
 @dataclass
 class Prepared:
@@ -108,6 +127,7 @@ class Prepared:
     launches: dict[int, Launch] = field(default_factory=dict)
     settled: bool = False
     loader: Loader | None = None
+    loads: int = 0
 
     @property
     def real(self) -> Any:
@@ -119,14 +139,21 @@ class Prepared:
         """How many of the sweeps run by kernels of their own."""
         return sum(isinstance(launch, Compiled) for launch in self.launches.values())
 
-    def load(self, runtime: Runtime, numbers: Bound) -> list[Any]:
-        """The numbers of all steps: for each sweep a `Given`, for each other step its packed array."""
+    def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
+        """The numbers of all steps."""
         loader = self.loader
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
             loader = self.loader = Loader(takes, numbers.numbers, self.real)
-        return loader(runtime, numbers)
+            self.loads = 0
+        self.loads += 1
+        if self.settled and self.loads == RETURNED:
+            launches = [self.launches.get(id(step)) for step in self.steps]
+            sweeps = [launch for launch in launches if launch]
+            if len(sweeps) == len(launches):
+                loader.lay_out(runtime, sweeps, self.num_bits)
+        return Loaded(loader, runtime, numbers)
 
     def run(
         self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: Given | Packed, high: int

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda import fixed
 from qsim_ex.kernels.cuda.programs import NumberProgram, sent
+from qsim_ex.kernels.cuda.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps import Bound, Fold, Numbers
 
@@ -38,13 +39,13 @@ class Recipe:
     def __init__(self, take: Places, numbers: Numbers, real: type) -> None:
         tables_at, size = numbers.tables_at(), numbers.size()
         self._real = real
-        self._count = len(take)
+        self.count = len(take)
         constant, table = take >= 2 * size, (take >= 2 * tables_at) & (take < 2 * size)
         direct, which = np.unique(take[~constant & ~table], return_inverse=True)
         wanted, entry_of = np.unique((take[table] >> 1) - tables_at, return_inverse=True)
-        factors, records, begins = _records(numbers, wanted, self._count)
-        self._take = np.concatenate([np.stack([2 * factors, 2 * factors + 1], axis=1).ravel(), direct])
-        words = np.zeros(self._count, dtype=np.uint32)
+        factors, records, begins = _records(numbers, wanted, self.count)
+        self.take = np.concatenate([np.stack([2 * factors, 2 * factors + 1], axis=1).ravel(), direct])
+        words = np.zeros(self.count, dtype=np.uint32)
         words[~constant & ~table] = (2 * len(factors) + which) << 2
         words[table] = begins[entry_of] << 2 | 1 + (take[table] & 1)
         words[constant] = (take[constant] - 2 * size) << 2 | 3
@@ -58,9 +59,9 @@ class Recipe:
         """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
-        out = runtime.empty(self._count, self._real)
+        out = runtime.empty(self.count, self._real)
         name, given = self._given(runtime, view)
-        fixed.over(runtime, name, 2 * out.dtype.itemsize, self._count, self._on_device, out, self._count, given)
+        fixed.over(runtime, name, 2 * out.dtype.itemsize, self.count, self._on_device, out, self.count, given)
         return out
 
     def make_rows(self, runtime: Runtime, numbers: Bound) -> Array:
@@ -72,30 +73,51 @@ class Recipe:
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
         if self._takes is None:
-            self._takes = runtime.upload(self._take.astype(np.uint32))
+            self._takes = runtime.upload(self.take.astype(np.uint32))
         if self._program is None:
             self._program = NumberProgram(self._numbers)
         known = numbers.given if numbers.operands is None else numbers.operands
-        out = runtime.empty(len(known) * self._count, self._real)
-        itemsize, pieces = 2 * out.dtype.itemsize, -(-self._count // fixed.THREADS)
+        out = runtime.empty(len(known) * self.count, self._real)
+        itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)
         most = max(1, PIECE // max(known[:1].nbytes, 1))
         for first in range(0, len(known), most):
             part = known[first : first + most]
             made = sent(runtime, part) if numbers.operands is None else self._program(runtime, part)
-            places = self._on_device, self._takes, out[first * self._count :], self._count
+            places = self._on_device, self._takes, out[first * self.count :], self.count
             shape = made.width, made.others, np.uint32(made.known), np.uint32(pieces)
             blocks, threads = len(part) * pieces, fixed.THREADS
             fixed.launch(runtime, "numbers_rows", itemsize, blocks, threads, *places, made.given, made.made, *shape)
         return out
 
+    def by_value(self, room: int) -> tuple[str, int] | None:
+        """The kernel that takes what all is made from by value, and how many reals that is; None if it is too much.
+
+        room: how many bytes a kernel may be given.
+        """
+        for name, most in BY_VALUE:
+            if len(self.take) <= most and 8 * most + _OTHER_ARGUMENTS <= room:
+                return name, most
+        return None
+
     def _given(self, runtime: Runtime, view: NDArray[np.float64]) -> tuple[str, ByValue | Array]:
         """The numbers that all is made from, and the kernel that takes them as they are given."""
-        for name, most in BY_VALUE:
-            if len(self._take) <= most and 8 * most + _OTHER_ARGUMENTS <= runtime.room:
-                values = np.empty(most)
-                view.take(self._take, out=values[: len(self._take)], mode="clip")
-                return name, ByValue(values)
-        return "numbers", runtime.upload(view.take(self._take))
+        found = self.by_value(runtime.room)
+        if found is None:
+            return "numbers", runtime.upload(view.take(self.take))
+        name, most = found
+        values = np.empty(most)
+        view.take(self.take, out=values[: len(self.take)], mode="clip")
+        return name, ByValue(values)
+
+    def queued(self, runtime: Runtime, byte: int) -> Queued:
+        """The launch that makes the numbers from a struct that begins at this byte of a run's room."""
+        found = self.by_value(runtime.room)
+        assert found is not None
+        if self._on_device is None:
+            self._on_device = runtime.upload(self._words)
+        words = plain(runtime.address(self._on_device))
+        arguments = words, in_tables(0), plain(self.count), struct(byte)
+        return fixed.queued_over(runtime, found[0], 2 * np.dtype(self._real).itemsize, self.count, arguments)
 
 
 class Few:
@@ -119,6 +141,10 @@ class Few:
         """Write the entries into the number buffer."""
         if len(self._places):
             buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
+
+    def products(self) -> list[tuple[int, Places]]:
+        """Each entry's place, and the places of its factors."""
+        return list(zip(self._places.tolist(), np.split(self._factors, self._begins)[1:], strict=True))
 
     def of_rows(self, given: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """The entries for every row of a batch, [rows, places], from what the tables are made from."""

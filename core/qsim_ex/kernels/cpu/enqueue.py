@@ -1,0 +1,168 @@
+"""A run on a GPU from the host's side, compiled: a plan's number program worked out, and all kernels queued.
+
+Python and NumPy need some microseconds for each launch and each instruction, several times as many where other work has
+pushed them out of the processor's caches; a state of 20 wires is done sooner. See `run_words` for what is read here.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from qsim_ex.kernels.cpu import run_words as form
+from qsim_ex.kernels.cpu.cache import kernel
+
+_TINY = 1e-300
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+part = numba.njit(nogil=True, error_model="numpy")
+
+
+@intrinsic
+def _launch(_, driver, function, blocks, threads, stream, pointers):
+    """Call the function at the address `driver`, which has the signature of `cuLaunchKernel`."""
+
+    def code(_, builder, __, arguments):
+        driver, function, blocks, threads, stream, pointers = arguments
+        kinds = [_I64, *[_I32] * 7, *[_I64] * 3]
+        called = builder.inttoptr(driver, ir.FunctionType(_I32, kinds).as_pointer())
+        one, none, nowhere = ir.Constant(_I32, 1), ir.Constant(_I32, 0), ir.Constant(_I64, 0)
+        blocks, threads = builder.trunc(blocks, _I32), builder.trunc(threads, _I32)
+        return builder.call(called, [function, blocks, one, one, threads, one, one, none, stream, pointers, nowhere])
+
+    return types.int32(driver, function, blocks, threads, stream, pointers), code
+
+
+@part
+def _products(room, places, first, count, to, terms):
+    """Entries of products of matrices, each a sum of products of two numbers."""
+    at = first
+    for k in range(to, to + count):
+        x = y = 0.0
+        for _ in range(terms):
+            left, right = 2 * places[at], 2 * places[at + 1]
+            a, b, c, d = room[left], room[left + 1], room[right], room[right + 1]
+            x += a * c - b * d
+            y += a * d + b * c
+            at += 2
+        room[2 * k], room[2 * k + 1] = x, y
+
+
+@part
+def _phase(a):
+    """The phase of a number, that of 0 being 1."""
+    size = math.hypot(a.real, a.imag)
+    return complex(1.0, 0.0) if size < _TINY else complex(a.real / size, a.imag / size)
+
+
+@part
+def _eulers(numbers, places, first, count, to):
+    """Euler angles of unitary 2×2 matrices; see `steps.Euler`, and `planning.binding` for why it is done this way."""
+    for at in range(first, first + 4 * count, 4):
+        a, b, c, d = numbers[places[at]], numbers[places[at + 1]], numbers[places[at + 2]], numbers[places[at + 3]]
+        cosine, sine = math.hypot(a.real, a.imag), math.hypot(c.real, c.imag)
+        gamma = _phase(a)
+        alpha = _phase(c) * gamma.conjugate()
+        beta = _phase(d) * alpha.conjugate() if sine <= cosine else -_phase(b)
+        numbers[to] = numbers[to + 3] = complex(cosine, 0.0)
+        numbers[to + 1], numbers[to + 2] = complex(-sine, 0.0), complex(sine, 0.0)
+        numbers[to + 4], numbers[to + 5], numbers[to + 6] = alpha, beta * gamma.conjugate(), gamma
+        to += 7
+
+
+@part
+def _numbers(operands, words, places, room):
+    """Work out all numbers that are wanted on the host."""
+    numbers = room.view(np.complex128)
+    for k in range(words[form.OPERANDS]):
+        numbers[k] = operands[k]
+    at = words[form.INSTRUCTIONS]
+    for _ in range(words[form.NUM_INSTRUCTIONS]):
+        kind, first, count, to, terms = words[at], words[at + 1], words[at + 2], words[at + 3], words[at + 4]
+        if kind == form.PRODUCTS:
+            _products(room, places, first, count, to, terms)
+        else:
+            _eulers(numbers, places, first, count, to)
+        at += form.INSTRUCTION
+    at = words[form.ENTRIES]
+    for _ in range(words[form.NUM_ENTRIES]):
+        product = complex(1.0, 0.0)
+        for k in range(words[at + 1], words[at + 1] + words[at + 2]):
+            product = product * numbers[places[k]]
+        numbers[words[at]] = product
+        at += form.ENTRY
+
+
+@part
+def _pick(words, places, room):
+    """Lay out what tables and launches are given, the latter in their precision."""
+    first, to = words[form.FACTORS], words[form.FACTORS_TO]
+    for k in range(words[form.NUM_FACTORS]):
+        room[to + k] = room[places[first + k]]
+    first, to = words[form.VALUES], words[form.VALUES_TO]
+    if words[form.SINGLE]:
+        singles = room[to:].view(np.float32)
+        for k in range(words[form.NUM_VALUES]):
+            singles[k] = np.float32(room[places[first + k]])
+    else:
+        for k in range(words[form.NUM_VALUES]):
+            room[to + k] = room[places[first + k]]
+
+
+@part
+def _lay_out(words, at, room, state, tables):
+    """Lay out the arguments of the launch at `at`; returns the address of the pointers to them."""
+    begin, slots = room.ctypes.data, words[form.SLOTS]
+    arguments = room[slots:].view(np.int64)
+    for k in range(words[at + 3]):
+        kind = words[at + form.LAUNCH + form.ARGUMENT * k]
+        value = words[at + form.LAUNCH + form.ARGUMENT * k + 1]
+        if kind == form.STATE:
+            value += state
+        elif kind == form.TABLES:
+            value += tables
+        arguments[k] = value
+        arguments[form.MOST_ARGUMENTS + k] = begin + (value if kind == form.STRUCT else 8 * (slots + k))
+    return begin + 8 * (slots + form.MOST_ARGUMENTS)
+
+
+@kernel
+def enqueue(driver, stream, state, tables, first, operands, words, places, room):
+    """Work out numbers and queue the launches from number `first` on; returns the driver's status, 0 if all went well.
+
+    driver: the address of `cuLaunchKernel`. stream: the stream's handle. state, tables: addresses on the device.
+    operands: the circuit's, complex128 [total]. words, places, room: see `run_words`; a room is for one run at a time.
+    """
+    _numbers(operands, words, places, room)
+    _pick(words, places, room)
+    at = words[form.LAUNCHES]
+    for number in range(words[form.NUM_LAUNCHES]):
+        if number >= first:
+            pointers = _lay_out(words, at, room, state, tables)
+            status = _launch(driver, words[at], words[at + 1], words[at + 2], stream, pointers)
+            if status != 0:
+                return status
+        at += form.LAUNCH + form.ARGUMENT * words[at + 3]
+    return 0
+
+
+_GIVEN = types.Array(types.complex128, 1, "C", readonly=True)  # takes those that may be written to as well
+_WORDS, _PLACES, _ROOM = (types.Array(kind, 1, "C") for kind in (types.int64, types.int32, types.float64))
+_SIGNATURE = types.int64(*[types.int64] * 5, _GIVEN, _WORDS, _PLACES, _ROOM)
+_compiling = threading.Lock()
+
+
+def compiled():
+    """`enqueue`, compiled or taken from disk; the first time on a machine it takes seconds."""
+    with _compiling:
+        if not enqueue.signatures:
+            enqueue.compile(_SIGNATURE)
+            enqueue.disable_compile()
+    return enqueue
