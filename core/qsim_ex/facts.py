@@ -18,6 +18,8 @@ from qsim_ex.steps import Migration, Plan
 
 def ticks(placement: Placement, plan: Plan) -> int:
     """How many steps a run of a plan counts: each step of a pass once for every window that is not zero."""
+    if isinstance(placement, Single):  # first, since a small state notices what the other questions cost
+        return len(plan.steps)
     if isinstance(placement, Migrated):
         return placement.ticks(plan)
     if isinstance(placement, PeersOverHost):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from time import perf_counter
+from math import inf
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class Simulator:
 
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self.options = (options or Options()).with_(changes)
+        self._placed: dict[int, tuple[float, Where]] = {}
 
     def __repr__(self) -> str:
         return f"Simulator({self.options})"
@@ -65,6 +67,16 @@ class Simulator:
     def placement(self, num_wires: int) -> Where:
         """Where a state of that many wires would go and why; raises `OutOfMemory`, `DeviceError`."""
         return place(check.count(num_wires, "num_wires"), self.options)
+
+    def _where(self, num_wires: int) -> Where:
+        """The same; for a small state what was found within the last second is good enough."""
+        now = monotonic()
+        when, where = self._placed.get(num_wires, (-inf, None))
+        if where is None or now - when > 1:
+            where = self.placement(num_wires)
+            if where.deployment.kind == "single" and 64 * where.needed < where.free:
+                self._placed[num_wires] = now, where
+        return where
 
     def run(
         self,
@@ -95,7 +107,7 @@ class Simulator:
             shots = check.shots(shots)
             if not program.has_measurement:
                 raise MeasurementError("shots were asked for, but the circuit measures nothing; add a measurement.")
-        where = self.placement(circuit.num_qubits)
+        where = self._where(circuit.num_qubits)
         dtype = self.options.dtype
         _require_saves(program, circuit.num_qubits, dtype, where)
         require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
@@ -204,7 +216,8 @@ class Simulator:
             num_wires = circuit.num_qubits
         if circuit is not None:  # refuse what must be refused before memory is touched
             divide(circuit, touched=0 if initial is None else (1 << num_wires) - 1)
-        state = StateVector(num_wires, options=self.options, initial=initial)
+        where = self._where(check.count(num_wires, "num_wires"))
+        state = StateVector(num_wires, options=self.options, initial=initial, where=where)
         try:
             return state if circuit is None else state.apply(circuit, cancel)
         except BaseException:

@@ -77,7 +77,7 @@ class StateVector(Wiring, Owner):
         buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
         layout, unwritten = Layout.identity(num_wires), 0
         if array is None and isinstance(start, int) and where.device.grows:
-            layout, unwritten = replace(layout, flip=start), (1 << num_wires) - 1
+            layout, unwritten = replace(layout, flip=start) if start else layout, (1 << num_wires) - 1
         elif array is None or initial is not None:
             put(where.device, buffer, start)
         super().__init__(Single(where.device, buffer, layout, unwritten, begun=not unwritten), where, options)

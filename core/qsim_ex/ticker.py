@@ -29,12 +29,14 @@ class Ticker:
         self._cancel = cancel
         self._progress = progress
         self._watcher = watcher
+        self._told = progress is not None or watcher is not None
 
     def __call__(self) -> None:
         """A step is about to begin."""
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled(f"cancelled after {self.done} of {self.total} steps.")
-        self._tell()
+        if self._told:
+            self._tell()
         self.done += 1
 
     def skip(self, steps: int) -> None:

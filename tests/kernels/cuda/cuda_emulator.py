@@ -200,6 +200,10 @@ class EmulatedRuntime:
         """Where an array begins."""
         return int(array.ctypes.data)
 
+    def stream(self) -> int:
+        """There is one queue."""
+        return 0
+
     def natively(self, work: Any, *arguments: Any) -> None:
         """Let compiled code launch kernels through a function of the driver's signature."""
 

@@ -41,10 +41,12 @@ def _launch(_, driver, function, blocks, threads, stream, pointers):
 
 
 @part
-def _products(room, places, first, count, to, terms):
+def _products(room, places, first, count, terms):
     """Entries of products of matrices, each a sum of products of two numbers."""
     at = first
-    for k in range(to, to + count):
+    for _ in range(count):
+        to = 2 * places[at]
+        at += 1
         x = y = 0.0
         for _ in range(terms):
             left, right = 2 * places[at], 2 * places[at + 1]
@@ -52,7 +54,7 @@ def _products(room, places, first, count, to, terms):
             x += a * c - b * d
             y += a * d + b * c
             at += 2
-        room[2 * k], room[2 * k + 1] = x, y
+        room[to], room[to + 1] = x, y
 
 
 @part
@@ -63,93 +65,80 @@ def _phase(a):
 
 
 @part
-def _eulers(numbers, places, first, count, to):
+def _eulers(numbers, places, first, count):
     """Euler angles of unitary 2×2 matrices; see `steps.Euler`, and `planning.binding` for why it is done this way."""
-    for at in range(first, first + 4 * count, 4):
+    for at in range(first, first + 5 * count, 5):
         a, b, c, d = numbers[places[at]], numbers[places[at + 1]], numbers[places[at + 2]], numbers[places[at + 3]]
         cosine, sine = math.hypot(a.real, a.imag), math.hypot(c.real, c.imag)
         gamma = _phase(a)
         alpha = _phase(c) * gamma.conjugate()
         beta = _phase(d) * alpha.conjugate() if sine <= cosine else -_phase(b)
+        to = places[at + 4]
         numbers[to] = numbers[to + 3] = complex(cosine, 0.0)
         numbers[to + 1], numbers[to + 2] = complex(-sine, 0.0), complex(sine, 0.0)
         numbers[to + 4], numbers[to + 5], numbers[to + 6] = alpha, beta * gamma.conjugate(), gamma
-        to += 7
 
 
 @part
-def _numbers(operands, words, places, room):
-    """Work out all numbers that are wanted on the host."""
-    numbers = room.view(np.complex128)
-    for k in range(words[form.OPERANDS]):
-        numbers[k] = operands[k]
-    at = words[form.INSTRUCTIONS]
-    for _ in range(words[form.NUM_INSTRUCTIONS]):
-        kind, first, count, to, terms = words[at], words[at + 1], words[at + 2], words[at + 3], words[at + 4]
-        if kind == form.PRODUCTS:
-            _products(room, places, first, count, to, terms)
-        else:
-            _eulers(numbers, places, first, count, to)
-        at += form.INSTRUCTION
-    at = words[form.ENTRIES]
-    for _ in range(words[form.NUM_ENTRIES]):
-        product = complex(1.0, 0.0)
-        for k in range(words[at + 1], words[at + 1] + words[at + 2]):
-            product = product * numbers[places[k]]
-        numbers[words[at]] = product
-        at += form.ENTRY
+def _product(numbers, places, first, count):
+    """The product of some numbers."""
+    product = complex(1.0, 0.0)
+    for k in range(first, first + count):
+        product = product * numbers[places[k]]
+    return product
 
 
 @part
-def _pick(words, places, room):
-    """Lay out what tables and launches are given, the latter in their precision."""
-    first, to = words[form.FACTORS], words[form.FACTORS_TO]
-    for k in range(words[form.NUM_FACTORS]):
-        room[to + k] = room[places[first + k]]
-    first, to = words[form.VALUES], words[form.VALUES_TO]
-    if words[form.SINGLE]:
-        singles = room[to:].view(np.float32)
-        for k in range(words[form.NUM_VALUES]):
-            singles[k] = np.float32(room[places[first + k]])
-    else:
-        for k in range(words[form.NUM_VALUES]):
-            room[to + k] = room[places[first + k]]
-
-
-@part
-def _lay_out(words, at, room, state, tables):
-    """Lay out the arguments of the launch at `at`; returns the address of the pointers to them."""
-    begin, slots = room.ctypes.data, words[form.SLOTS]
-    arguments = room[slots:].view(np.int64)
-    for k in range(words[at + 3]):
-        kind = words[at + form.LAUNCH + form.ARGUMENT * k]
-        value = words[at + form.LAUNCH + form.ARGUMENT * k + 1]
+def _arguments(words, at, count, slots, room, state, tables):
+    """Lay out the arguments of a launch, which begin at `at`; returns the address of the pointers to them."""
+    begin, values = room.ctypes.data, room[slots:].view(np.int64)
+    for k in range(count):
+        kind, value = words[at + 2 * k], words[at + 2 * k + 1]
         if kind == form.STATE:
             value += state
         elif kind == form.TABLES:
             value += tables
-        arguments[k] = value
-        arguments[form.MOST_ARGUMENTS + k] = begin + (value if kind == form.STRUCT else 8 * (slots + k))
+        values[k] = value
+        values[form.MOST_ARGUMENTS + k] = begin + (value if kind == form.STRUCT else 8 * (slots + k))
     return begin + 8 * (slots + form.MOST_ARGUMENTS)
 
 
 @kernel
 def enqueue(driver, stream, state, tables, first, operands, words, places, room):
-    """Work out numbers and queue the launches from number `first` on; returns the driver's status, 0 if all went well.
+    """Do what `words` say, but for the launches before number `first`; returns the driver's status, 0 if all went well.
 
     driver: the address of `cuLaunchKernel`. stream: the stream's handle. state, tables: addresses on the device.
     operands: the circuit's, complex128 [total]. words, places, room: see `run_words`; a room is for one run at a time.
     """
-    _numbers(operands, words, places, room)
-    _pick(words, places, room)
-    at = words[form.LAUNCHES]
-    for number in range(words[form.NUM_LAUNCHES]):
-        if number >= first:
-            pointers = _lay_out(words, at, room, state, tables)
-            status = _launch(driver, words[at], words[at + 1], words[at + 2], stream, pointers)
-            if status != 0:
-                return status
-        at += form.LAUNCH + form.ARGUMENT * words[at + 3]
+    numbers, singles = room.view(np.complex128), room.view(np.float32)
+    at, launched = form.HEAD, 0
+    while words[at] != form.END:
+        kind, a, b, c = words[at], words[at + 1], words[at + 2], words[at + 3]
+        if kind == form.LAUNCH:
+            count = words[at + 4]
+            if launched >= first:
+                pointers = _arguments(words, at + 5, count, words[form.SLOTS], room, state, tables)
+                status = _launch(driver, a, b, c, stream, pointers)
+                if status != 0:
+                    return status
+            launched += 1
+            at += 2 * count
+        elif kind == form.PRODUCTS:
+            _products(room, places, a, b, c)
+        elif kind == form.TAKE_SINGLE:
+            for k in range(b):
+                singles[c + k] = np.float32(room[places[a + k]])
+        elif kind == form.TAKE:
+            for k in range(b):
+                room[c + k] = room[places[a + k]]
+        elif kind == form.EULERS:
+            _eulers(numbers, places, a, b)
+        elif kind == form.ENTRY:
+            numbers[a] = _product(numbers, places, b, c)
+        else:
+            for k in range(a):
+                numbers[k] = operands[k]
+        at += form.LENGTH[kind]
     return 0
 
 

@@ -60,6 +60,7 @@ KERNELS = (
     ("product.cu", "gram"),
     ("product.cu", "gram_small"),
     ("numbers.cu", "numbers_few"),
+    ("numbers.cu", "numbers_some"),
     ("numbers.cu", "numbers_many"),
     ("numbers.cu", "numbers"),
     ("numbers_rows.cu", "numbers_rows"),

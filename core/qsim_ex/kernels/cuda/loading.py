@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda import fixed
-from qsim_ex.kernels.cuda.launches import LaunchList, Room, native
+from qsim_ex.kernels.cuda.launches import LaunchList, Room, Stage, native
 from qsim_ex.kernels.cuda.packing import pack
 from qsim_ex.kernels.cuda.queued import Argument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
@@ -124,21 +124,21 @@ class Loader:
 
     def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping], num_bits: int) -> None:
         """From now on all sweeps, one for each step, can be queued at once; not if their tables need a transfer."""
-        recipe, size = self._recipe, np.dtype(self._real).itemsize
+        recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
         given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
         if given is None:
             return
-        room = Room(self.numbers.size(), given[1], len(self._values), self._real)
-        launches = [fixed.begun(runtime, 2 * size)]
+        room = Room(self.numbers.size(), given[1], len(self._values), real)
+        stages = [Stage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
         if recipe is not None:
-            launches.append(recipe.queued(runtime, 8 * room.factors))
+            stages.append(Stage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
         for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
             on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
-            by_value = struct(8 * room.values + size * value.start)
-            launches.append(sweep.queued(runtime, num_bits, on_device, by_value))
-        factors, tables = (NOTHING, 0) if recipe is None else (recipe.take, recipe.count)
-        taken = self._few.products(), factors, self._values
-        self.launches = LaunchList(self.numbers, *taken, launches, room, self._real, tables)
+            to = room.values + size * value.start
+            launch = sweep.queued(runtime, num_bits, on_device, struct(to))
+            stages.append(Stage(launch, self._values[value], to, real))
+        tables = 0 if recipe is None else recipe.count
+        self.launches = LaunchList(self.numbers, self._few.products(), stages, room, tables, real)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """For each sweep a `Given`, for each other step its packed array."""

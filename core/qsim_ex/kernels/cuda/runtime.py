@@ -96,6 +96,9 @@ class Runtime(Protocol):
     def address(self, array: Array) -> int:
         """Where an array begins."""
 
+    def stream(self) -> int:
+        """The handle of the queue at this moment."""
+
     def natively(self, work: Callable[..., int], *arguments: Any) -> None:
         """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status.
 
@@ -294,6 +297,10 @@ class CupyRuntime:
         """Where an array begins."""
         return int(array.data.ptr)
 
+    def stream(self) -> int:
+        """The handle of the queue at this moment."""
+        return int(self.queue().ptr)
+
     def natively(self, work: Callable[..., int], *arguments: Any) -> None:
         """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status."""
         stream = self.queue().ptr
@@ -319,8 +326,12 @@ class CupyRuntime:
 
     def synchronize(self) -> None:
         """Wait until all queued work is done."""
-        with self._here() as stream:
+        stream = self.queue()
+        if self._current():
             stream.synchronize()
+        else:
+            with self._device:
+                stream.synchronize()
 
 
 def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:

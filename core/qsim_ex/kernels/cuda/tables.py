@@ -21,7 +21,7 @@ from qsim_ex.steps import Bound, Fold, Numbers
 Places = NDArray[np.int64]
 Words = NDArray[np.uint32]
 
-BY_VALUE = (("numbers_few", 448), ("numbers_many", 4000))
+BY_VALUE = (("numbers_few", 448), ("numbers_some", 1280), ("numbers_many", 4000))
 """Kernels that are given so many real numbers by value, see fixed_kernels/numbers.cu."""
 
 _OTHER_ARGUMENTS = 64
