@@ -14,18 +14,18 @@ from hatchling.build import *  # noqa: F403 - editable installs and metadata are
 
 ROOT = Path(__file__).parents[1]
 COMPILER = ("numpy", "nvidia-cuda-nvrtc-cu12==12.9.*")
-"""What compiles the kernels: CUDA 12.9 is the oldest compiler that is supported, so the drivers that it needs are too."""
+"""What compiles the kernels. Of the compilers that are supported, the oldest makes what most drivers take."""
 
 Settings = dict[str, Any] | None
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    """hatchling's requirements, and the compiler."""
+    """What hatchling requires, and the compiler."""
     return [*hatchling.get_requires_for_build_sdist(config_settings), *_compiler()]
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """hatchling's requirements, and the compiler."""
+    """What hatchling requires, and the compiler."""
     return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler()]
 
 
@@ -59,11 +59,12 @@ def _ship() -> None:
         return
     try:
         import ship_kernels  # lies beside this file; needs NumPy
+
         from qsim_ex.errors import MissingPackage
-    except ImportError as error:
-        print(f"qsim-ex: no GPU kernels are shipped, since {error.name} is not installed here.")
+    except ModuleNotFoundError as error:
+        print(f"qsim-ex: GPU kernels are left to be compiled at first use, since {error.name} is not installed here.")
         return
     try:
         ship_kernels.make(ship_kernels.shipped.FOLDER)
-    except MissingPackage as error:
-        print(f"qsim-ex: no GPU kernels are shipped, they are compiled at first use. {error}")
+    except MissingPackage:
+        print("qsim-ex: GPU kernels are left to be compiled at first use, since there is no NVRTC here.")

@@ -1,11 +1,11 @@
-"""Compiles the kernels that come with the package, for one archive an architecture (see `qsim_ex.kernels.cuda.shipped`).
+"""Compiles the kernels that come with the package: an archive for each architecture (`qsim_ex.kernels.cuda.shipped`).
 
     python tools/ship_kernels.py                compile what is not there yet, or not for the present texts
     python tools/ship_kernels.py --arch 90      only for these architectures
     python tools/ship_kernels.py --check WHEEL  compile nothing; fail if a wheel lacks a kernel
 
-The build backend (tools/backend.py) does the first for every wheel and sdist. No GPU is needed. The compiler is NVRTC of
-the package nvidia-cuda-nvrtc-cu12 where that is installed, and otherwise the one that CuPy finds.
+The build backend (tools/backend.py) does the first for every wheel and sdist. No GPU is needed. The compiler is NVRTC
+of the package nvidia-cuda-nvrtc-cu12 where that is installed, and otherwise the one that CuPy finds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def make(folder: Path, architectures: Sequence[str] = shipped.ARCHITECTURES) -> 
             made = list(pool.map(compiler, texts, [arch] * len(texts)))
         folder.mkdir(parents=True, exist_ok=True)
         write(path, {shipped.name(text, arch): code for text, code in zip(texts, made, strict=True)})
-        print(f"{path}: {len(texts)} kernels, {path.stat().st_size:,} bytes, {perf_counter() - began:.1f} s", flush=True)
+        print(
+            f"{path}: {len(texts)} kernels, {path.stat().st_size:,} bytes, {perf_counter() - began:.1f} s", flush=True
+        )
 
 
 def write(path: Path, members: dict[str, bytes]) -> None:

@@ -1,7 +1,8 @@
-"""CUDA C++ to machine code: what came with the package, a cache on disk that survives upgrades, or NVRTC in threads.
+"""CUDA C++ to machine code: from the package, from a cache on disk that survives upgrades, or by NVRTC in threads.
 
-NVRTC is a large library, so it is loaded only for what did not come with the package (see `shipped`). The cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the
-options and the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
+NVRTC is a large library, so it is loaded only for a text that did not come with the package (see `shipped`). The
+cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the options and
+the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
 ``$QSIM_EX_CACHE_DIR``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
 """
 
