@@ -36,8 +36,9 @@ By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have te
 than their other units. See decision 0008."""
 
 
-_REFUSALS = (200, 209, 222)
-"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU and UNSUPPORTED_PTX_VERSION: the driver knows no such machine code."""
+_REFUSALS = (200, 209, 222, 300)
+"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: no machine code that the driver
+knows."""
 
 
 class ByValue(NamedTuple):
