@@ -13,6 +13,7 @@ from qsim_ex.cli import cuda, doctor, eraser, selfcheck
 from qsim_ex.cli.machine import Driver, Gpu
 from qsim_ex.cli.report import BUG, CHECK_FAILED, NOT_MEANT, NOT_POSSIBLE
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels.cuda import shipped
 
 HONEST = "honest=command_line:honest"
 
@@ -149,6 +150,34 @@ def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
     (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"]
     assert "CUDA 11.8" in problem["what"]
     assert problem["command"] is None
+
+
+def test_doctor_says_which_kernels_came_with_the_package(qsim_ex, monkeypatch):
+    """One line for each kind of GPU: what came, that nothing came, or that the driver refuses it: that is a finding."""
+    with_gpu(monkeypatch, ())
+    monkeypatch.setattr(doctor, "gpu_missing", lambda: None)
+    monkeypatch.setattr(doctor, "gpu", lambda _number: SimpleNamespace(memory=lambda: (1 << 30, 2 << 30)))
+    monkeypatch.setattr(shipped, "count", lambda arch: 34 if arch == "80" else 0)
+    monkeypatch.setattr(shipped, "_refused", {})
+    told = qsim_ex("doctor", "--no-check", "--json").document
+    assert told["kernels"] == [{"arch": "80", "count": 34, "refused": None}]
+    assert told["problems"] == []
+    assert "34 for sm_80, came with the package; others are compiled" in in_one_line(qsim_ex("doctor", "--no-check"))
+
+    monkeypatch.setattr(shipped, "_refused", {"80": "no binary"})
+    (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"]
+    assert "sm_80 (no binary)" in problem["what"]
+    assert not problem["serious"]
+    assert "but the driver refuses them; all are compiled" in in_one_line(qsim_ex("doctor", "--no-check"))
+
+    monkeypatch.setattr(shipped, "count", lambda _arch: 0)
+    monkeypatch.setattr(shipped, "_refused", {})
+    assert "none for sm_80 came with the package; all are" in in_one_line(qsim_ex("doctor", "--no-check"))
+
+
+def in_one_line(ended):
+    """A page without its columns."""
+    return " ".join(ended.out.split())
 
 
 def test_nothing_missing_needs_no_command():

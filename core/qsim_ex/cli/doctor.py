@@ -17,8 +17,10 @@ from qsim_ex.cli.cuda import Part
 from qsim_ex.cli.findings import (
     BASE,
     Framework,
+    Kernels,
     dotted,
     framework,
+    kernels,
     show_checks,
     show_folders,
     show_machine,
@@ -79,6 +81,11 @@ class DoctorReport:
     checks: list[Check] = field(default_factory=list)
 
     @property
+    def kernels(self) -> tuple[Kernels, ...]:
+        """What came with the package for the GPUs; what a driver refuses is known once the checks have run."""
+        return kernels(self.driver)
+
+    @property
     def exit_code(self) -> int:
         """Not 0 if a device gave a wrong answer or a GPU that is there cannot be used."""
         return report.CHECK_FAILED if any(problem.serious for problem in self.problems()) else report.DONE
@@ -106,7 +113,9 @@ class DoctorReport:
             command = cuda.command(self.cuda, cuda.generation(driver.cuda))
             return [Problem(f"the GPU cannot be used without {', '.join(missing)}", command, serious=True)]
         error = gpu_missing()
-        return [Problem(str(error), None, serious=True)] if error else []
+        if error:
+            return [Problem(str(error), None, serious=True)]
+        return [Problem(_refusal(one), None, serious=False) for one in self.kernels if one.refused]
 
     def verdict(self) -> str:
         """One sentence."""
@@ -129,6 +138,7 @@ class DoctorReport:
             driver=asdict(self.driver) if self.driver else None,
             gpu_free=list(self.free),
             cuda=[asdict(part) for part in self.cuda],
+            kernels=[asdict(found) for found in self.kernels],
             frameworks=[asdict(framework) for framework in self.frameworks],
             caches=[{**asdict(folder), "path": str(folder.path)} for folder in self.folders],
             checks=[{**asdict(check), "good": check.good} for check in self.checks],
@@ -137,7 +147,7 @@ class DoctorReport:
     def show(self, page: Console) -> None:
         """Part by part, the verdict last."""
         show_machine(page, self.processor, self.driver, self.free)
-        show_software(page, self.cuda, self.frameworks)
+        show_software(page, self.cuda, self.kernels, self.frameworks)
         show_folders(page, self.folders)
         show_checks(page, self.checks)
         heading(page, "Verdict")
@@ -153,6 +163,11 @@ def _free(number: int) -> int | None:
         return gpu(number).memory()[0]
     except QsimExError:
         return None  # the self-check says what is wrong with it
+
+
+def _refusal(found: Kernels) -> str:
+    what = f"the driver does not take the kernels that came with the package for sm_{found.arch} ({found.refused})"
+    return f"{what}, so they are compiled here. A newer NVIDIA driver spares that."
 
 
 def _wrong(check: Check) -> str:

@@ -19,6 +19,7 @@ from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
 from qsim_ex.frontends import Missing, Reader, Runner
+from qsim_ex.kernels.cuda import shipped
 
 BASE = ("numpy", "numba", "llvmlite", "rich")
 """The packages that the engine stands on."""
@@ -46,6 +47,34 @@ def framework(point: EntryPoint) -> Framework:
     return Framework(point.name, versions or "installed", " and ".join(does))
 
 
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """How many kernels came with the package for GPUs of a compute capability, and why the driver refused them."""
+
+    arch: str
+    count: int
+    refused: str | None
+
+    @property
+    def good(self) -> bool:
+        """Whether there are any, and they are used."""
+        return self.count > 0 and self.refused is None
+
+    @property
+    def use(self) -> str:
+        """What they spare, or who makes them instead."""
+        if self.good:
+            return f"for sm_{self.arch}, came with the package; others are compiled at first use"
+        why = "came with the package, but the driver refuses them" if self.refused else "came with the package"
+        return f"for sm_{self.arch} {why}; all are compiled at first use"
+
+
+def kernels(driver: Driver | None) -> tuple[Kernels, ...]:
+    """What came with the package for the GPUs that the driver lists."""
+    found = dict.fromkeys("{}{}".format(*gpu.capability) for gpu in (driver.gpus if driver else ()))
+    return tuple(Kernels(arch, shipped.count(arch), shipped.refused(arch)) for arch in found)
+
+
 def show_machine(page: Console, cpu: Processor, driver: Driver | None, free: Sequence[int | None]) -> None:
     """Print the processor, the memory and the GPUs."""
     heading(page, "Machine", system())
@@ -61,11 +90,14 @@ def show_machine(page: Console, cpu: Processor, driver: Driver | None, free: Seq
     facts(page, rows)
 
 
-def show_software(page: Console, cuda: Sequence[Part], frameworks: Sequence[Framework]) -> None:
+def show_software(
+    page: Console, cuda: Sequence[Part], kernels: Sequence[Kernels], frameworks: Sequence[Framework]
+) -> None:
     """Print versions, and what each optional part is for."""
     heading(page, "Software", f"qsim-ex {packages.version() or packages.NOT_INSTALLED.removeprefix('qsim-ex ')}")
     rows: list[Sequence[Any]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
     rows += [(mark_of(bool(part.version)), part.name, part.version or "not installed", part.use) for part in cuda]
+    rows += [(mark_of(one.good), "kernels", str(one.count or "none"), one.use) for one in kernels]
     rows += [(mark_of(bool(one.does)), one.name, one.versions or "not installed", one.does) for one in frameworks]
     page.print(table([("", "left")] * 4, rows))
 

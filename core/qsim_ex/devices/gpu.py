@@ -49,7 +49,8 @@ class GpuDevice(GpuBatches, Loads, Copies):
     stream: a CuPy stream on which all work is queued; CuPy's current one at each call if None.
     allocator: a function from bytes to a `cupy.cuda.MemoryPointer`, for states and workspaces; CuPy's pool if None.
 
-    Raises `MissingPackage` without CuPy or NVRTC, and `DeviceError` without that GPU.
+    Raises `MissingPackage` without CuPy, or without NVRTC once a kernel has to be compiled, and `DeviceError` without
+    that GPU.
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
@@ -59,7 +60,8 @@ class GpuDevice(GpuBatches, Loads, Copies):
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
-        runtime.begin([text for itemsize in (8, 16) for text in (*first_texts(itemsize), *fixed.first(itemsize))])
+        wanted = [(*first_texts(runtime, itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
+        runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod
     def on(cls, runtime: Runtime) -> GpuDevice:

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what its key holds, and that damage and missing folders are survived."""
+"""The cache of compiled kernels: what its key holds, what never reaches it, and that damage is survived."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from qsim_ex.errors import DeviceError
+from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda import shipped
+from tools.ship_kernels import write
 
 
 class Nvrtc:
@@ -130,3 +132,55 @@ def test_the_log_is_read():
     """Registers and spills come from the assembler's words."""
     log = "ptxas . 40 bytes stack frame, 36 bytes spill stores, 44 bytes spill loads\nptxas info : Used 80 registers"
     assert compilation.report(log) == (80, 44)
+
+
+@pytest.fixture
+def shipped_a(tmp_path, monkeypatch):
+    """The text "a" came with the package for 9.0."""
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.setattr(shipped, "_refused", {})
+    path = tmp_path / "sm_90.zip"
+    write(path, {shipped.name("a", "90"): b"shipped"})
+    return path
+
+
+@pytest.mark.usefixtures("nvrtc", "shipped_a")
+def test_no_compiler_is_needed_for_what_came_with_the_package(monkeypatch):
+    """NVRTC is not so much as loaded, so a GPU without it runs what is interpreted."""
+
+    def missing():
+        raise MissingPackage("no NVRTC")
+
+    monkeypatch.setattr(compilation, "compiler", missing)
+    assert compilation.at_hand("a", "90")
+    compilation.begin(["a", "a"], "90")
+    assert compilation.machine_code("a", "90") == b"shipped"
+    assert compilation.machine_codes(["a", "a"], "90") == [b"shipped"] * 2
+    assert not compilation.folder().exists()
+    with pytest.raises(MissingPackage):
+        compilation.begin(["a", "b"], "90")
+
+
+@pytest.mark.usefixtures("shipped_a")
+def test_what_did_not_come_with_the_package_is_compiled_and_kept(nvrtc):
+    """Other texts and other GPUs go by the cache as ever, also beside a shipped kernel."""
+    assert compilation.machine_codes(["a", "b"], "90") == [b"shipped", b"90:b"]
+    assert not compilation.at_hand("c", "90")
+    compilation.begin(["a", "b", "c"], "90")
+    assert compilation.machine_codes(["a", "b", "c"], "90") == [b"shipped", b"90:b", b"90:c"]
+    assert compilation.machine_code("a", "75") == b"75:a"
+    assert compilation.at_hand("c", "90")
+    assert nvrtc.calls == 3
+
+
+@pytest.mark.parametrize("damage", ["archive", "driver"])
+def test_a_shipped_kernel_that_cannot_be_used_is_compiled(nvrtc, shipped_a, damage):
+    """A damaged archive, or a driver that refuses, costs the time to compile once and to look into the cache later."""
+    if damage == "archive":
+        whole = shipped_a.read_bytes()
+        at = whole.index(b"PK", 1) - 2  # within the data, which the next header follows
+        shipped_a.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    else:
+        shipped.refuse("a", "90", "too old")
+    assert compilation.machine_code("a", "90") == compilation.machine_code("a", "90") == b"90:a"
+    assert nvrtc.calls == 1

@@ -1,7 +1,8 @@
-"""CUDA C++ to machine code: NVRTC in parallel threads, with a cache on disk that survives upgrades.
+"""CUDA C++ to machine code: from the package, from a cache on disk that survives upgrades, or by NVRTC in threads.
 
-The cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the
-options and the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
+NVRTC is a large library, so it is loaded only for a text that did not come with the package (see `shipped`). The
+cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the options and
+the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
 ``$QSIM_EX_CACHE_DIR``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
 """
 
@@ -20,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.shipped import FORMAT, OPTIONS
 
-OPTIONS = ("-std=c++17", "--ptxas-options=-v")
-FORMAT = "qsim-ex kernels 1"
 MOST_FILES = 5_000
 _DIGEST = 32
 
@@ -111,6 +112,11 @@ def is_stored(name: str) -> bool:
     return (folder() / f"{name}.cubin").exists()
 
 
+def at_hand(code: str, arch: str) -> bool:
+    """Whether a text need not be compiled: it came with the package, or is in the cache."""
+    return shipped.is_there(code, arch) or is_stored(key(code, arch))
+
+
 def store(name: str, code: bytes) -> None:
     """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
     with contextlib.suppress(OSError):
@@ -136,7 +142,10 @@ def _prune() -> None:
 
 
 def machine_code(code: str, arch: str) -> bytes:
-    """The machine code of a text: from the cache, from what was begun, or from the compiler."""
+    """The machine code of a text: from the package, from what was begun, from the cache, or from the compiler."""
+    came = shipped.find(code, arch)
+    if came is not None:
+        return came
     name = key(code, arch)
     with _lock:
         begun = _begun.pop(name, None)
@@ -158,7 +167,8 @@ _lock = threading.Lock()
 
 
 def begin(codes: Sequence[str], arch: str) -> None:
-    """Start to compile texts that will be wanted soon and are not in the cache, and return at once."""
+    """Start to compile texts that will be wanted soon and are not at hand, and return at once."""
+    codes = [code for code in codes if not shipped.is_there(code, arch)]
     with _lock:
         missing = {name: code for name, code in ((key(code, arch), code) for code in codes) if name not in _begun}
         missing = {name: code for name, code in missing.items() if not is_stored(name)}

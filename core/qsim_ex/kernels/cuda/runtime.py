@@ -23,6 +23,7 @@ from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
 from qsim_ex.kernels.cpu import host as machine
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda import shipped
 
 Array = Any
 """A CuPy array (or what stands in for it)."""
@@ -36,6 +37,11 @@ TENSOR: tuple[str, ...] = ("90",)
 
 By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
 than their other units. See decision 0008."""
+
+
+_REFUSALS = (200, 209, 222, 300)
+"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: no machine code that the driver
+knows."""
 
 
 class ByValue(NamedTuple):
@@ -247,7 +253,7 @@ class CupyRuntime:
 
     def at_hand(self, text: Text) -> bool:
         """Whether a kernel is loaded or on disk."""
-        return text in self._loaded or compilation.is_stored(compilation.key(text.code, self._arch))
+        return text in self._loaded or compilation.at_hand(text.code, self._arch)
 
     def begin(self, texts: Sequence[Text]) -> None:
         """Start to compile what will be wanted soon, in the background."""
@@ -263,10 +269,9 @@ class CupyRuntime:
         codes = compilation.machine_codes([text.code for text in missing], self._arch)
         with self._here():
             for text, code in zip(missing, codes, strict=True):
-                module = self._cupy.cuda.Module()
-                module.load(code)
+                function = self._load(text, code)
                 with self._lock:
-                    self._loaded.setdefault(text, module.get_function(text.name))
+                    self._loaded.setdefault(text, function)
         with self._lock:
             found = []
             for text in texts:
@@ -275,6 +280,23 @@ class CupyRuntime:
             while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
                 self._loaded.popitem(last=False)
         return found
+
+    def _load(self, text: Text, code: bytes) -> Any:
+        """Load machine code; where the driver refuses what came with the package, compile here, which the doctor says.
+
+        Such a driver is older than the compiler that the package was built with; the one that is installed fits it.
+        """
+        try:
+            return self._function(text, code)
+        except self._cupy.cuda.driver.CUDADriverError as error:
+            if error.status not in _REFUSALS or not shipped.refuse(text.code, self._arch, str(error)):
+                raise
+        return self._function(text, compilation.machine_code(text.code, self._arch))
+
+    def _function(self, text: Text, code: bytes) -> Any:
+        module = self._cupy.cuda.Module()
+        module.load(code)
+        return module.get_function(text.name)
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.

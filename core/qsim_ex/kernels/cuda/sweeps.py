@@ -29,10 +29,11 @@ SMALL = (1, 2)
 """Sizes of matrices, see `interpreter.EVERY`, for which there are interpreters that know nothing else."""
 
 
-def first_texts(itemsize: int) -> list[Text]:
+def first_texts(runtime: Runtime, itemsize: int) -> list[Text]:
     """Kernels that a first run on this machine may want."""
-    small = SMALL if many_cores() else ()
-    return [interpreter.text(itemsize, sizes=sizes) for sizes in (*small, interpreter.EVERY)]
+    whole = interpreter.text(itemsize)
+    small = SMALL if many_cores() and not runtime.at_hand(whole) else ()
+    return [*(interpreter.text(itemsize, sizes=sizes) for sizes in small), whole]
 
 
 def many_cores() -> bool:

@@ -1,0 +1,106 @@
+"""Loading machine code, by a stand-in for CuPy: what the driver refuses of the package's kernels is compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from types import SimpleNamespace
+
+import pytest
+
+from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.runtime import CupyRuntime, Text
+from tools.ship_kernels import write
+
+NO_BINARY_FOR_GPU, OUT_OF_MEMORY = 209, 2
+
+
+class CUDADriverError(RuntimeError):
+    """CuPy's error, with the driver's number."""
+
+    def __init__(self, status):
+        super().__init__(f"error {status}")
+        self.status = status
+
+
+class Driver:
+    """A driver that refuses some machine code, and remembers what it was given."""
+
+    def __init__(self):
+        self.refuses = {}
+        self.loaded = []
+
+    def load(self, code):
+        """Load, or fail with the error for this code."""
+        self.loaded.append(code)
+        if code in self.refuses:
+            raise CUDADriverError(self.refuses[code])
+
+    def module(self):
+        """CuPy's `Module`."""
+        held = []
+        return SimpleNamespace(
+            load=lambda code: (self.load(code), held.append(code)), get_function=lambda name: (name, *held)
+        )
+
+
+@pytest.fixture
+def driver():
+    """The driver of the GPU."""
+    return Driver()
+
+
+@pytest.fixture
+def runtime(driver, tmp_path, monkeypatch):
+    """A GPU of compute capability 9.0, for which kernels a and b came with the package."""
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.setattr(shipped, "_refused", {})
+    monkeypatch.setenv("QSIM_EX_CACHE_DIR", str(tmp_path / "cache"))
+    write(tmp_path / "sm_90.zip", {shipped.name(code, "90"): f"shipped {code}".encode() for code in "ab"})
+    monkeypatch.setattr(compilation, "compiler", lambda: SimpleNamespace(getVersion=lambda: (12, 9)))
+    monkeypatch.setattr(compilation, "translate", lambda code, _arch: (f"compiled {code}".encode(), ""))
+    runtime = CupyRuntime.__new__(CupyRuntime)
+    cuda = SimpleNamespace(Module=driver.module, driver=SimpleNamespace(CUDADriverError=CUDADriverError))
+    runtime._cupy = SimpleNamespace(cuda=cuda)
+    runtime._device, runtime._stream = contextlib.nullcontext(), contextlib.nullcontext()
+    runtime._arch, runtime._loaded, runtime._lock = "90", OrderedDict(), threading.Lock()
+    return runtime
+
+
+def test_what_came_with_the_package_is_loaded(runtime, driver):
+    """Kernels of the package are loaded as they came, others compiled."""
+    assert runtime.at_hand(Text("a", "f"))
+    assert runtime.kernels([Text("a", "f"), Text("c", "g")]) == [("f", b"shipped a"), ("g", b"compiled c")]
+    assert shipped.refused("90") is None
+    assert driver.loaded == [b"shipped a", b"compiled c"]
+
+
+def test_what_the_driver_refuses_is_compiled(runtime, driver):
+    """A driver too old for the package's machine code costs compiling, not the run, and is not tried twice."""
+    driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"shipped b": NO_BINARY_FOR_GPU}
+    assert runtime.kernels([Text("a", "f")]) == [("f", b"compiled a")]
+    assert shipped.refused("90") == "error 209"
+    assert runtime.kernels([Text("b", "f")]) == [("f", b"compiled b")]
+    assert driver.loaded == [b"shipped a", b"compiled a", b"compiled b"]
+
+
+@pytest.mark.parametrize(
+    ("code", "machine", "status"), [("a", b"shipped a", OUT_OF_MEMORY), ("c", b"compiled c", NO_BINARY_FOR_GPU)]
+)
+def test_other_failures_are_raised(runtime, driver, code, machine, status):
+    """What does not speak against the package's kernels is no reason to do without them."""
+    driver.refuses = {machine: status}
+    with pytest.raises(CUDADriverError, match=str(status)):
+        runtime.kernels([Text(code, "f")])
+    assert shipped.refused("90") is None
+    assert driver.loaded == [machine]
+
+
+def test_a_refusal_of_what_was_compiled_instead_is_raised(runtime, driver):
+    """There is no third way, and no loop."""
+    driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"compiled a": NO_BINARY_FOR_GPU}
+    with pytest.raises(CUDADriverError):
+        runtime.kernels([Text("a", "f")])
+    assert driver.loaded == [b"shipped a", b"compiled a"]

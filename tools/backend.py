@@ -1,0 +1,70 @@
+"""Builds the package: hatchling, and before it the kernels that come with the package (a PEP 517 backend).
+
+hatchling has hooks for this, but they would bring the compiler into editable installs too, which need none.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Any
+
+from hatchling import build as hatchling
+from hatchling.build import *  # noqa: F403 - editable installs and metadata are hatchling's alone
+
+ROOT = Path(__file__).parents[1]
+COMPILER = ("numpy", "nvidia-cuda-nvrtc-cu12==12.9.*")
+"""What compiles the kernels. Of the compilers that are supported, the oldest makes what most drivers take."""
+
+Settings = dict[str, Any] | None
+
+
+def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
+    """What hatchling requires, and the compiler."""
+    return [*hatchling.get_requires_for_build_sdist(config_settings), *_compiler()]
+
+
+def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
+    """What hatchling requires, and the compiler."""
+    return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler()]
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """An sdist with the kernels."""
+    _ship()
+    return hatchling.build_sdist(sdist_directory, config_settings)
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    """A wheel with the kernels."""
+    _ship()
+    return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def _compiler() -> tuple[str, ...]:
+    """The compiler, where it is needed and NVIDIA has it."""
+    known = platform.system() == "Linux" and platform.machine() in ("x86_64", "aarch64")
+    return COMPILER if known and platform.libc_ver()[0] == "glibc" and not _came() else ()
+
+
+def _came() -> bool:
+    """Whether this is an unpacked sdist with its kernels, which are used as they are."""
+    folder = ROOT / "core/qsim_ex/kernels/cuda/shipped_kernels"
+    return (ROOT / "PKG-INFO").exists() and any(folder.glob("*.zip"))
+
+
+def _ship() -> None:
+    """Compile the kernels that are missing; without a compiler the package is complete too, and slower at first."""
+    if _came():
+        return
+    try:
+        import ship_kernels  # lies beside this file; needs NumPy
+
+        from qsim_ex.errors import MissingPackage
+    except ModuleNotFoundError as error:
+        print(f"qsim-ex: GPU kernels are left to be compiled at first use, since {error.name} is not installed here.")
+        return
+    try:
+        ship_kernels.make(ship_kernels.shipped.FOLDER)
+    except MissingPackage:
+        print("qsim-ex: GPU kernels are left to be compiled at first use, since there is no NVRTC here.")
