@@ -25,6 +25,7 @@ try:
     from benchmarks.engine import circuit_of
     from qsim_ex import Options, Simulator
     from qsim_ex.facts import facts_of
+    from qsim_ex.kernels.cuda.launches import native
     from qsim_ex.planning.stage_cost import seconds, stage_costs
 except ImportError as error:
     raise PeerMissing(f"ours: {error}; pip install -e . in the repository") from error
@@ -43,7 +44,11 @@ class OursSession:
         self._state: Any = None
 
     def load(self, gates: Sequence[Gate]) -> None:
-        """Build the circuit; the gate names are those of the engine's table."""
+        """Build the circuit; the gate names are those of the engine's table.
+
+        Host code that is being fetched in the background is waited for: it would slow down everybody's next run.
+        """
+        native.settle()
         self._circuit = circuit_of(gates, self._setup.n)
         if not self._counts:
             self._counts = self._counted()

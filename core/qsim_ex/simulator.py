@@ -217,6 +217,8 @@ class Simulator:
         if circuit is not None:  # refuse what must be refused before memory is touched
             divide(circuit, touched=0 if initial is None else (1 << num_wires) - 1)
         where = self._where(check.count(num_wires, "num_wires"))
+        if circuit is not None and initial is None and num_wires == circuit.num_qubits and where.grows:
+            return StateVector.grown(circuit, where, self.options, cancel)
         state = StateVector(num_wires, options=self.options, initial=initial, where=where)
         try:
             return state if circuit is None else state.apply(circuit, cancel)

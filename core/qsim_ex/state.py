@@ -75,13 +75,30 @@ class StateVector(Wiring, Owner):
             self._touched = 0 if whole else (1 << num_wires) - 1
             return
         buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
-        layout, unwritten = Layout.identity(num_wires), 0
+        layout, unwritten, written = Layout.identity(num_wires), 0, True
         if array is None and isinstance(start, int) and where.device.grows:
-            layout, unwritten = replace(layout, flip=start) if start else layout, (1 << num_wires) - 1
+            layout, unwritten, written = replace(layout, flip=start), (1 << num_wires) - 1, False
         elif array is None or initial is not None:
             put(where.device, buffer, start)
-        super().__init__(Single(where.device, buffer, layout, unwritten, begun=not unwritten), where, options)
+        super().__init__(Single(where.device, buffer, layout, unwritten, begun=written), where, options)
         self._touched = 0 if whole and array is None else (1 << num_wires) - 1
+
+    @classmethod
+    def grown(cls, circuit: Circuit, where: Where, options: Options, cancel: threading.Event | None = None) -> Self:
+        """What a circuit makes of |0…0>, for a state in one piece on a device on which states grow.
+
+        It is what ``StateVector(n, where=where).apply(circuit)`` gives, with less on the way: a loop over small
+        circuits on a GPU waits for the host. Raises what `apply` raises.
+        """
+        device, num_wires, dtype = where.device, circuit.num_qubits, options.dtype
+        program, fresh = divide(circuit), (1 << num_wires) - 1
+        start, shape = Layout.identity(num_wires), device.shape(dtype)
+        plan = plan_of(program.whole, num_wires, start, shape, fresh, None, place=True)
+        ready = make_ready(plan, circuit.operands, where.devices, dtype, options.compile)
+        placed = Single(device, device.allocate(1 << num_wires, dtype), plan.start, fresh, begun=False)
+        state = cls._of(placed, where, options, program.touched)
+        state._run_through(ready, cancel)
+        return state
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.device.name
@@ -103,15 +120,20 @@ class StateVector(Wiring, Owner):
             new = placed.fresh == (1 << self.num_wires) - 1
             plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, self._levels, new)
             ready = make_ready(plan, circuit.operands, self.where.devices, self.dtype, self.options.compile)
-            ticker = self.ticker([plan], cancel)
-            self.run(ready, ticker)
-            ticker.finish()
+            self._run_through(ready, cancel)
             self._touched = program.touched
         return self
+
+    def _run_through(self, ready: Ready, cancel: threading.Event | None) -> None:
+        ticker = self.ticker([ready.plan], cancel)
+        self.run(ready, ticker)
+        ticker.finish()
 
     def ticker(self, plans: Sequence[Plan], cancel: threading.Event | None = None) -> Ticker:
         """What follows the work of some plans on this state, and ends it when the event is set."""
         options, placed = self.options, self._placement
+        if cancel is None and options.progress is None and options.watch is None:
+            return Ticker()  # nobody asks for its counts
         counts = [ticks(placed, plan) for plan in plans]
         watcher = None
         if options.watch is not None:

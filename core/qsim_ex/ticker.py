@@ -19,7 +19,7 @@ class Ticker:
 
     def __init__(
         self,
-        total: int,
+        total: int = 0,
         cancel: threading.Event | None = None,
         progress: ProgressCallback | None = None,
         watcher: Watcher | None = None,

@@ -58,6 +58,11 @@ class Where:
         return self.deployment.reason
 
     @property
+    def grows(self) -> bool:
+        """Whether it lies in one piece on a device on which states grow."""
+        return self.device.grows and self.deployment.kind == "single"
+
+    @property
     def needed(self) -> int:
         """Bytes of amplitudes on each device."""
         return self.deployment.device_bytes

@@ -34,9 +34,7 @@ class Single:
 
     kind = "single"
 
-    def __init__(
-        self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True
-    ) -> None:
+    def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:
         self.device = device
         self._buffer = buffer
         self.layout = layout

@@ -28,7 +28,9 @@ TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
     """The compiled code is there."""
-    assert native.fetch(wait=True) is not None
+    native.fetch()
+    native.settle()
+    assert native.fetch() is not None
 
 
 @pytest.fixture(params=[np.complex64, np.complex128], ids=["single", "double"])
@@ -123,7 +125,7 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
 
 
 def test_what_must_be_sent_goes_step_by_step(dtype):
-    """Where a kernel may be given too few bytes for the tables' factors, nothing is queued at once, and all is right."""
+    """Where a kernel may be given too few bytes for the tables' factors, nothing is queued at once; all is right."""
     loop = Loop(tables, dtype, room=96)
     found = [loop.run(seed) for seed in range(3)]
     assert all(error < TOLERANCE[dtype.type] and launched == 0 for error, launched in found)

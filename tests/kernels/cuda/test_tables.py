@@ -11,11 +11,13 @@ from qsim_ex.steps import Fold, Numbers
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])
-@pytest.mark.parametrize(("operands", "kernel"), [(10, "numbers_few"), (300, "numbers_many"), (2100, "numbers")])
+@pytest.mark.parametrize(
+    ("operands", "kernel"), [(10, "numbers_few"), (300, "numbers_some"), (1000, "numbers_many"), (2100, "numbers")]
+)
 def test_recipe(operands, kernel, real):
     """A number, a constant, or an entry of a table of few or many factors is not what the host makes.
 
-    There are kernels for few and for many numbers by value, and one that reads them from memory.
+    There are kernels for few, some and many numbers by value, and one that reads them from memory.
     """
     needs_compiler()
     rng = np.random.default_rng(operands)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -38,6 +39,12 @@ def _launch(_, driver, function, blocks, threads, stream, pointers):
         return builder.call(called, [function, blocks, one, one, threads, one, one, none, stream, pointers, nowhere])
 
     return types.int32(driver, function, blocks, threads, stream, pointers), code
+
+
+@part
+def _call(driver, function, blocks, threads, stream, pointers):
+    """Launch a kernel; returns the driver's status."""
+    return _launch(driver, function, blocks, threads, stream, pointers)  # type: ignore[call-arg]  # Numba adds the first
 
 
 @part
@@ -118,7 +125,7 @@ def enqueue(driver, stream, state, tables, first, operands, words, places, room)
             count = words[at + 4]
             if launched >= first:
                 pointers = _arguments(words, at + 5, count, words[form.SLOTS], room, state, tables)
-                status = _launch(driver, a, b, c, stream, pointers)
+                status = _call(driver, a, b, c, stream, pointers)
                 if status != 0:
                     return status
             launched += 1
@@ -148,10 +155,11 @@ _SIGNATURE = types.int64(*[types.int64] * 5, _GIVEN, _WORDS, _PLACES, _ROOM)
 _compiling = threading.Lock()
 
 
-def compiled():
+def compiled() -> Callable[..., int]:
     """`enqueue`, compiled or taken from disk; the first time on a machine it takes seconds."""
     with _compiling:
         if not enqueue.signatures:
             enqueue.compile(_SIGNATURE)
             enqueue.disable_compile()
-    return enqueue
+    found: Callable[..., int] = enqueue
+    return found

@@ -1,7 +1,8 @@
 """The form of a run on a GPU as flat arrays: which integer means what.
 
-`kernels/cuda/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other; `places`,
-int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number buffer.
+`kernels/cuda/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other;
+`places`, int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number
+buffer.
 """
 
 from __future__ import annotations

@@ -33,16 +33,19 @@ class Native:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def fetch(self, *, wait: bool = False) -> Enqueue | None:
-        """The compiled code if it is there; `wait`: once it is."""
+    def fetch(self) -> Enqueue | None:
+        """The compiled code if it is there; if not, it will be."""
         if self._found is None:
             with self._lock:
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._work, name="qsim-ex-enqueue")
                     self._thread.start()
-            if wait:
-                self._thread.join()
         return self._found
+
+    def settle(self) -> None:
+        """Wait for what is being fetched, if anything is."""
+        if self._thread is not None:
+            self._thread.join()
 
     def _work(self) -> None:
         from qsim_ex.kernels.cpu import enqueue
@@ -67,7 +70,7 @@ class Stage(NamedTuple):
 
 
 class Room:
-    """Where in a run's room things lie, in bytes: the number buffer, what tables are made from, what launches are given.
+    """Where in a run's room things lie, in bytes: number buffer, what tables are made from, what launches are given.
 
     numbers: of the number buffer. factors: reals that the tables' kernel is given. values: reals that launches are
     given, of `real`'s size.

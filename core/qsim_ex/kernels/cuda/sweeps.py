@@ -45,7 +45,7 @@ _MANY_CORES = 8
 
 
 RETURNED = 2
-"""Once a plan with settled kernels is run for so many times, its launches are laid out: what came back will come back."""
+"""When a plan with settled kernels is run for this time, its launches are laid out: what came back will come back."""
 
 
 class Launch(Protocol):
