@@ -51,6 +51,16 @@ def test_groups_change_nothing(options: Options, monkeypatch: pytest.MonkeyPatch
         assert state.draw(40, 3).tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """A shot is lost, or put elsewhere, where threads share out the shots."""
+    psi = random_state(8)
+    numbers = np.concatenate([sampling.uniforms(5, 0, 500), [0.0, 1 - 2.0**-53, 0.5, 0.5]])
+    monkeypatch.setattr(sampling, "_SORTED", 50)
+    with StateVector(8, initial=psi, device="cpu") as state, state.placed() as placed:
+        assert sampling.draw(placed, numbers, None, threads).tolist() == by_definition(psi, numbers).tolist()
+
+
 def test_chosen_wires_are_columns_of_the_same_shots(options: Options) -> None:
     """Asking for some wires draws other shots than asking for all, or mixes up the columns."""
     with state_in(options, random_state(6), Layout((3, 0, 5, 1, 2, 4), 9)) as state:

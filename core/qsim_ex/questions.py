@@ -144,7 +144,8 @@ class Questions(Owned):
         with self._guard:
             shots = check.shots(shots)
             self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
-            return sampling.draw(self._placement, sampling.uniforms(*self._key(seed), shots), check_norm)
+            numbers, threads = sampling.uniforms(*self._key(seed), shots), sampling.threads_for(self.options.threads)
+            return sampling.draw(self._placement, numbers, check_norm, threads)
 
     def sample(
         self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False

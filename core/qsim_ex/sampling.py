@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
+from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import Batch, States
 from qsim_ex.placement.layout import held
@@ -31,8 +32,14 @@ SEARCHED_WIRES = 12
 _FEW_SEEDS = 16
 """NumPy makes a generator in 12 µs; for more seeds, a kernel makes the same numbers."""
 
+_SORTED = 1 << 16
+"""Shots that one thread sorts, or looks up, at a time."""
+
 _SHARE = 1 << 14
 """Random numbers that one thread makes at a time."""
+
+MOST_THREADS = 16
+"""How many threads work on the shots of one state, where nobody says how many."""
 
 BYTES_PER_SHOT = 64
 """What drawing takes on the host for each shot: its number, its value, and some orders of them."""
@@ -71,7 +78,7 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
     """`uniforms` for many seeds: [seeds, count]; made on so many threads."""
     if len(seeds) < _FEW_SEEDS:
         return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
-    from qsim_ex.kernels.cpu import philox, pool
+    from qsim_ex.kernels.cpu import philox
 
     found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
     rows = range(0, len(seeds), step)
@@ -84,28 +91,52 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
     return found
 
 
-def draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None) -> Values:
+def threads_for(wanted: int | None) -> int:
+    """How many threads work on shots: those that were asked for, or about as many as there are cores."""
+    return min(MOST_THREADS, host.cores()) if wanted is None else wanted
+
+
+def draw(
+    placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None, threads: int = 1
+) -> Values:
     """The basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
 
     numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, which is known on the way;
-    what it raises ends the drawing.
+    what it raises ends the drawing. threads: how many of the CPU's work on many shots.
     """
     if not len(numbers):
         return np.zeros(0, dtype=np.int64)
-    order = _ascending(numbers)  # so that shots of one prefix stand together, and memory is walked through once
+    # Ascending, so that shots of one prefix stand together, and memory is walked through once.
+    order = _ascending(numbers, threads)
     values = np.empty(len(numbers), dtype=np.int64)
-    values[order] = _draw(placement, numbers[order], check)
+    values[order] = _draw(placement, numbers[order], check, threads)
     return values
 
 
-def _ascending(numbers: Floats) -> Values:
-    """The order in which numbers in [0, 1) ascend, by their first 32 bits: two passes of a radix sort."""
+def _ascending(numbers: Floats, threads: int) -> Values:
+    """The order in which numbers in [0, 1) ascend, by their first 32 bits; each thread has a range of numbers."""
+    parts = min(threads, len(numbers) // _SORTED, 256)
+    if parts < 2:
+        return _sorted(numbers)
+    part_of = (numbers * parts).astype(np.uint8)
+    orders: dict[int, Values] = {}
+
+    def sort(part: int) -> None:
+        mine = np.flatnonzero(part_of == part)
+        orders[part] = mine[_sorted(numbers[mine])]
+
+    pool.share(sort, parts, threads)
+    return np.concatenate([orders[part] for part in range(parts)])
+
+
+def _sorted(numbers: Floats) -> Values:
+    """`_ascending` by two passes of a radix sort."""
     keys = (numbers * 2.0**32).astype(np.uint32)
     order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
     return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
 
 
-def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None) -> Values:
+def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
     """`draw` for numbers that about ascend."""
     n, shots, most = placement.num_wires, len(numbers), placement.marginal_wires
     high = n - placement.searched_bits(shots)  # so many wires by marginals, the others by amplitudes
@@ -114,7 +145,7 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
     norm = _norm(weights)
     if check is not None:
         check(norm)
-    values, rest = _choose(weights, numbers * norm)
+    values, rest = _choose(weights, numbers * norm, threads)
     for below in range(n - first, n - high, -most):
         values, rest = _by_marginals(placement, values, rest, below, most)
     if high < n:
@@ -122,13 +153,21 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
     return values
 
 
-def _choose(weights: Floats, targets: Floats) -> tuple[Values, Floats]:
+def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
     """Where targets fall on the running sum of weights, and how far they reach into the weight they fall on."""
     ends = np.cumsum(weights)
-    below = np.minimum(targets, np.nextafter(ends[-1], -1))  # rounding never leads beyond the last weight
-    found = np.searchsorted(ends, below, side="right")
     begins = np.concatenate(([0.0], ends[:-1]))
-    return found.astype(np.int64), below - begins[found]
+    most = np.nextafter(ends[-1], -1)  # rounding never leads beyond the last weight
+    found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
+
+    def choose(part: int) -> None:
+        here = slice(part * _SORTED, (part + 1) * _SORTED)
+        below = np.minimum(targets[here], most)
+        found[here] = np.searchsorted(ends, below, side="right")
+        np.subtract(below, begins[found[here]], out=rest[here])
+
+    pool.share(choose, -(-len(targets) // _SORTED), threads)
+    return found, rest
 
 
 def _runs(prefixes: Values) -> Values:
