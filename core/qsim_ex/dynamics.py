@@ -208,7 +208,24 @@ def course_of(structure: Structure, *, observed: bool = False) -> Course:
     once. observed: the state at the end is looked at, where such a measurement shows; only those that nothing follows
     on their wires are left to the end, and out of the state.
     """
-    return _Divider(structure, observed=observed).course()
+    return _straight(structure) or _Divider(structure, observed=observed).course()
+
+
+def _straight(structure: Structure) -> Course | None:
+    """The course of operations with measurements behind all of them, which most circuits are; None of any other."""
+    work: list[Work] = []
+    measured: dict[int, int] = {}
+    ends = False
+    for instruction in structure.instructions:
+        if isinstance(instruction, Op | Permutation) and not ends:
+            work.append(instruction)
+        elif isinstance(instruction, Measure):
+            measured.update(zip(instruction.clbits, instruction.wires, strict=True))
+            ends = True
+        else:
+            return None
+    part = Part(Segment(tuple(work), None), None, (), 0, None, ())
+    return Course((part,), (), (), measured, {}, has_measurement=ends, num_gates=len(work), goes_on=False)
 
 
 class _Level:

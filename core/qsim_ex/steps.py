@@ -346,9 +346,26 @@ class Product:
         columns = np.broadcast_to(columns, (*self.right.shape, size)).reshape(-1, size)
         zero = (rows == ZERO_AT) | (columns == ZERO_AT)
         terms = max(1, int((~zero).sum(axis=1).max(initial=0)))
-        first = np.argsort(zero, axis=1, kind="stable")[:, :terms]
+        first = _terms_first(zero)[:, :terms]
         both = np.take_along_axis(rows, first, axis=1).T, np.take_along_axis(columns, first, axis=1).T
         return np.ascontiguousarray(np.stack(both))
+
+
+def _terms_first(zero: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each row of flags the numbers of those that are not set, then of those that are; few flags are looked up."""
+    size = zero.shape[1]
+    if size > _LOOKED_UP:
+        return np.argsort(zero, axis=1, kind="stable")
+    return _orders(size)[zero @ (1 << np.arange(size))]
+
+
+_LOOKED_UP = 4
+
+
+@lru_cache(maxsize=_LOOKED_UP + 1)
+def _orders(size: int) -> NDArray[np.int64]:
+    """The same for all values of so many flags, flag 0 being the least significant bit of a value."""
+    return np.argsort(np.arange(1 << size)[:, None] >> np.arange(size) & 1, axis=1, kind="stable")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

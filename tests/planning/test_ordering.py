@@ -10,8 +10,12 @@ from strategies import circuits
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.planning.absorb import absorb
 from qsim_ex.planning.cost import plan_cost
+from qsim_ex.planning.numbers import NumberProgram
+from qsim_ex.planning.ordering import foresee
 from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.rotate import rotate
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 
@@ -68,3 +72,23 @@ def test_small_states_try_nothing() -> None:
     shape = Shape(tile=12, near=4, low=5, edge=5, phases=None, dense=4, start=20)
     plan = plan_for(idle_low_wires(14), shape, place=True)
     assert plan.start.is_identity()
+
+
+def test_a_tile_that_holds_the_state_leaves_no_choice() -> None:
+    """Wires are moved, or the state is grown, where one sweep does everything."""
+    shape = Shape(tile=12, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
+    plan = plan_for(idle_low_wires(12), shape, place=True)
+    assert plan.start.is_identity()
+    assert len(plan.steps) == len(plan.sweeps) == 1
+
+
+@pytest.mark.parametrize("low", [0b11, 0b110000, 0b100000100000])
+def test_times_are_worked_out_as_far_as_they_matter(low: int) -> None:
+    """A choice that is given up is better than the best so far, or one that is not is given another time."""
+    shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
+    work, _ = absorb(idle_low_wires(12).instructions, Layout.identity(12), shape)
+    work = rotate(work, NumberProgram(10_000), 0.0)
+    whole = foresee(work, 12, shape, low)
+    for most in (0.1 * whole, 0.7 * whole, 0.99 * whole):
+        assert most < foresee(work, 12, shape, low, most) <= whole
+    assert foresee(work, 12, shape, low, 1.01 * whole) == whole

@@ -25,6 +25,9 @@ _WIDEST_RELABELING = 6
 """Wider matrices are not searched for relabellings: the search would cost more than a permutation is worth."""
 
 
+_ONES = bytes([Entry.ONE])
+
+
 class _Tracker:
     """Where each wire sits now, as the relabellings met so far have left it."""
 
@@ -135,7 +138,7 @@ def _placed(
 ) -> Work | None:
     """Decide what kind of work an operation is."""
     if not bits:
-        return None if set(of) == {Entry.ONE} else Work("diagonal", bits, reads, when, of, source, label)
+        return None if not of.strip(_ONES) else Work("diagonal", bits, reads, when, of, source, label)
     to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= _widest_renaming(shape) else None
     if to is not None:
         return Work("rename", bits, (), when, of, NOTHING, label, to=to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class _Group:
         self.members = [first]
         self.basis: list[int] = []
         self._reduced: dict[int, tuple[int, int]] = {}  # leading bit -> (reduced mask, which basis masks make it)
-        for mask in parities(first):
+        for mask in first.parities:
             self._add(mask)
 
     def combination(self, mask: int) -> tuple[int, int]:
@@ -124,23 +125,20 @@ class _Group:
 
     def spans(self, piece: Work) -> bool:
         """Whether a diagonal depends on nothing that the table is not indexed by already."""
-        return not any(self.combination(mask)[0] for mask in parities(piece))
+        return not any(self.combination(mask)[0] for mask in piece.parities)
 
     def take(self, piece: Work, limit: int) -> bool:
         """Add a diagonal if the table stays within `limit` parities."""
-        saved = list(self.basis), dict(self._reduced)
-        for mask in parities(piece):
+        before = len(self.basis)
+        for mask in piece.parities:
             self._add(mask)
         if len(self.basis) > limit:
-            self.basis, self._reduced = saved
+            while len(self.basis) > before:
+                self.basis.pop()
+                self._reduced.popitem()  # the last that was put in, as in `basis`
             return False
         self.members.append(piece)
         return True
-
-
-def parities(piece: Work) -> tuple[int, ...]:
-    """All parities that a diagonal depends on: what it reads, and each bit of its condition."""
-    return piece.reads + tuple(1 << bit for bit in bits_of_mask(piece.when.mask))
 
 
 def _tables(
@@ -173,17 +171,15 @@ def _diagonal_items(group: _Group, packer: Packer, program: NumberProgram) -> li
         ]
     columns, factors, classes = [], [], []
     for piece in group.members:
-        coordinates = tuple(group.combination(mask)[1] for mask in parities(piece))
-        block = _lookup(coordinates, len(piece.reads), _condition(piece.when), len(group.basis))
-        known = np.frombuffer(piece.pattern + bytes([Entry.ONE]), dtype=np.uint8)
-        classes.append(known[block].tobytes())  # block −1, where the condition fails, is the 1 at the end
-        for k in np.flatnonzero(known != Entry.ONE):
-            columns.append(block == k)
-            factors.append(piece.source[k])
+        coordinates = tuple([group.combination(mask)[1] for mask in piece.parities])
+        share = _share(piece.pattern, coordinates, len(piece.reads), _condition(piece.when), len(group.basis))
+        classes.append(share.classes)
+        columns.append(share.columns)
+        factors.append(piece.source[share.factors])
     of = patterns.elementwise(tuple(classes))
     reads = tuple(group.basis)
-    incidence = np.array(columns, dtype=np.float64).reshape(-1, 1 << len(reads)).T
-    slot = packer.slot(of, program.fold(incidence, np.array(factors, dtype=np.int64)), reads)
+    incidence = np.concatenate(columns).T.astype(np.float64)
+    slot = packer.slot(of, program.fold(incidence, np.concatenate(factors)), reads)
     return [Diagonal(reads, ALWAYS, of, slot, f"{len(group.members)} phases")]
 
 
@@ -192,19 +188,34 @@ def _alone(piece: Work) -> float:
     return patterns.diagonal_work(piece.pattern) * 0.5 ** piece.when.mask.bit_count()
 
 
+@lru_cache(maxsize=4096)
 def _condition(when: When) -> int:
-    """The wanted values of a condition's bits, packed in the order of `parities`."""
+    """The wanted values of a condition's bits, packed in the order of `Work.parities`."""
     return sum((when.value >> bit & 1) << k for k, bit in enumerate(bits_of_mask(when.mask)))
 
 
-@lru_cache(maxsize=8192)
-def _lookup(coordinates: tuple[int, ...], num_reads: int, wanted: int, num_basis: int) -> NDArray[np.int64]:
-    """For each value of a table's index: which entry a member contributes, −1 where its condition fails."""
+class _Share(NamedTuple):
+    """What a diagonal contributes to a table.
+
+    classes: of its factor, for each entry of the table. factors: which of its entries are no 1. columns: bool
+    [factors, entries], where in the table each of them stands.
+    """
+
+    classes: Pattern
+    factors: Places
+    columns: NDArray[np.bool_]
+
+
+@lru_cache(maxsize=4096)
+def _share(of: Pattern, coordinates: tuple[int, ...], num_reads: int, wanted: int, num_basis: int) -> _Share:
+    """The share of a diagonal whose parities are sums of the table's, `coordinates`; wanted: see `_condition`."""
     index = np.arange(1 << num_basis, dtype=np.int64)
     values = [np.bitwise_count(index & c).astype(np.int64) & 1 for c in coordinates]
     block = np.zeros_like(index)
     for k in range(num_reads):
         block |= values[k] << k
     for k, value in enumerate(values[num_reads:]):
-        block[value != (wanted >> k & 1)] = -1
-    return block
+        block[value != (wanted >> k & 1)] = len(of)  # where the condition fails the factor is 1
+    known = np.frombuffer(of + bytes([Entry.ONE]), dtype=np.uint8)
+    factors = np.flatnonzero(known != Entry.ONE)
+    return _Share(known[block].tobytes(), factors, block == factors[:, None])

@@ -9,7 +9,7 @@ in the same order as if it were alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from qsim_ex.steps import Bound, Euler, Fold, MakeTables, Numbers, Plan, Product
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 _TINY = 1e-300
 """Below, a number is as good as 0, and dividing by it may overflow."""
@@ -71,7 +73,7 @@ class _Binder:
     def __init__(self, numbers: Numbers) -> None:
         self._num_operands = numbers.num_operands
         self._work: list[Callable[[Complex], None]] = []
-        folds: list[Fold] = []
+        self._folds: list[Fold] = []
         at = numbers.num_operands
         for instruction in numbers.program:
             match instruction:
@@ -82,9 +84,8 @@ class _Binder:
                     self._work.append(_Rotations(places, at))
                     at += 7 * len(places)
                 case Fold():
-                    folds.append(instruction)
+                    self._folds.append(instruction)
         self._size = numbers.size()
-        self._fold = _Tables(folds, self._size) if folds else None
 
     def __call__(self, operands: Complex) -> Complex:
         """The number buffer without tables."""
@@ -97,12 +98,23 @@ class _Binder:
     @property
     def tables(self) -> MakeTables | None:
         """What makes the buffer whole."""
-        return self._fold
+        return self._whole if self._folds else None
 
     @property
     def tables_of_rows(self) -> MakeTables | None:
         """What makes the buffers of rows whole."""
-        return self._fold and self._fold.batch
+        return self._whole_rows if self._folds else None
+
+    @cached_property
+    def _tables(self) -> _Tables:
+        """What makes tables; laid out when it is first wanted, since a GPU makes its tables itself."""
+        return _Tables(self._folds, self._size)
+
+    def _whole(self, buffer: Complex) -> Complex:
+        return self._tables(buffer)
+
+    def _whole_rows(self, given: Complex) -> Complex:
+        return self._tables.batch(given)
 
     def batch(self, operands: Complex) -> Complex:
         """Buffers [rows, total] without tables for operands [rows, total]; the operands where only tables are made."""
@@ -184,7 +196,7 @@ class _Tables:
         sizes = [fold.incidence.shape[0] * fold.incidence.shape[1] for fold in folds]
         self._to = slice(end - sum(sizes), end)
         self._dense: list[tuple[Floats, slice, slice]] = []  # a matrix, its factors, and the entries that it makes
-        chosen: list[list[int]] = []  # for each entry of a small table, its factors
+        listed, counts = [_NONE], [_NONE]  # the factors of each entry of all small tables, and how many it has
         factor = entry = 0
         for fold, size in zip(folds, sizes, strict=True):
             tables, entries, factors = fold.incidence.shape
@@ -192,11 +204,15 @@ class _Tables:
                 from_, to = slice(factor, factor + tables * factors), slice(entry, entry + size)
                 self._dense.append((fold.incidence, from_, to))
             else:
-                chosen += _listed(fold.incidence, factor)
+                rows, columns = np.nonzero(fold.incidence.reshape(size, factors))
+                listed.append(factor + factors * (rows // entries) + columns)
+                counts.append(np.bincount(rows, minlength=size))
             factor += tables * factors
             entry += size
-        self._few = np.array([f for listed in chosen for f in (factor, *listed)], dtype=np.int64)
-        self._begins = np.cumsum([0] + [1 + len(listed) for listed in chosen], dtype=np.int64)[:-1]
+        ends = np.cumsum(np.concatenate(counts))
+        begins = ends - np.concatenate(counts)
+        self._few = np.insert(np.concatenate(listed), begins, factor)  # each entry has a factor 1 besides, in front
+        self._begins = begins + np.arange(len(begins))
         self._count = entry
 
     def batch(self, given: Complex) -> Complex:
@@ -251,12 +267,3 @@ class _Tables:
             columns = terms[:, from_].reshape(rows, tables, factors, 1)
             np.matmul(incidence, columns, out=sums[:, to].reshape(rows, tables, entries, 1))
         return sums
-
-
-def _listed(incidence: Floats, first: int) -> list[list[int]]:
-    """For each entry of some tables, which of all factors belong to it; `first` is the number of the first factor."""
-    listed = []
-    for number, table in enumerate(incidence):
-        here = first + number * table.shape[1]
-        listed += [(np.flatnonzero(row) + here).tolist() for row in table]
-    return listed

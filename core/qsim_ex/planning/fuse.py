@@ -18,7 +18,7 @@ from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When, mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers import NumberProgram
-from qsim_ex.planning.work import Work, bits_of_mask
+from qsim_ex.planning.work import Work
 
 MOST_BITS = 2
 """Widest matrix that fusing makes: beyond two bits the multiply-adds double with each bit (CPU and GPU alike)."""
@@ -80,20 +80,20 @@ _CONSTANTS = np.array([ZERO_AT, ONE_AT], dtype=np.int64)
 
 def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
     """A piece of work as a dense matrix on `bits`."""
-    at = {bit: k for k, bit in enumerate(bits)}
-    own = work.bits if work.bits == bits else None
-
-    def local(mask: int) -> int:
-        return sum(1 << at[bit] for bit in bits_of_mask(mask)) if mask else 0
-
+    own = work.bits == bits
     return _embedding(
         work.pattern if work.kind != "rename" else b"",
-        tuple(range(len(bits))) if own else tuple(at[b] for b in work.bits),
-        tuple(local(m) for m in work.reads),
-        When(local(work.when.mask), local(work.when.value)),
+        tuple(range(len(bits))) if own else tuple([bits.index(bit) for bit in work.bits]),
+        tuple([_local(mask, bits) for mask in work.reads]),
+        When(_local(work.when.mask, bits), _local(work.when.value, bits)) if work.when.mask else ALWAYS,
         work.to,
         len(bits),
     )
+
+
+def _local(mask: int, bits: tuple[int, ...]) -> int:
+    """A mask of index bits as one of their places among `bits`."""
+    return sum([1 << k for k, bit in enumerate(bits) if mask >> bit & 1])
 
 
 def _places(work: Work, embedding: _Embedding) -> NDArray[np.int64]:
@@ -146,7 +146,7 @@ class _Neighbours:
         for embedding in embedded[1:]:
             of = patterns.product(embedding.pattern, of, 1)
         cost = patterns.mix_work(of, 1 << len(bits)) + self._item_work
-        before = sum(work_of(piece) + self._item_work for piece in pieces)
+        before = sum([work_of(piece) + self._item_work for piece in pieces])
         if cost > before or (gain and cost == before):
             return None
         right, level = _places(pieces[0], embedded[0]), pieces[0].level

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim_ex.planning.locality import Choice, fill, grow
+from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, reasons
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Shape
 
@@ -42,31 +42,35 @@ class Growth:
         Returns also the reasons of the pending work. The reach grows when the work within it is not worth a sweep.
         """
         everything = (1 << self.num_bits) - 1
-        choice = self._within(pending)
-        while self.reach != everything and not self._worth_a_sweep(choice):
+        if self.shape.tile >= self.num_bits and len(pending) <= WINDOW:  # nothing is to be chosen
+            self.settle()
+            return everything, reasons(pending, everything)
+        found = reasons(pending, self._low)
+        while (bits := self._worth_a_sweep(pending, found)) is None:
             self.reach = self._larger(pending)
-            choice = self._within(pending)
-        tile = fill(choice.bits, everything & ~self.fresh, self.shape.tile, lowest=True)
+        tile = fill(bits, everything & ~self.fresh, self.shape.tile, lowest=True)
         tile = fill(tile, self.reach, self.shape.tile, lowest=True)
         tile = fill(tile, everything, self.shape.tile, lowest=True)
         self.fresh &= ~tile
         self.reach |= tile
-        return tile, choice.found
+        return tile, found
 
     def settle(self) -> None:
         """All bits are there: what was fresh has been cleared."""
         self.fresh, self.reach = 0, (1 << self.num_bits) - 1
 
-    def _within(self, pending: Sequence[Work]) -> Choice:
-        return grow(pending, self._low, self.reach & ~self._low, self.shape.tile - self.shape.low)
+    def _worth_a_sweep(self, pending: Sequence[Work], found: Sequence[int]) -> int | None:
+        """Bits for a tile within the reach; None if no work should run now but later, in a state that is larger.
 
-    def _worth_a_sweep(self, choice: Choice) -> bool:
-        """Whether work should run now and not later, when the state is larger by two bits or more.
-
-        Later it costs its arithmetic three times more, now one more pass over the state as it is.
+        That is by two bits or more. Later work costs its arithmetic three times more, now one more pass over the state
+        as it is.
         """
-        small = self.reach.bit_count() < self.shape.start
-        return choice.weight > 0 and not small and 3 * choice.work >= self.shape.balance
+        last = self.reach == (1 << self.num_bits) - 1
+        if not last and self.reach.bit_count() < self.shape.start:
+            return None
+        bits = chosen(pending, found, self._low, self.reach & ~self._low, self.shape.tile - self.shape.low)
+        work = [] if last else arithmetic(pending, found, bits)
+        return bits if last or (work and 3 * sum(work) >= self.shape.balance) else None
 
     def _larger(self, pending: Sequence[Work]) -> int:
         """The reach with as few bits added as let enough work run to keep a pass over the state busy."""
@@ -74,10 +78,10 @@ class Growth:
         others = everything & ~self.reach
         room = others.bit_count()
         free = min(room, max(0, self.shape.start - self.reach.bit_count()))
-        for count in sorted({max(1, free), *(free + k for k in _AT_ONCE)}):
-            if count >= room:
-                break
-            choice = grow(pending, self.reach, others, count)
-            if choice.bits != self.reach and choice.work >= self.shape.balance:
-                return choice.bits
+        counts = [count for count in sorted({max(1, free), *(free + k for k in _AT_ONCE)}) if count < room]
+        found = reasons(pending, self.reach) if counts else []
+        for count in counts:
+            bits = chosen(pending, found, self.reach, others, count)
+            if bits != self.reach and sum(arithmetic(pending, found, bits)) >= self.shape.balance:
+                return bits
         return everything

@@ -23,6 +23,9 @@ NEVER = 1 << 64
 _CANDIDATES = 192
 """Most distinct reasons that are weighed against each other, the earliest first."""
 
+_MOST_BITS = 64
+"""Masks of bits are weighed as 64-bit numbers."""
+
 _IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
 
 
@@ -32,27 +35,26 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int
     A piece waits for the bits it mixes that are not in `near`, and for all that any earlier waiting piece waits for
     if one of the two mixes a bit that the other touches. alone: what a step of its own waits for besides.
     """
-    mixing: dict[int, int] = {}  # bit -> what the waiting pieces that mix it wait for
-    touching: dict[int, int] = {}  # bit -> what the waiting pieces that touch it wait for
+    mixing = [0] * _MOST_BITS  # for each bit, what the waiting pieces that mix it wait for
+    touching = [0] * _MOST_BITS  # for each bit, what the waiting pieces that touch it wait for
+    far = ~near
     out: list[int] = []
     waiting = 0
     for piece in pending:
-        reason = piece.mix & ~near
+        reason = piece.mix & far
         if piece.kind not in _IN_A_SWEEP:
             reason |= alone
         if waiting:
             for bit in piece.touched:
-                if bit in mixing:
-                    reason |= mixing[bit]
+                reason |= mixing[bit]
             for bit in piece.bits:
-                if bit in touching:
-                    reason |= touching[bit]
+                reason |= touching[bit]
         out.append(reason)
         if reason:
             for bit in piece.bits:
-                mixing[bit] = mixing.get(bit, 0) | reason
+                mixing[bit] |= reason
             for bit in piece.touched:
-                touching[bit] = touching.get(bit, 0) | reason
+                touching[bit] |= reason
             waiting += 1
             if waiting >= window:
                 break
@@ -60,62 +62,50 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int
 
 
 class Choice(NamedTuple):
-    """Bits that are near, and how much work then runs: as weight (by count) and in multiply-adds for one amplitude.
-
-    found: the reasons of the pending work that the choice was made from, for `split`.
-    """
+    """Bits that are near, and the reasons of the pending work that they were chosen by, for `split`."""
 
     bits: int
-    weight: float
-    work: float
     found: list[int]
-
-
-def choose(wanted: Sequence[tuple[int, float]], capacity: int) -> int:
-    """Choose at most `capacity` bits that meet reasons of large weight.
-
-    Greedy: again and again the reason whose missing bits bring the most weight for each bit.
-    """
-    weights: dict[int, float] = {}
-    for reason, weight in wanted:
-        if reason.bit_count() <= capacity:
-            weights[reason] = weights.get(reason, 0.0) + weight
-            if len(weights) >= _CANDIDATES:
-                break
-    if not weights:
-        return 0
-    masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
-    weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
-    # Earlier reasons win ties: what was asked for first tends to hold up the most.
-    weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
-    chosen = np.uint64(0)
-    while True:
-        missing = np.bitwise_count(masks & ~chosen)
-        met = missing == 0
-        masks, weight_of, missing = masks[~met], weight_of[~met], missing[~met]
-        fits = np.flatnonzero(missing <= capacity - int(chosen).bit_count())
-        if not fits.size:
-            return int(chosen)
-        grown = masks[fits] | chosen
-        gain = ((masks[None, :] & ~grown[:, None]) == 0) @ weight_of
-        chosen = grown[int(np.argmax(gain / missing[fits]))]
 
 
 def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Choice:
     """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
 
-    The weight is that of all the work that then runs. Raises nothing; returns `near` if no choice lets more run.
+    Raises nothing; returns `near` if no choice lets more run.
     """
-    forbidden = ~(near | allowed)
     found = reasons(pending, near)
-    wanted = [
-        (reason, weight(piece))
-        for piece, reason in zip(pending, found, strict=False)
-        if reason and not reason & forbidden
-    ]
-    bits = near | choose(wanted, capacity)
-    running = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~bits]
-    return Choice(bits, sum(map(weight, running)), sum(piece.work for piece in running), found)
+    return Choice(chosen(pending, found, near, allowed, capacity), found)
+
+
+def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: int, capacity: int) -> int:
+    """The bits of `grow`, for work whose reasons are known: one scan serves several questions.
+
+    Greedy: again and again the reason whose missing bits bring the most weight for each bit.
+    """
+    weights: dict[int, float] = {}
+    forbidden = ~(near | allowed)
+    for piece, reason in zip(pending, found, strict=False):
+        if reason and not reason & forbidden and reason.bit_count() <= capacity:
+            weights[reason] = weights.get(reason, 0.0) + weight(piece)
+            if len(weights) >= _CANDIDATES:
+                break
+    if not weights:
+        return near
+    masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
+    weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
+    # Earlier reasons win ties: what was asked for first tends to hold up the most.
+    weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
+    added = np.uint64(0)
+    while True:
+        missing = np.bitwise_count(masks & ~added)
+        unmet = missing != 0
+        masks, weight_of, missing = masks[unmet], weight_of[unmet], missing[unmet]
+        fits = (missing <= capacity - int(added).bit_count()).nonzero()[0]
+        if not fits.size:
+            return near | int(added)
+        grown = masks[fits] | added
+        gain = ((masks & ~grown[:, None]) == 0) @ weight_of
+        added = grown[(gain / missing[fits]).argmax()]
 
 
 def weight(piece: Work) -> float:
@@ -123,13 +113,22 @@ def weight(piece: Work) -> float:
     return 0.1 if piece.kind == "diagonal" else 1.0
 
 
+def arithmetic(pending: Sequence[Work], found: Sequence[int], near: int) -> list[float]:
+    """Multiply-adds for one amplitude of each piece that can run with `near` bits near; arguments as of `split`."""
+    far = ~near
+    return [piece.work for piece, reason in zip(pending, found, strict=False) if not reason & far]
+
+
 def split(pending: Sequence[Work], near: int, found: Sequence[int]) -> tuple[list[Work], list[Work]]:
     """Divide work into what can run with `near` bits near, and what is left behind; both in order.
 
     found: the reasons of the work for bits that are all in `near`. They are exact, so no second scan is needed.
     """
-    ready = [piece for piece, reason in zip(pending, found, strict=False) if not reason & ~near]
-    left = [piece for piece, reason in zip(pending, found, strict=False) if reason & ~near]
+    far = ~near
+    ready: list[Work] = []
+    left: list[Work] = []
+    for piece, reason in zip(pending, found, strict=False):
+        (left if reason & far else ready).append(piece)
     return ready, [*left, *pending[len(found) :]]
 
 

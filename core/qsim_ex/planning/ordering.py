@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from math import inf
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.growth import Growth
-from qsim_ex.planning.locality import split
+from qsim_ex.planning.locality import WINDOW, split
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Shape
 
@@ -24,17 +25,23 @@ _PATIENCE = 2.0
 """How much of the time of a run may go into trying; see `_tries`."""
 
 
+_ROUNDED = 1 + 1e-9
+"""How far a sum of times may be off by rounding, so that no choice is given up that is as good as another."""
+
+
 def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, ...] | None:
     """Where each bit of a new state had better be: bit b on bit ``to[b]``; None if the order is good as it is.
 
     All bits are fresh. The same work gives the same answer, always: plans have names, and kernels are kept under them.
     """
+    if shape.tile >= num_bits and len(pending) <= WINDOW:  # every tile is all bits, whichever are low
+        return None
     first = (1 << shape.low) - 1
     best, least = first, foresee(pending, num_bits, shape, first)
     chance = random.Random(0)
     for _ in range(_tries(least, len(pending), shape)):
         low = mask_of(tuple(chance.sample(range(num_bits), shape.low)))
-        cost = foresee(pending, num_bits, shape, low)
+        cost = foresee(pending, num_bits, shape, low, least)
         if cost < least:
             best, least = low, cost
     if best == first:
@@ -46,11 +53,12 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     return tuple(to)
 
 
-def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> float:
+def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most: float = inf) -> float:
     """The time of a plan for a new state with some bits lowest, in passes over one amplitude.
 
     A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), and
     some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
+    A time that is sure to be `most` or longer is not worked out to the end.
     """
     growth = Growth(num_bits, shape, (1 << num_bits) - 1, low)
     time = 0.0
@@ -62,6 +70,9 @@ def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int) -> f
         after = 1 << num_bits - growth.fresh.bit_count()
         arithmetic = sum(piece.work for piece in ready) * after / shape.balance
         time += max(((1 << before) + after) / 2, arithmetic) + (1 << shape.start)
+        least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
+        if least > most * _ROUNDED:
+            return least
     return time
 
 

@@ -27,7 +27,8 @@ class Work:
     order: position in the program, for telling earlier from later.
     work: multiply-adds for one amplitude.
     unitary: whether it is: only then is it a rotation between phases.
-    mix, touch: masks of the bits that are mixed, and of all that are mixed or read.
+    mix, touch: masks of the bits that are mixed, and of all that are mixed or read; touched: the bits of the latter.
+    parities: masks of all parities that it depends on: what it reads, and each bit of its condition.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Work:
     mix: int = field(init=False)
     touch: int = field(init=False)
     touched: tuple[int, ...] = field(init=False)
+    parities: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.mix = mask_of(self.bits)
@@ -54,12 +56,19 @@ class Work:
             touch |= mask
         self.touch = touch
         self.touched = bits_of_mask(touch)
+        self.parities = self.reads + _each_bit(self.when.mask)
 
 
 @lru_cache(maxsize=65536)
 def bits_of_mask(mask: int) -> tuple[int, ...]:
     """The bits in a mask, ascending; cached, since planning asks again and again."""
     return wires_of(mask)
+
+
+@lru_cache(maxsize=65536)
+def _each_bit(mask: int) -> tuple[int, ...]:
+    """The bits in a mask, ascending, as masks of one bit."""
+    return tuple(1 << bit for bit in wires_of(mask))
 
 
 def moved(piece: Work, at: Sequence[int]) -> Work:

@@ -8,18 +8,18 @@ integer work fills the issue slots, and right where compiling would take longer 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import resources
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda import packing
-from qsim_ex.kernels.cuda.body import PhaseText
-from qsim_ex.kernels.cuda.places import REGISTERS, Places, banks, places, skipped_bits
+from qsim_ex.kernels.cuda.places import REGISTERS, banks, places, skipped_bits
 from qsim_ex.kernels.cuda.runtime import Text
 from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
@@ -54,7 +54,7 @@ class Code(IntEnum):
     RENAME = 7
 
 
-_SIZES = {Code.MIX_1: 1, Code.MIX_2: 2, Code.MIX_MANY: 4}
+_SIZES: dict[int, int] = {Code.MIX_1: 1, Code.MIX_2: 2, Code.MIX_MANY: 4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,78 +101,105 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
     words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
-    numbers: list[int] = []
-    sizes = 0
+    numbers: list[NDArray[np.int64]] = []
+    few: list[int] = []  # the latest of them, as long as they are few
+    sizes = at = 0
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
         code = Code.LOAD if number == 0 else Code.EXCHANGE
         words += [code, _bytes(place.threads), _bytes(place.registers)]
-        phase = _near(padded, place)
+        bits = tuple([tile[position] for position in place.registers])
         for item in place.phase.items:
-            operation = _operation(phase, item, numbers, sweep.numbers + sweep.tables)
-            sizes |= _SIZES.get(Code(operation[0] & 0xFF), 0)
+            operation, entries = _operation(bits, item, at, sweep.numbers + sweep.tables)
+            sizes |= _SIZES.get(operation[0] & 0xFF, 0)
             words += operation
-    words.append(Code.END)
-    threads = 1 << len(arranged[0].threads)
-    packed = np.array(words, dtype=np.uint64), np.array(numbers, dtype=np.int64)
-    return Program(*packed, threads, skipped_bits(sweep), sizes)
-
-
-def _near(sweep: Sweep, place: Places) -> PhaseText:
-    bits = tuple(sweep.tile[position] for position in place.registers)
-    return PhaseText(place, sweep.tile, bits, list(range(1 << len(bits))))
-
-
-def _bytes(values: tuple[int, ...], width: int = 8) -> int:
-    """Small numbers side by side in one word, the first lowest."""
-    return sum(value << width * k for k, value in enumerate(values))
-
-
-def _operation(phase: PhaseText, item: Item, numbers: list[int], packed: int) -> list[int]:
-    """An item's words, its entries being appended to `numbers` (a take of both parts of each)."""
-    registers, extra, choice = phase.selected(item.when), 0, 0
-    reads: tuple[int, ...] = ()
-    order: tuple[int, ...] = _IN_ORDER
-    at = len(numbers) // 2
-    match item:
-        case Mix():
-            mixed = [phase.register(1 << bit).bit_length() - 1 for bit in item.bits]
-            taken = sum(1 << j for j in mixed)
-            registers = [r for r in registers if not r & taken]
-            entries = packing.full(item.pattern, item.slot.at, packed, bool(item.reads))
-            if len(mixed) > IN_REGISTERS:
-                code, choice, extra = Code.MIX_MANY, len(mixed), _bytes(tuple(mixed))
+            if isinstance(entries, range):
+                numbers += [np.array(few, dtype=np.int64), np.arange(entries.start, entries.stop)]
+                few = []
             else:
-                code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]
-                choice, order = _brought(tuple(mixed))
-                reordered = _reordered(tuple(order.index(j) for j in mixed), len(entries))
-                entries = [entries[k] for k in reordered]
-            numbers += entries
-            reads = item.reads
-        case Diagonal():
-            code, reads = Code.DIAGONAL, item.reads
-            numbers += packing.full(item.pattern, item.slot.at, packed, bool(item.reads))
-        case Rename():
-            code = Code.RENAME
-            extra = _bytes(_sources(phase, item, registers), 4)
-        case _:
-            assert_never(item)
-    constants = phase.constants(reads)
-    own = tuple(constants[1 << j] for j in order)
-    elsewhere = phase.elsewhere(reads)
-    mask = _mask(tuple(registers), order)
-    head = code | len(elsewhere) << 8 | mask << 16 | choice << 32
-    when = item.when
-    return [head, when.mask & ~phase.mask, when.value & ~phase.mask, at, _bytes(own, 16), extra, *elsewhere]
+                few += entries
+            at += len(entries) // 2
+    words.append(Code.END)
+    numbers.append(np.array(few, dtype=np.int64))
+    threads = 1 << len(arranged[0].threads)
+    return Program(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep), sizes)
+
+
+def _bytes(values: Sequence[int], width: int = 8) -> int:
+    """Small numbers side by side in one word, the first lowest."""
+    return sum([value << width * k for k, value in enumerate(values)])
 
 
 _IN_ORDER = tuple(range(REGISTERS))
 
 
+def _operation(bits: tuple[int, ...], item: Item, at: int, packed: int) -> tuple[list[int], list[int] | range]:
+    """An item's words, and a take of both parts of its entries, which follow `at` others.
+
+    bits: the index bits that are register bits; packed: how many numbers the sweep has.
+    """
+    number = {bit: k for k, bit in enumerate(bits)}
+    when, own = item.when, mask_of(bits)
+    held = _within(when.mask, number), _within(when.value, number)
+    reads: tuple[int, ...] = ()
+    entries: list[int] | range = []
+    code, choice, extra, taken, order = Code.DIAGONAL, 0, 0, 0, _IN_ORDER
+    match item:
+        case Mix():
+            reads = item.reads
+            mixed = tuple([number[bit] for bit in item.bits])
+            code, choice, extra, order, parts = _matrix(item.pattern, bool(reads), mixed)
+            taken = mask_of(mixed)
+            entries = packing.placed(parts, item.slot.at, packed)
+        case Diagonal():
+            reads = item.reads
+            entries = packing.full(item.pattern, item.slot.at, packed, bool(reads))
+        case Rename():
+            code, extra = Code.RENAME, _sources(tuple([number[bit] for bit in item.bits]), item.to, held)
+        case _:
+            assert_never(item)
+    constants = [sum([1 << k for k, read in enumerate(reads) if read >> bits[j] & 1]) for j in order] if reads else ()
+    elsewhere = [read & ~own for read in reads]
+    head = code | len(elsewhere) << 8 | _acting(held, taken, order) << 16 | choice << 32
+    return [head, when.mask & ~own, when.value & ~own, at, _bytes(constants, 16), extra, *elsewhere], entries
+
+
+def _within(mask: int, number: dict[int, int]) -> int:
+    """A mask of index bits as a mask of register bits; other bits are left out."""
+    return sum([1 << k for bit, k in number.items() if mask >> bit & 1]) if mask else 0
+
+
 @functools.lru_cache(maxsize=4096)
-def _mask(registers: tuple[int, ...], order: tuple[int, ...]) -> int:
-    """The registers as a mask, their numbers' bits in another order."""
+def _acting(held: tuple[int, int], taken: int, order: tuple[int, ...]) -> int:
+    """The registers at which an item acts as a mask, their numbers' bits in another order.
+
+    held: register bits of a condition, and their values. taken: register bits that are mixed, and 0 in the mask.
+    """
+    mask, value = held
+    registers = [r for r in range(1 << REGISTERS) if r & mask == value and not r & taken]
     return sum(1 << sum((r >> j & 1) << k for k, j in enumerate(order)) for r in registers)
+
+
+class _Matrix(NamedTuple):
+    """A matrix as an operation: the parts of its entries (see `packing`), the order of the register bits, and words."""
+
+    code: Code
+    choice: int
+    extra: int
+    order: tuple[int, ...]
+    parts: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def _matrix(pattern: bytes, reads: bool, mixed: tuple[int, ...]) -> _Matrix:
+    """A matrix on some register bits."""
+    parts = packing.parts_of_all(pattern, reads)
+    if len(mixed) > IN_REGISTERS:
+        return _Matrix(Code.MIX_MANY, len(mixed), _bytes(mixed), _IN_ORDER, parts)
+    choice, order = _brought(mixed)
+    reordered = _reordered(tuple(order.index(j) for j in mixed), len(parts))
+    code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]
+    return _Matrix(code, choice, 0, order, tuple(parts[k] for k in reordered))
 
 
 @functools.cache
@@ -188,7 +215,6 @@ def _brought(mixed: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return swaps, tuple(order)
 
 
-@functools.lru_cache(maxsize=1024)
 def _reordered(places: tuple[int, ...], count: int) -> tuple[int, ...]:
     """Which of `count` parts of matrices stands where, once their bit k is at place ``places[k]``: rows and columns."""
     size = 1 << len(places)
@@ -199,9 +225,14 @@ def _reordered(places: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(parts[:, rows][:, :, rows].ravel().tolist())
 
 
-def _sources(phase: PhaseText, item: Rename, registers: list[int]) -> tuple[int, ...]:
-    """For each register, which one its amplitude comes from."""
+@functools.lru_cache(maxsize=4096)
+def _sources(bits: tuple[int, ...], to: tuple[int, ...], held: tuple[int, int]) -> int:
+    """For each register, which one its amplitude comes from when some register bits are renamed; held: a condition."""
+    mask, value = held
     sources = list(range(1 << REGISTERS))
-    for r in registers:
-        sources[phase.renamed(item, r)] = r
-    return tuple(sources)
+    for r in sources.copy():
+        if r & mask == value:
+            x = sum((r >> bit & 1) << k for k, bit in enumerate(bits))
+            target = r & ~mask_of(bits) | sum(1 << bit for k, bit in enumerate(bits) if to[x] >> k & 1)
+            sources[target] = r
+    return _bytes(tuple(sources), 4)

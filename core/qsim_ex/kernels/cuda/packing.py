@@ -49,13 +49,20 @@ def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
     return taken
 
 
-def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int]:
+def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int] | range:
     """Both parts of every entry of an item, constants included, whose numbers begin at `at` of `packed` numbers."""
-    return [2 * at + place if place >= 0 else 2 * packed + ~place for place in _parts_of_all(pattern, reads)]
+    if reads:
+        return range(2 * at, 2 * (at + len(pattern)))
+    return placed(parts_of_all(pattern, reads), at, packed)
+
+
+def placed(parts: Sequence[int], at: int, packed: int) -> list[int]:
+    """Parts of an item's numbers, which begin at `at` of `packed` numbers, in the step's packed array."""
+    return [2 * at + part if part >= 0 else 2 * packed + ~part for part in parts]
 
 
 @functools.lru_cache(maxsize=4096)
-def _parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
+def parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
     """For both parts of every entry: which part of the item's numbers it is, or ~k for the constant k."""
     numbers = {k: k for k in range(len(pattern))} if reads else numbered(pattern, 0)
     places: list[int] = []

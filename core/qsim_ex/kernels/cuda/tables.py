@@ -21,6 +21,8 @@ from qsim_ex.steps import Bound, Fold, Numbers
 Places = NDArray[np.int64]
 Words = NDArray[np.uint32]
 
+NOTHING = np.zeros(0, dtype=np.int64)
+
 BY_VALUE = (("numbers_few", 448), ("numbers_some", 1280), ("numbers_many", 4000))
 """Kernels that are given so many real numbers by value, see fixed_kernels/numbers.cu."""
 
@@ -41,8 +43,8 @@ class Recipe:
         self._real = real
         self.count = len(take)
         constant, table = take >= 2 * size, (take >= 2 * tables_at) & (take < 2 * size)
-        direct, which = np.unique(take[~constant & ~table], return_inverse=True)
-        wanted, entry_of = np.unique((take[table] >> 1) - tables_at, return_inverse=True)
+        direct, which = _distinct(take[~constant & ~table], 2 * tables_at)
+        wanted, entry_of = _distinct((take[table] >> 1) - tables_at, size - tables_at)
         factors, records, begins = _records(numbers, wanted, self.count)
         self.take = np.concatenate([np.stack([2 * factors, 2 * factors + 1], axis=1).ravel(), direct])
         words = np.zeros(self.count, dtype=np.uint32)
@@ -129,12 +131,10 @@ class Few:
     def __init__(self, places: Places, numbers: Numbers) -> None:
         self._places = places
         lists: list[Places] = []
-        first = numbers.tables_at()
-        for incidence, factors in _tables(numbers):
-            low, high = np.searchsorted(places, (first, first + len(incidence)))
-            lists += [np.append(factors[row != 0], ONE_AT) for row in incidence[places[low:high] - first]]
-            first += len(incidence)
-        self._factors = np.concatenate([np.zeros(0, dtype=np.int64), *lists])
+        for fold, tables, rows in _chosen(numbers, places - numbers.tables_at()) if len(places) else ():
+            factors = fold.factors[tables]
+            lists += [np.append(own[row], ONE_AT) for own, row in zip(factors, rows, strict=True)]
+        self._factors = np.concatenate([NOTHING, *lists])
         self._begins = np.cumsum([0, *map(len, lists)])[:-1]
 
     def make(self, buffer: NDArray[np.complex128]) -> None:
@@ -158,25 +158,40 @@ def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Wor
 
     wanted: numbers of entries, counted from the first table, ascending.
     """
-    factors, parts, begins = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint32)], []
-    first_factor = first_entry = 0
-    at = before
-    for incidence, table_factors in _tables(numbers):
-        entries, count = incidence.shape
-        low, high = np.searchsorted(wanted, (first_entry, first_entry + entries))
-        chosen = incidence[wanted[low:high] - first_entry] != 0
-        masks = np.packbits(np.pad(chosen, ((0, 0), (0, -count % 32))), axis=1, bitorder="little").view("<u4")
-        head = np.broadcast_to(np.array([first_factor, count], dtype=np.uint32), (len(chosen), 2))
-        record = np.concatenate([head, masks], axis=1)
+    factors, parts, begins = [NOTHING], [np.zeros(0, dtype=np.uint32)], [NOTHING]
+    first, at = 0, before
+    for fold, tables, rows in _chosen(numbers, wanted):
+        count = fold.factors.shape[1]
+        record = np.zeros((len(rows), 2 + -(-count // 32)), dtype="<u4")
+        record[:, 0], record[:, 1] = first + count * tables, count
+        record.view(np.uint8)[:, 8 : 8 + -(-count // 8)] = np.packbits(rows, axis=1, bitorder="little")
         begins.append(at + record.shape[1] * np.arange(len(record)))
-        parts.append(record.astype(np.uint32).ravel())
-        factors.append(table_factors)
-        first_factor, first_entry, at = first_factor + count, first_entry + entries, at + record.size
-    return np.concatenate(factors), np.concatenate(parts), np.concatenate([np.zeros(0, dtype=np.int64), *begins])
+        parts.append(record.ravel())
+        factors.append(fold.factors.ravel())
+        first, at = first + fold.factors.size, at + record.size
+    return np.concatenate(factors), np.concatenate(parts), np.concatenate(begins)
 
 
-def _tables(numbers: Numbers) -> Iterator[tuple[NDArray[np.float64], Places]]:
-    """Each table's incidence [entries, factors] and its factors, in the order of the number buffer."""
-    for instruction in numbers.program:
-        if isinstance(instruction, Fold):
-            yield from zip(instruction.incidence, instruction.factors, strict=True)
+def _distinct(values: Places, end: int) -> tuple[Places, Places]:
+    """The distinct ones of some numbers below `end`, ascending, and which of them each is; sorting takes longer."""
+    there = np.zeros(end, dtype=np.bool_)
+    there[values] = True
+    distinct = np.flatnonzero(there)
+    number = np.empty(end, dtype=np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[values]
+
+
+def _chosen(numbers: Numbers, wanted: Places) -> Iterator[tuple[Fold, Places, NDArray[np.bool_]]]:
+    """For the tables of each fold: which of them the wanted entries are of, and their factors, [entries, factors].
+
+    wanted: numbers of entries, counted from the first table, ascending.
+    """
+    first = 0
+    for fold in numbers.program:
+        if isinstance(fold, Fold):
+            tables, entries, factors = fold.incidence.shape
+            low, high = wanted.searchsorted((first, first + tables * entries))
+            inside = wanted[low:high] - first
+            yield fold, inside // entries, fold.incidence.reshape(-1, factors)[inside] != 0
+            first += tables * entries
