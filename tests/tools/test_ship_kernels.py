@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from qsim_ex.errors import MissingPackage
-from qsim_ex.kernels.cuda import fixed, interpreter, shipped, sweeps
+from qsim_ex.kernels.cuda import fixed, interpreter, shipped
 from tools import ship_kernels
 
 FOLDER = "qsim_ex/kernels/cuda/shipped_kernels"
@@ -27,19 +27,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-class AtHand:
-    """A runtime for which every kernel is at hand."""
-
-    def at_hand(self, _text):
-        """As if it came with the package."""
-        return True
-
-
 @pytest.mark.parametrize("itemsize", [8, 16])
-def test_what_a_device_begins_with_is_shipped(itemsize, monkeypatch):
-    """A new device and a first batch have nothing to compile, however many cores there are."""
-    monkeypatch.setattr(sweeps, "many_cores", lambda: True)
-    begun = [*sweeps.first_texts(AtHand(), itemsize), interpreter.text(itemsize, rows=True)]
+def test_what_a_device_begins_with_is_shipped(itemsize):
+    """A new device and a first batch have nothing to compile."""
+    begun = [interpreter.text(itemsize), interpreter.text(itemsize, rows=True)]
     begun += [*fixed.first(itemsize), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)]
     assert {text.code for text in begun} <= set(ship_kernels.codes())
 

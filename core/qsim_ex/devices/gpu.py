@@ -17,12 +17,12 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Channel, Copies, Loads
 from qsim_ex.devices.gpu_batch import GpuBatches
 from qsim_ex.devices.streams import copies_of
-from qsim_ex.kernels.cuda import fixed, wide
+from qsim_ex.kernels.cuda import fixed, interpreter, wide
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.kernels.cuda.loading import Loaded
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
-from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps, first_texts
+from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
 from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 
 _TILE = {8: 12, 16: 11}
@@ -60,7 +60,7 @@ class GpuDevice(GpuBatches, Loads, Copies):
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
-        wanted = [(*first_texts(runtime, itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
+        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
         runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod

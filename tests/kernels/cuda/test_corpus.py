@@ -20,7 +20,6 @@ from qsim_ex.kernels.cuda import fixed, interpreter, tensor
 from qsim_ex.kernels.cuda.compile import OPTIONS, report
 from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.kernels.cuda.runtime import Text
-from qsim_ex.kernels.cuda.sweeps import SMALL
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
 
@@ -87,7 +86,6 @@ def corpus():
     found = [(name, Text(kernel.code, NAME)) for name, kernel in texts]
     for itemsize in (8, 16):
         found += [("interpreter", interpreter.text(itemsize, rows)) for rows in (False, True)]
-        found += [(f"interpreter {sizes}", interpreter.text(itemsize, sizes=sizes)) for sizes in SMALL]
         files = dict(fixed.KERNELS)
         found += [(file, fixed.text(file, name, itemsize)) for file, name in files.items()]
     return found

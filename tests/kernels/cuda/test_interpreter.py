@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_definition import random_state, random_sweep, run_sweep
-from cuda_emulator import EmulatedRuntime, call, library, wrapped
+from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engine import appended
-from benchmarks.families import FAMILIES
-from qsim_ex import reference
-from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.kernels.cuda import sweeps
-from qsim_ex.kernels.cuda.interpreter import NAME, encode, source
-from qsim_ex.kernels.cuda.interpreter import text as interpreter_text
+from qsim_ex.kernels.cuda.interpreter import encode, source
 from qsim_ex.kernels.cuda.packing import pack
-from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout
 
 
 def interpreter(dtype):
@@ -70,34 +61,9 @@ def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
     check(seed, num_bits, tile_bits, num_phases, num_items, 3, np.complex128 if double else np.complex64)
 
 
-@pytest.mark.parametrize("cores", [4, 16])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize(("family", "sizes"), [("qft", 1), ("su2", 1), ("brick", 2), ("mixed", 7), ("diagonal", 1)])
-def test_a_first_run_takes_an_interpreter_that_knows_enough(family, sizes, dtype, cores, monkeypatch):
-    """With many cores a plan runs by the smallest interpreter that knows its matrices, later by the whole one."""
-    monkeypatch.setattr(sweeps, "cores", lambda: cores)
-    runtime = EmulatedRuntime()
-    device, n = GpuDevice.on(runtime), 9
-    builder = CircuitBuilder(n)
-    if family in FAMILIES:
-        appended(builder, FAMILIES[family].build(n, 3))
-    if family == "mixed":
-        unitary = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)) + 0j)[0]
-        builder.gate("h", [0]).unitary(unitary, [0, 1, 2]).gate("ry", [3], 0.3).gate("rxx", [3, 4], 0.4)
-    if family == "diagonal":
-        builder.gate("rzz", [0, 1], 0.3).gate("cp", [2, 3], 0.4)
-    circuit = builder.build()
-    plan = make_plan(circuit.instructions, n, Layout.identity(n), device.shape(dtype), (1 << n) - 1)
-    for known in ({}, {interpreter_text(np.dtype(dtype).itemsize)}):
-        runtime.compiled[:] = known
-        device = GpuDevice.on(runtime)
-        buffer = device.allocate(1 << n, dtype)
-        device.begin(buffer)
-        prepared = device.prepare(plan.steps, n, dtype, "never")
-        for step, numbers in zip(plan.steps, device.load(prepared, bind(plan, circuit.operands)), strict=True):
-            device.run(buffer, n, step, numbers, prepared)
-        used = [text for text in runtime.compiled if text.name == NAME]
-        wanted = 7 if known or cores < 8 else sizes
-        assert used == [interpreter_text(np.dtype(dtype).itemsize, sizes=wanted)]
-        found = device.read(buffer, 0, 1 << n)[[plan.end.index(value) for value in range(1 << n)]]
-        assert np.linalg.norm(found - reference.simulate(circuit)) < (1e-5 if dtype == np.complex64 else 1e-12)
+@pytest.mark.parametrize("num_bits", [9, 12])
+def test_dense_blocks(num_bits, dtype):
+    """Matrices on all four bits that are near, in any order, also behind an odd number of other entries."""
+    for seed in range(8):
+        check(seed, num_bits, 11, 3, 4, 2, dtype, kinds=("block", "diagonal", "mix"))

@@ -25,15 +25,6 @@ from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
 
-IN_REGISTERS = 2
-"""Most bits of a matrix that is not multiplied by way of shared memory."""
-
-EVERY = 7
-"""All sizes of matrices, as flags: 1 on one bit, 2 on two, 4 on more.
-
-A kernel without the sizes that a program does not have is compiled in 0.2 s instead of 0.3, which is most of a first
-run."""
-
 SWAPS = {1: (0, 1), 2: (0, 2), 4: (0, 3), 8: (1, 2), 16: (1, 3)}
 """The exchanges of register bits that the kernel knows, by their flags."""
 
@@ -50,37 +41,37 @@ class Code(IntEnum):
     DIAGONAL = 3
     MIX_1 = 4
     MIX_2 = 5
-    MIX_MANY = 6
-    RENAME = 7
-
-
-_SIZES: dict[int, int] = {Code.MIX_1: 1, Code.MIX_2: 2, Code.MIX_MANY: 4}
+    MIX_3 = 6
+    MIX_4 = 7
+    RENAME = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
     """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry.
 
-    skipped_bits: how many of a state's bits do not number its blocks. sizes: of its matrices, see `EVERY`.
+    skipped_bits: how many of a state's bits do not number its blocks.
     """
 
     words: NDArray[np.uint64]
     numbers: NDArray[np.int64]
     threads: int
     skipped_bits: int
-    sizes: int
 
+
+_AT = 3
+"""Which of an operation's words says where its entries begin."""
 
 THREADS = {8: 256, 16: 128}
 """Of a block, by the bytes of an amplitude: at most, and for batches always."""
 
 
 @functools.cache
-def source(itemsize: int, rows: bool = False, sizes: int = EVERY) -> str:
+def source(itemsize: int, rows: bool = False) -> str:
     """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for one state or rows of a batch."""
     real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
     tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
-    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING, "SIZES": sizes}
+    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
     head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
     folder = resources.files(__package__).joinpath("interpreter_kernels")
@@ -89,9 +80,9 @@ def source(itemsize: int, rows: bool = False, sizes: int = EVERY) -> str:
     return "\n".join([*head, "", text])
 
 
-def text(itemsize: int, rows: bool = False, sizes: int = EVERY) -> Text:
-    """The interpreter as a kernel to be compiled; sizes: of the matrices that it knows."""
-    return Text(source(itemsize, rows, sizes), NAME)
+def text(itemsize: int, rows: bool = False) -> Text:
+    """The interpreter as a kernel to be compiled."""
+    return Text(source(itemsize, rows), NAME)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -103,15 +94,18 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
     numbers: list[NDArray[np.int64]] = []
     few: list[int] = []  # the latest of them, as long as they are few
-    sizes = at = 0
+    at, packed = 0, sweep.numbers + sweep.tables
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
         code = Code.LOAD if number == 0 else Code.EXCHANGE
         words += [code, _bytes(place.threads), _bytes(place.registers)]
         bits = tuple([tile[position] for position in place.registers])
         for item in place.phase.items:
-            operation, entries = _operation(bits, item, at, sweep.numbers + sweep.tables)
-            sizes |= _SIZES.get(operation[0] & 0xFF, 0)
+            operation, entries = _operation(bits, item, at, packed)
+            if operation[0] & 0xFF == Code.MIX_4 and at % 2:  # its entries are loaded two at a time, so skip one
+                few += [2 * packed] * 2
+                at += 1
+                operation[_AT] = at
             words += operation
             if isinstance(entries, range):
                 numbers += [np.array(few, dtype=np.int64), np.arange(entries.start, entries.stop)]
@@ -122,7 +116,7 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     words.append(Code.END)
     numbers.append(np.array(few, dtype=np.int64))
     threads = 1 << len(arranged[0].threads)
-    return Program(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep), sizes)
+    return Program(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep))
 
 
 def _bytes(values: Sequence[int], width: int = 8) -> int:
@@ -194,8 +188,11 @@ class _Matrix(NamedTuple):
 def _matrix(pattern: bytes, reads: bool, mixed: tuple[int, ...]) -> _Matrix:
     """A matrix on some register bits."""
     parts = packing.parts_of_all(pattern, reads)
-    if len(mixed) > IN_REGISTERS:
-        return _Matrix(Code.MIX_MANY, len(mixed), _bytes(mixed), _IN_ORDER, parts)
+    if len(mixed) == REGISTERS:
+        reordered = _reordered(mixed, len(parts))
+        return _Matrix(Code.MIX_4, 0, 0, _IN_ORDER, tuple(parts[k] for k in reordered))
+    if len(mixed) == 3:
+        return _Matrix(Code.MIX_3, 0, _bytes(mixed), _IN_ORDER, parts)
     choice, order = _brought(mixed)
     reordered = _reordered(tuple(order.index(j) for j in mixed), len(parts))
     code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]

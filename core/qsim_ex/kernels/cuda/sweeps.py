@@ -11,37 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.kernels.cuda import emit, interpreter
 from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
 from qsim_ex.kernels.cuda.loading import Given, Loaded, Loader, Takes, give
 from qsim_ex.kernels.cuda.queued import THE_STATE, Argument, Queued, plain
-from qsim_ex.kernels.cuda.runtime import Array, Runtime, Text
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.steps import Bound, Step, Sweep
 
 Packed = NDArray[np.complex128]
 
 REAL = {8: np.float32, 16: np.float64}
 """Real numbers, by the bytes of an amplitude."""
-
-
-SMALL = (1, 2)
-"""Sizes of matrices, see `interpreter.EVERY`, for which there are interpreters that know nothing else."""
-
-
-def first_texts(runtime: Runtime, itemsize: int) -> list[Text]:
-    """Kernels that a first run on this machine may want."""
-    whole = interpreter.text(itemsize)
-    small = SMALL if many_cores() and not runtime.at_hand(whole) else ()
-    return [*(interpreter.text(itemsize, sizes=sizes) for sizes in small), whole]
-
-
-def many_cores() -> bool:
-    """Whether several interpreters are compiled at the same time in the time of one."""
-    return cores() >= _MANY_CORES
-
-
-_MANY_CORES = 8
 
 
 RETURNED = 2
@@ -194,35 +174,21 @@ class Sweeps:
         prepared = Prepared(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
-        rest = [sweep for sweep, kernel in zip(sweeps, kernels, strict=True) if not kernel]
-        function = self._interpreter(rest, itemsize)
         for sweep, kernel in zip(sweeps, kernels, strict=True):
             if kernel:
                 prepared.launches[id(sweep)] = Compiled(kernel, next(functions))
             else:
-                prepared.launches[id(sweep)] = self._interpret(sweep, itemsize, function)
+                prepared.launches[id(sweep)] = self._interpret(sweep, itemsize)
         return prepared
 
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
-    def _interpreter(self, sweeps: Sequence[Sweep], itemsize: int) -> Any:
-        """A kernel that knows all that some sweeps need: the one that knows everything, where it is at hand.
-
-        A first run on a machine with many cores takes a smaller one, which is compiled sooner.
-        """
-        if not sweeps:
-            return None
-        sizes, whole = interpreter.EVERY, interpreter.text(itemsize)
-        if many_cores() and not self._runtime.at_hand(whole):
-            needed = [interpreter.encode(sweep, itemsize).sizes for sweep in sweeps]
-            sizes = next((small for small in SMALL if not any(size & ~small for size in needed)), sizes)
-        return self._runtime.kernels([interpreter.text(itemsize, sizes=sizes)])[0]
-
-    def _interpret(self, sweep: Sweep, itemsize: int, function: Any) -> Interpreted:
+    def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
         key = (sweep, itemsize)
         if key not in self._interpreted:
             program = interpreter.encode(sweep, itemsize)
+            function = self._runtime.kernels([interpreter.text(itemsize)])[0]
             words = self._runtime.upload(program.words)
             remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
         return self._interpreted[key]

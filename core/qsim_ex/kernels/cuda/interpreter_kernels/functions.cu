@@ -1,10 +1,9 @@
 // One kernel that runs any sweep: the sweep is a program of 64-bit words, written by interpreter.py.
 //
 // The words before this text define `real`, `amp`, `u64`, TILE (index bits of a full tile), BANK (bits of a bank's
-// number), BOUNDS, and SIZES (which matrices the kernel knows: 1 for those on one bit, 2 on two, 4 on more). A thread
-// holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
+// number), and BOUNDS. A thread holds 16 amplitudes; register bit j of a thread is bit j of an amplitude's register.
 
-enum { END, LOAD, EXCHANGE, DIAGONAL, MIX_1, MIX_2, MIX_MANY, RENAME };
+enum { END, LOAD, EXCHANGE, DIAGONAL, MIX_1, MIX_2, MIX_3, MIX_4, RENAME };
 
 // One operation of the program, decoded.
 struct Operation {
@@ -183,12 +182,37 @@ __device__ __forceinline__ void mix_2(amp (&a)[16], const Operation& op, const u
     }
 }
 
-// Matrices on more register bits: the inputs wait in the thread's own slots of shared memory. A loop over registers,
-// whose results are put where they belong by comparing numbers, is a quarter of the text that sixteen copies would be.
-__device__ __forceinline__ void mix_many(
+// A 16 × 16 matrix on all register bits, in their order: dense work, for which nothing but its numbers is looked up. Two
+// of them are loaded at a time; the program sees to it that they begin where that is allowed. Results wait in the
+// thread's own slots of shared memory, since registers are scarce.
+__device__ __forceinline__ void mix_4(
     amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
 {
-    const unsigned bits = op.choice, size = 1u << bits;
+    struct __align__(2 * sizeof(amp)) Pair { amp low, high; };
+    const Pair* m = (const Pair*)(op.numbers + 256 * s);
+#pragma unroll 1
+    for (unsigned r = 0; r < 16; ++r, m += 8) {
+        amp sum = {0, 0};
+#pragma unroll
+        for (int c = 0; c < 8; ++c) {
+            const Pair pair = m[c];
+            sum = plus(plus(sum, pair.low, a[2 * c]), pair.high, a[2 * c + 1]);
+        }
+        unsigned slot = places.slot;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) slot ^= r >> j & 1 ? places.hop[j] : 0;
+        tile[slot] = sum;
+    }
+#pragma unroll
+    for (int r = 0; r < 16; ++r) a[r] = tile[slot_of(places, r)];
+}
+
+// Matrices on three register bits: the inputs wait in the thread's own slots of shared memory. A loop over registers,
+// whose results are put where they belong by comparing numbers, is a quarter of the text that sixteen copies would be.
+__device__ __forceinline__ void mix_3(
+    amp (&a)[16], amp* tile, const Places& places, const Operation& op, const unsigned s)
+{
+    const unsigned bits = 3, size = 1u << bits;
     u64 hops = 0;
     unsigned mixed = 0;
 #pragma unroll 1

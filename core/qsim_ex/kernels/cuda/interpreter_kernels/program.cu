@@ -40,21 +40,15 @@
             for (unsigned k = 0; k < op.reads; ++k) s |= (__popcll(i & at[6 + k]) & 1) << k;
             if (op.kind == DIAGONAL) {
                 diagonal(a, op, s);
-#if SIZES & 3
             } else if (op.kind == MIX_1 || op.kind == MIX_2) {
                 bring(a, op.choice);
-#if SIZES & 1
                 if (op.kind == MIX_1) mix_1(a, op, s);
-#endif
-#if SIZES & 2
-                if (op.kind == MIX_2) mix_2(a, op, s);
-#endif
+                else mix_2(a, op, s);
                 bring(a, op.choice);
-#endif
-#if SIZES & 4
-            } else if (op.kind == MIX_MANY) {
-                mix_many(a, tile, places, op, s);
-#endif
+            } else if (op.kind == MIX_4) {
+                mix_4(a, tile, places, op, s);
+            } else if (op.kind == MIX_3) {
+                mix_3(a, tile, places, op, s);
             } else {
                 rename(a, tile, places, op.extra);
             }
