@@ -11,7 +11,7 @@ from qsim_ex.kernels.cuda.compile import cores
 from qsim_ex.kernels.cuda.emit import NAME, Kernel
 from qsim_ex.kernels.cuda.places import visited_bits
 from qsim_ex.kernels.cuda.runtime import Runtime, Text
-from qsim_ex.steps import BLOCK_BITS, Mix, Sweep
+from qsim_ex.steps import Sweep
 
 KEPT = 256
 """Prepared plans, and structures whose runs are counted, that a device remembers."""
@@ -40,8 +40,7 @@ class Choosing:
         ]
         kernels = [self._write(sweep, itemsize) if look else None for sweep, look in zip(sweeps, looks, strict=True)]
         at_hand = [kernel is not None and self._runtime.at_hand(text_of(kernel)) for kernel in kernels]
-        dense = [_has_blocks(sweep) for sweep in sweeps]
-        candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, dense, strict=True)]
+        candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
         chosen = policy.choose(candidates, itemsize, cores(), compile)
         for sweep, count, chose in zip(sweeps, runs, chosen, strict=True):
             if not chose:
@@ -50,12 +49,6 @@ class Choosing:
             (kernel or self._write(sweep, itemsize)) if chose else None
             for sweep, kernel, chose in zip(sweeps, kernels, chosen, strict=True)
         ]
-
-
-def _has_blocks(sweep: Sweep) -> bool:
-    """Whether a sweep has matrices on as many bits as a dense block."""
-    items = (item for phase in sweep.phases for item in phase.items)
-    return any(isinstance(item, Mix) and len(item.bits) == BLOCK_BITS for item in items)
 
 
 def text_of(kernel: Kernel) -> Text:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 RETURNS = 2
 """After so many runs that were interpreted, a structure is compiled."""
 
-COMPILE_SECONDS = 0.3
+COMPILE_SECONDS = 0.6
 """What one kernel costs one core; three kinds of 2020s server CPUs needed 0.1 to 0.5."""
 
 BYTES_PER_SECOND = 2e12
@@ -30,10 +30,6 @@ BYTES_PER_SECOND = 2e12
 
 SLOWDOWN = 4.0
 """Interpreted time over compiled time (3 to 5 were measured at 28 bits)."""
-
-DENSE_SLOWDOWN = 14.0
-"""The same for a sweep with dense blocks, which the interpreter multiplies by way of shared memory: the brick of 30
-bits took 0.39 s instead of 0.036."""
 
 LAUNCH_SECONDS = 5e-6
 """What an interpreted sweep costs more however small the state is."""
@@ -47,19 +43,17 @@ class Candidate(NamedTuple):
 
     at_hand: whether its compiled kernel is in memory or on disk.
     runs: how often its structure was interpreted before.
-    bits: it visits 2^bits amplitudes. dense: whether it has dense blocks.
+    bits: it visits 2^bits amplitudes.
     """
 
     at_hand: bool
     runs: int
     bits: int
-    dense: bool = False
 
 
-def extra_seconds(bits: int, itemsize: int, dense: bool = False) -> float:
+def extra_seconds(bits: int, itemsize: int) -> float:
     """What interpreting one sweep over 2^bits amplitudes costs more than running its compiled kernel."""
-    slowdown = DENSE_SLOWDOWN if dense else SLOWDOWN
-    return LAUNCH_SECONDS + (slowdown - 1) * (2 << bits) * itemsize / BYTES_PER_SECOND
+    return LAUNCH_SECONDS + (SLOWDOWN - 1) * (2 << bits) * itemsize / BYTES_PER_SECOND
 
 
 def worth_a_look(bits: int, itemsize: int, runs: int) -> bool:
@@ -72,7 +66,7 @@ def choose(candidates: Sequence[Candidate], itemsize: int, cores: int, compile: 
     if compile != "auto":
         return (compile == "always",) * len(candidates)
     chosen = [candidate.at_hand or candidate.runs >= RETURNS for candidate in candidates]
-    costs = [extra_seconds(c.bits, itemsize, c.dense) * (c.runs + 1) for c in candidates]
+    costs = [extra_seconds(c.bits, itemsize) * (c.runs + 1) for c in candidates]
     new = [k for k, candidate in enumerate(candidates) if not candidate.at_hand and costs[k] > LOOK_SECONDS]
     new.sort(key=lambda k: -costs[k])
     for start in range(0, len(new), max(1, cores)):
