@@ -234,7 +234,7 @@ class BatchedStateVector(BatchedWork):
         with self.take([row]) as one:
             states = one._states
             placed = Single(states.device, states._buffer, states.layout, states.fresh)
-            return StateVector._of(placed, one.where, self.options, self._touched)
+            return StateVector.of(placed, one.where, self.options, self._touched)
 
     def _release(self) -> None:
         self._states.release()

@@ -30,6 +30,7 @@ from qsim_ex.devices.probe import Where, imagine, place
 from qsim_ex.dynamics import course_of
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, SavedStateError
 from qsim_ex.facts import facts_of, ticks
+from qsim_ex.grown import Grown
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import pack
@@ -60,6 +61,8 @@ class Simulator:
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self.options = (options or Options()).with_(changes)
         self._placed: dict[int, tuple[float, Where]] = {}
+        self._grown = Grown(self.options)
+        self._quiet = self.options.progress is None and self.options.watch is None
 
     def __repr__(self) -> str:
         return f"Simulator({self.options})"
@@ -214,11 +217,13 @@ class Simulator:
             if circuit is None:
                 raise CircuitError("state: a circuit or num_wires is wanted.")
             num_wires = circuit.num_qubits
+            if self._quiet and cancel is None and initial is None:
+                where = self._where(num_wires)
+                if where.grows:
+                    return self._grown(circuit, where)
         if circuit is not None:  # refuse what must be refused before memory is touched
             divide(circuit, touched=0 if initial is None else (1 << num_wires) - 1)
         where = self._where(check.count(num_wires, "num_wires"))
-        if circuit is not None and initial is None and num_wires == circuit.num_qubits and where.grows:
-            return StateVector.grown(circuit, where, self.options, cancel)
         state = StateVector(num_wires, options=self.options, initial=initial, where=where)
         try:
             return state if circuit is None else state.apply(circuit, cancel)

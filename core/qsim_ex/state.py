@@ -83,23 +83,6 @@ class StateVector(Wiring, Owner):
         super().__init__(Single(where.device, buffer, layout, unwritten, begun=written), where, options)
         self._touched = 0 if whole and array is None else (1 << num_wires) - 1
 
-    @classmethod
-    def grown(cls, circuit: Circuit, where: Where, options: Options, cancel: threading.Event | None = None) -> Self:
-        """What a circuit makes of |0…0>, for a state in one piece on a device on which states grow.
-
-        It is what ``StateVector(n, where=where).apply(circuit)`` gives, with less on the way: a loop over small
-        circuits on a GPU waits for the host. Raises what `apply` raises.
-        """
-        device, num_wires, dtype = where.device, circuit.num_qubits, options.dtype
-        program, fresh = divide(circuit), (1 << num_wires) - 1
-        start, shape = Layout.identity(num_wires), device.shape(dtype)
-        plan = plan_of(program.whole, num_wires, start, shape, fresh, None, place=True)
-        ready = make_ready(plan, circuit.operands, where.devices, dtype, options.compile)
-        placed = Single(device, device.allocate(1 << num_wires, dtype), plan.start, fresh, begun=False)
-        state = cls._of(placed, where, options, program.touched)
-        state._run_through(ready, cancel)
-        return state
-
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.device.name
         return f"StateVector({self.num_wires} wires, {self.dtype.name}, {state})"
@@ -120,14 +103,11 @@ class StateVector(Wiring, Owner):
             new = placed.fresh == (1 << self.num_wires) - 1
             plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, self._levels, new)
             ready = make_ready(plan, circuit.operands, self.where.devices, self.dtype, self.options.compile)
-            self._run_through(ready, cancel)
+            ticker = self.ticker([plan], cancel)
+            self.run(ready, ticker)
+            ticker.finish()
             self._touched = program.touched
         return self
-
-    def _run_through(self, ready: Ready, cancel: threading.Event | None) -> None:
-        ticker = self.ticker([ready.plan], cancel)
-        self.run(ready, ticker)
-        ticker.finish()
 
     def ticker(self, plans: Sequence[Plan], cancel: threading.Event | None = None) -> Ticker:
         """What follows the work of some plans on this state, and ends it when the event is set."""
@@ -260,10 +240,11 @@ class StateVector(Wiring, Owner):
     def clone(self) -> Self:
         """Another state vector of the same placement on the same devices, in the same state. Raises `OutOfMemory`."""
         with self._guard:
-            return self._of(self._placement.clone(), self.where, self.options, self._touched)
+            return self.of(self._placement.clone(), self.where, self.options, self._touched)
 
     @classmethod
-    def _of(cls, placement: Placement, where: Where, options: Options, touched: int) -> Self:
+    def of(cls, placement: Placement, where: Where, options: Options, touched: int) -> Self:
+        """The owner of a placement that was made elsewhere; touched: mask of the wires that may not be in |0>."""
         made = cls.__new__(cls)
         Questions.__init__(made, placement, where, options)
         made._touched = touched

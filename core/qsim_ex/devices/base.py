@@ -57,7 +57,10 @@ class Device(Protocol):
         """Overwrite amplitudes of this device by others of it: arrays [k] of one dtype that do not overlap."""
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Any:
-        """Get ready to run steps (compile kernels in parallel) and return what `run` wants as `prepared`."""
+        """Get ready to run steps (compile kernels in parallel) and return what `run` wants as `prepared`.
+
+        If that has a true `settled`, it is good for every later run of these steps; if not, later runs ask again.
+        """
 
     def run(
         self,
