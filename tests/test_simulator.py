@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import threading
 from time import perf_counter
@@ -156,6 +157,13 @@ def test_a_result_says_where_it_ran(options: Options, device: Any) -> None:
     assert told["peak_bytes"] == 8 * options.dtype.itemsize
     assert list(told["timings"]) == ["plan", "prepare", "run", "sample", "total"]
     assert told["timings"]["total"] == pytest.approx(sum(told["timings"].values()) / 2, rel=1e-6)
+
+
+def test_a_simulator_that_has_run_can_be_sent_elsewhere(options: Options) -> None:
+    """What a simulator remembers of its devices cannot be pickled, or its options are lost."""
+    simulator = Simulator(options)
+    simulator.state(ghz(3).build()).close()
+    assert pickle.loads(pickle.dumps(simulator)).options == options
 
 
 def test_progress_counts_to_the_end(options: Options) -> None:

@@ -67,6 +67,10 @@ class Simulator:
     def __repr__(self) -> str:
         return f"Simulator({self.options})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is remembered of devices stays here.
+        return type(self), (self.options,)
+
     def placement(self, num_wires: int) -> Where:
         """Where a state of that many wires would go and why; raises `OutOfMemory`, `DeviceError`."""
         return place(check.count(num_wires, "num_wires"), self.options)

@@ -1,6 +1,6 @@
 """The rule that chooses between compiling a sweep's kernel and interpreting the sweep.
 
-Compiling costs about a third of a second of one core for each kernel, once; interpreting costs a few times the
+Compiling costs a third of a second of one core or more for each kernel, once; interpreting costs a few times the
 kernel's own time, at every run. So, with ``compile='auto'``, a sweep runs as a compiled kernel if
 
 1. its kernel is at hand, in memory or on disk; or
@@ -23,13 +23,14 @@ RETURNS = 2
 """After so many runs that were interpreted, a structure is compiled."""
 
 COMPILE_SECONDS = 0.6
-"""What one kernel costs one core; three kinds of 2020s server CPUs needed 0.1 to 0.5."""
+"""What a round of kernels takes, one on each core. One alone needed 0.1 to 0.5 s on three kinds of 2020s server CPUs,
+sixteen at once on sixteen cores 0.4 to 1.4."""
 
 BYTES_PER_SECOND = 2e12
 """What a sweep moves; a large GPU reaches 4e12, a small one 0.4e12."""
 
 SLOWDOWN = 4.0
-"""Interpreted time over compiled time (3 to 5 were measured at 28 bits)."""
+"""Interpreted time over compiled time (3 to 12 were measured at 28 bits, the most where a kernel does least)."""
 
 LAUNCH_SECONDS = 5e-6
 """What an interpreted sweep costs more however small the state is."""
