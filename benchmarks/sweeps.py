@@ -30,8 +30,9 @@ from benchmarks.families import FAMILIES
 from qsim_ex.devices.gpu import shape_of
 from qsim_ex.kernels.cuda import compile as compilation
 from qsim_ex.kernels.cuda import emit, fixed, loading
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.places import visited_bits
-from qsim_ex.kernels.cuda.runtime import ByValue, CupyRuntime
+from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.style import STYLE, Style
 from qsim_ex.planning.cost import step_cost
 from qsim_ex.planning.planner import bind, make_plan

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import pi
 from pathlib import Path
 
 import numpy as np
 import pytest
+from gpus import gpu_missing
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
@@ -23,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent / "kernels" / "cuda"))
 from cuda_emulator import EmulatedRuntime
 
 WIRES = 6
+
+Place = Callable[..., Where]
 
 
 @pytest.fixture(params=["always", "auto", "never"])
@@ -43,14 +48,22 @@ def ansatz(seed: int, wires: int = WIRES) -> Circuit:
     return builder.build()
 
 
-def emulated(options: Options, wires: int = WIRES) -> Where:
-    """A state on an emulated GPU."""
-    return on(GpuDevice.on(EmulatedRuntime()), wires, options, "the test's")
+@pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Puts states on a new device: an emulated GPU, and the real one."""
+
+    def found(options: Options, wires: int = WIRES) -> Where:
+        device = GpuDevice.on(EmulatedRuntime()) if request.param == "emulated" else GpuDevice()
+        return on(device, wires, options, "the test's")
+
+    if request.param == "real" and (missing := gpu_missing()):
+        pytest.skip(missing)
+    return found
 
 
-def test_a_loop_over_angles(options: Options) -> None:
+def test_a_loop_over_angles(options: Options, place: Place) -> None:
     """From the first run to those whose kernels are queued at once, a state is that of its own angles."""
-    grown, where = Grown(options), emulated(options)
+    grown, where = Grown(options), place(options)
     for seed in range(6):
         circuit = ansatz(seed)
         with grown(circuit, where) as state:
@@ -60,9 +73,9 @@ def test_a_loop_over_angles(options: Options) -> None:
             native.settle()
 
 
-def test_the_state_goes_on(options: Options) -> None:
+def test_the_state_goes_on(options: Options, place: Place) -> None:
     """A state that was made this way can be applied to, and knows which wires were touched."""
-    grown, where = Grown(options), emulated(options)
+    grown, where = Grown(options), place(options)
     builder = CircuitBuilder(WIRES)
     first = builder.gate("h", [2]).gate("cx", [2, 4]).build()
     reset = CircuitBuilder(WIRES).reset([4]).build()
@@ -75,20 +88,40 @@ def test_the_state_goes_on(options: Options) -> None:
             assert state.apply(more).to_numpy() == pytest.approx(wanted, abs=1e-12)
 
 
-def test_another_device_has_its_own(options: Options) -> None:
+def test_another_device_has_its_own(options: Options, place: Place) -> None:
     """What one device has prepared is not given to another."""
     grown, circuit = Grown(options), ansatz(0)
-    for where in (emulated(options), emulated(options)) * 2:
+    for where in (place(options), place(options)) * 2:
         for _ in range(4):
             with grown(circuit, where) as state:
                 assert state.device is where.device
                 assert state.to_numpy() == pytest.approx(reference.simulate(circuit), abs=1e-12)
 
 
-def test_what_is_not_unitary_is_refused(options: Options) -> None:
+def test_what_is_not_unitary_is_refused(options: Options, place: Place) -> None:
     """A measurement in the middle makes no one state, and nothing is allocated for it."""
-    where = emulated(options)
+    where = place(options)
     where.device.allocate = None  # type: ignore[method-assign, assignment]
     circuit = CircuitBuilder(WIRES, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).build()
     with pytest.raises((NotSupported, CircuitError), match="measurement in the middle"):
         Grown(options)(circuit, where)
+
+
+@pytest.mark.gpu
+def test_streams_and_threads_keep_apart(options: Options) -> None:
+    """Threads that run one structure at the same time, each on a stream of its own, get the states of their angles."""
+    if missing := gpu_missing():
+        pytest.skip(missing)
+    import cupy
+
+    grown, where = Grown(options), on(GpuDevice(), 12, options, "the test's")
+
+    def deviation(seed: int) -> float:
+        circuit = ansatz(seed, 12)
+        with cupy.cuda.Stream(non_blocking=True), grown(circuit, where) as state:
+            return float(np.abs(state.to_numpy() - reference.simulate(circuit)).max())
+
+    assert max(map(deviation, range(4))) < 1e-12
+    native.settle()
+    with ThreadPoolExecutor(8) as pool:
+        assert max(pool.map(deviation, range(100))) < 1e-12

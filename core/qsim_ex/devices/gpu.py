@@ -19,9 +19,10 @@ from qsim_ex.devices.gpu_batch import GpuBatches
 from qsim_ex.devices.streams import copies_of
 from qsim_ex.kernels.cuda import fixed, interpreter, wide
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.loading import Loaded
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
-from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
 from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 

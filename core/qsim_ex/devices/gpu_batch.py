@@ -14,7 +14,8 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
 from qsim_ex.kernels.cuda import batch_sums, fixed, interpreter
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
-from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared
 from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
 

@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike
 from qsim_ex.devices import locked
 from qsim_ex.devices.base import Buffer, Channel, Copies
 from qsim_ex.devices.channels import Amplitudes, HostCopies, pageable
-from qsim_ex.kernels.cuda.runtime import CupyRuntime, Runtime
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.runtime import Runtime
 
 
 class CupyChannel:

@@ -11,7 +11,8 @@ import pytest
 
 from qsim_ex.kernels.cuda import compile as compilation
 from qsim_ex.kernels.cuda import shipped
-from qsim_ex.kernels.cuda.runtime import CupyRuntime, Text
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.runtime import Text
 from tools.ship_kernels import write
 
 NO_BINARY_FOR_GPU, OUT_OF_MEMORY = 209, 2

@@ -1,0 +1,325 @@
+"""One GPU through CuPy: memory, copies, kernels compiled and loaded, launches."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.kernels.cpu import host as machine
+from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.arguments import frame
+from qsim_ex.kernels.cuda.runtime import Array, Text
+
+KEPT_KERNELS = 2048
+"""Loaded kernels of a process; the least recently used are unloaded."""
+
+
+TENSOR: tuple[str, ...] = ("90",)
+"""Compute capabilities of GPUs whose dense blocks run on tensor cores: those on which whole runs were measured.
+
+By the data sheet 8.0 would gain as much. Consumer GPUs (8.6, 8.9, 12.0) have tensor cores that are no faster at this
+than their other units. See decision 0008."""
+
+
+_REFUSALS = (200, 209, 222, 300)
+"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: no machine code that the driver
+knows."""
+
+
+def import_cupy() -> Any:
+    """CuPy; raises `MissingPackage` with the command that installs it."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise MissingPackage(
+            f"GPUs are used through CuPy, which cannot be imported ({error}). Install it with: "
+            "pip install 'qsim-ex[cuda13]' (or 'qsim-ex[cuda12]' for a driver of CUDA 12)."
+        ) from error
+    return cupy
+
+
+@functools.cache
+def launcher() -> int:
+    """The address of the driver's `cuLaunchKernel`, for code that calls it without Python."""
+    driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    return int(ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value or 0)
+
+
+def find_gpu(device_id: int) -> Any:
+    """CuPy, once it is sure that there is a GPU of this number; raises `DeviceError` otherwise."""
+    cupy = import_cupy()
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(
+            f"no GPU can be used here: {error}. Check the driver with nvidia-smi, or use device='cpu'."
+        ) from error
+    if not 0 <= device_id < count:
+        found = f"GPUs 0 to {count - 1}" if count else "no GPU"
+        raise DeviceError(
+            f"there is no GPU {device_id}: the driver lists {found}. Use another device_id or device='cpu'."
+        )
+    return cupy
+
+
+class CupyRuntime:
+    """One GPU through CuPy.
+
+    stream: where work is queued; CuPy's current stream at each call if None.
+    allocator: as for `cupy.cuda.set_allocator`; CuPy's current one if None.
+    """
+
+    def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
+        self.cupy = self._cupy = find_gpu(device_id)
+        self.device = self._device = self._cupy.cuda.Device(device_id)
+        self._stream = stream
+        self._allocator = allocator
+        self._arch = self._device.compute_capability
+        self._launch = self._cupy.cuda.driver.launchKernel
+        self._loaded: OrderedDict[Text, Any] = OrderedDict()
+        self._staged: deque[tuple[Any, Any]] = deque()
+        self._lock = threading.Lock()
+        self.name = f"gpu:{device_id}"
+        self.description = self._cupy.cuda.runtime.getDeviceProperties(device_id)["name"].decode()
+        self.tensor = self._arch in TENSOR
+        self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
+
+    def _here(self) -> _Here:
+        """The device and the stream, current while a `with` block lasts."""
+        return _Here(self._device, self.queue())
+
+    def _here_for_memory(self) -> Any:
+        """The same; nothing has to be entered where device and stream are CuPy's current ones already."""
+        if self._stream is None and self._cupy.cuda.runtime.getDevice() == self._device.id:
+            return _NOWHERE
+        return self._here()
+
+    def queue(self) -> Any:
+        """The stream on which work is queued now."""
+        return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes; free is what the driver has plus what CuPy's pool keeps for reuse."""
+        with self._here():
+            free, total = self._cupy.cuda.runtime.memGetInfo()
+            pooled = 0 if self._allocator else self._cupy.get_default_memory_pool().free_bytes()
+        return free + pooled, total
+
+    def empty(self, count: int, dtype: DTypeLike) -> Array:
+        """A one-dimensional array; raises `OutOfMemory`."""
+        dtype = np.dtype(dtype)
+        nbytes = count * dtype.itemsize
+        with self._here_for_memory():
+            try:
+                pointer = (self._allocator or self._cupy.cuda.alloc)(max(nbytes, 1))
+            except (self._cupy.cuda.memory.OutOfMemoryError, MemoryError) as error:
+                free, total = self.memory()
+                raise OutOfMemory(
+                    f"{count} numbers of {dtype} need {_gib(nbytes)}; {self.name} ({self.description}) has "
+                    f"{_gib(free)} free of {_gib(total)}. Use fewer wires, precision='single', or close other states."
+                ) from error
+            return self._cupy.ndarray((count,), dtype=dtype, memptr=pointer)
+
+    def clear(self, array: Array) -> None:
+        """Set all to 0."""
+        with self._here() as stream:
+            array.data.memset_async(0, array.nbytes, stream)
+
+    def upload(self, host: NDArray[Any]) -> Array:
+        """A copy on the device, by way of page-locked memory, so that the queue is not waited for."""
+        host = np.ascontiguousarray(host)
+        array = self.empty(host.size, host.dtype)
+        if host.size == 0:
+            return array
+        with self._here() as stream:
+            locked = self._cupy.cuda.alloc_pinned_memory(host.nbytes)
+            staged = np.frombuffer(locked, host.dtype, host.size)
+            _stage(staged, host.reshape(-1))
+            array.data.copy_from_host_async(staged.ctypes.data, host.nbytes, stream)
+            event = self._cupy.cuda.Event(disable_timing=True)
+            event.record(stream)
+        with self._lock:  # page-locked memory goes back to its pool only when the copy is done
+            self._staged.append((event, locked))
+            while self._staged and self._staged[0][0].done:
+                self._staged.popleft()
+        return array
+
+    def download(self, array: Array) -> NDArray[Any]:
+        """A copy on the host."""
+        with self._here() as stream:
+            host: NDArray[Any] = array.get(stream=stream)
+            stream.synchronize()
+        return host
+
+    def copy_in(self, array: Array, host: NDArray[Any]) -> None:
+        """Overwrite a contiguous array with a host array of the same length and dtype."""
+        with self._here() as stream:
+            array.set(np.ascontiguousarray(host), stream=stream)
+            stream.synchronize()
+
+    def copy(self, array: Array, source: Array) -> None:
+        """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
+        with self._here() as stream:
+            array.data.copy_from_device_async(source.data, source.nbytes, stream)
+
+    def at_hand(self, text: Text) -> bool:
+        """Whether a kernel is loaded or on disk."""
+        return text in self._loaded or compilation.at_hand(text.code, self._arch)
+
+    def begin(self, texts: Sequence[Text]) -> None:
+        """Start to compile what will be wanted soon, in the background."""
+        compilation.begin([text.code for text in texts], self._arch)
+
+    def kernels(self, texts: Sequence[Text]) -> list[Any]:
+        """Compile, where needed at the same time, and load."""
+        with self._lock:
+            missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
+            if not missing and len(texts) == 1:  # a fixed kernel, asked for at every call
+                self._loaded.move_to_end(texts[0])
+                return [self._loaded[texts[0]]]
+        codes = compilation.machine_codes([text.code for text in missing], self._arch)
+        with self._here():
+            for text, code in zip(missing, codes, strict=True):
+                function = self._load(text, code)
+                with self._lock:
+                    self._loaded.setdefault(text, function)
+        with self._lock:
+            found = []
+            for text in texts:
+                self._loaded.move_to_end(text)
+                found.append(self._loaded[text])
+            while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
+                self._loaded.popitem(last=False)
+        return found
+
+    def _load(self, text: Text, code: bytes) -> Any:
+        """Load machine code; where the driver refuses what came with the package, compile here, which the doctor says.
+
+        Such a driver is older than the compiler that the package was built with; the one that is installed fits it.
+        """
+        try:
+            return self._function(text, code)
+        except self._cupy.cuda.driver.CUDADriverError as error:
+            if error.status not in _REFUSALS or not shipped.refuse(text.code, self._arch, str(error)):
+                raise
+        return self._function(text, compilation.machine_code(text.code, self._arch))
+
+    def _function(self, text: Text, code: bytes) -> Any:
+        module = self._cupy.cuda.Module()
+        module.load(code)
+        return module.get_function(text.name)
+
+    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
+        """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.
+
+        Through the driver, by hand: every microsecond here is one in which a GPU with a small state waits.
+        """
+        where = frame.write(arguments)
+        stream = self.queue().ptr
+        if self._current():  # the stream is an argument: it need not be current
+            self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
+        else:
+            with self._device:
+                self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
+
+    def handle(self, kernel: Any) -> int:
+        """A kernel as the driver knows it."""
+        return int(kernel.ptr)
+
+    def address(self, array: Array) -> int:
+        """Where an array begins."""
+        return int(array.data.ptr)
+
+    def stream(self) -> int:
+        """The handle of the queue at this moment."""
+        return int(self.queue().ptr)
+
+    def natively(self, work: Callable[..., int], *arguments: Any) -> None:
+        """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status."""
+        stream = self.queue().ptr
+        if self._current():
+            status = work(launcher(), stream, *arguments)
+        else:
+            with self._device:
+                status = work(launcher(), stream, *arguments)
+        if status:
+            raise self._cupy.cuda.driver.CUDADriverError(status)
+
+    def _current(self) -> bool:
+        """Whether this GPU is the thread's current one; a thread's first question gives it the GPU's context.
+
+        The runtime makes a context current at a thread's first call that needs one, the driver's launch does not. Where
+        all memory comes from a pool, a launch can be the first call of a thread.
+        """
+        current: int = self._cupy.cuda.runtime.getDevice()
+        if not frame.has_context:
+            self._cupy.cuda.runtime.setDevice(current)
+            frame.has_context = True
+        return current == int(self._device.id)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work is done."""
+        stream = self.queue()
+        if self._current():
+            stream.synchronize()
+        else:
+            with self._device:
+                stream.synchronize()
+
+
+def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:
+    """Copy host memory, which one core does at a fifth of the speed of the link to the GPU."""
+    step = max(1, _STAGED // source.itemsize)
+    if source.size <= 2 * step:
+        to[...] = source
+        return
+    starts = range(0, source.size, step)
+
+    def copy(chunk: int) -> None:
+        here = slice(starts[chunk], starts[chunk] + step)
+        to[here] = source[here]
+
+    pool.share(copy, len(starts), min(_STAGING_THREADS, machine.cores()))
+
+
+class _Here:
+    """Makes a device and a stream current; a class, since it is entered at every launch."""
+
+    __slots__ = ("_device", "_stream")
+
+    def __init__(self, device: Any, stream: Any) -> None:
+        self._device = device
+        self._stream = stream
+
+    def __enter__(self) -> Any:
+        self._device.__enter__()
+        self._stream.__enter__()
+        return self._stream
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.__exit__(*error)
+        self._device.__exit__(*error)
+
+
+_STAGED = 1 << 19
+"""Bytes that one thread copies at a time."""
+
+_STAGING_THREADS = 4
+
+_NOWHERE = contextlib.nullcontext()
+
+
+def _gib(nbytes: int) -> str:
+    return f"{nbytes / 2**30:.1f} GiB"
