@@ -1,8 +1,8 @@
 """Device memory: ``python -m benchmarks.peak --n 24 28 30 [--out FILE.json]`` needs a GPU.
 
-Each family runs through `Simulator.run` with 1,000 shots, `WARMUP` times until its kernels are settled and once more;
-counted is the most that this last run had taken from CuPy's memory pool at a time: state, numbers and tables of sweeps,
-those that are kept for the next run among them, and what sampling needs. Beside it is what the result
+Each family runs five times through `Simulator.run` with 1,000 shots; counted is the most that was taken from CuPy's
+memory pool at a time: state, numbers and tables of sweeps, those that are kept for the next run among them, and what
+sampling needs. Beside it is what the result
 says. The goal is the state and 5 % of it.
 """
 
@@ -24,7 +24,8 @@ from qsim_ex.circuit.circuit import Circuit
 
 GOAL = 1.05
 
-WARMUP = 4
+RUNS = 5
+"""After three of them all kernels are settled."""
 
 
 def measured(family: str, n: int, seed: int) -> Circuit:
@@ -35,11 +36,10 @@ def measured(family: str, n: int, seed: int) -> Circuit:
 
 def cell(simulator: Simulator, family: str, n: int) -> dict[str, Any]:
     """What one family takes at one size."""
-    for seed in range(WARMUP):
-        simulator.run(measured(family, n, seed), shots=1000, seed=seed)
     peak = Peak()
     with watched_pool(peak):
-        result = simulator.run(measured(family, n, WARMUP), shots=1000, seed=WARMUP)
+        for seed in range(RUNS):
+            result = simulator.run(measured(family, n, seed), shots=1000, seed=seed)
     state = simulator.options.dtype.itemsize << n
     taken = peak.bytes_on(1)[0]
     return {
