@@ -217,7 +217,7 @@ def plot(document: Mapping[str, Any], path: Path) -> None:
     axes.set_xticks(range(len(families)), families)
     axes.set_ylabel("time of the best peer / time of qsim-ex")
     axes.set_title(f"{drawn[0].precision} precision")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))  # beside the bars, wherever those end
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
