@@ -61,7 +61,9 @@ for part in "${parts[@]}"; do
             measure sweeps 200 sweeps --families brick qv grid --variants base gates moves
             ;;
         cold)
-            "$python" -m compileall -q core benchmarks # as pip leaves it; else every process compiles our Python first
+            # As pip leaves it; else every process compiles our Python and the kernels of first runs.
+            "$python" -m compileall -q core benchmarks
+            "$python" tools/ship_kernels.py
             measure cold 300 cold gpu --n 20 24 28 30 --peers ours
             ;;
         migrated)
