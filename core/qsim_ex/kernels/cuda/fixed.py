@@ -124,8 +124,12 @@ def search(
 ) -> NDArray[np.int64]:
     """For each target the value of `bits` that it falls on; needs 12 bytes for each target."""
     found = runtime.empty(len(targets), np.uint32)
-    uploads = [runtime.upload(array) for array in (bases.astype(np.uint64), runs.astype(np.uint64), targets)]
-    launch(runtime, "search", buffer.dtype.itemsize, len(bases), THREADS, buffer, *uploads, found, bits_of(bits))
+    given, ends = np.empty(len(bases) + len(runs) + len(targets), dtype=np.int64), np.cumsum([len(bases), len(runs)])
+    for part, values in zip(np.split(given, ends), (bases, runs, targets.view(np.int64)), strict=True):
+        part[:] = values
+    sent = runtime.upload(given)  # one transfer costs half as much as three small ones
+    places = sent[: ends[0]], sent[ends[0] : ends[1]], sent[ends[1] :]
+    launch(runtime, "search", buffer.dtype.itemsize, len(bases), THREADS, buffer, *places, found, bits_of(bits))
     return runtime.download(found).astype(np.int64)
 
 
