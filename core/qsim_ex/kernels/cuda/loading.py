@@ -100,6 +100,7 @@ class Loader:
     def __init__(self, takes: Sequence[Takes | None], numbers: Numbers, real: Any) -> None:
         self.numbers = numbers
         self.launches: LaunchList | None = None
+        self.is_laid_out = False
         self._real = real
         size = numbers.size()
         by_value = [
@@ -122,17 +123,19 @@ class Loader:
             for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
         ]
 
-    def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping], num_bits: int) -> None:
-        """From now on all sweeps, one for each step, can be queued at once; not if their tables need a transfer."""
+    def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
+        """From now on all steps can be queued at once; not if one is no sweep, or if their tables need a transfer."""
+        self.is_laid_out = True
         recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
         given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
-        if given is None:
+        if given is None or None in sweeps:
             return
         room = Room(self.numbers.size(), given[1], len(self._values), real)
         stages = [Stage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
         if recipe is not None:
             stages.append(Stage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
         for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
+            assert sweep is not None
             on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
             to = room.values + size * value.start
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))

@@ -129,11 +129,8 @@ class Prepared:
             loader = self.loader = Loader(takes, numbers.numbers, self.real)
             self.loads = 0
         self.loads += 1
-        if self.settled and self.loads == RETURNED:
-            launches = [self.launches.get(id(step)) for step in self.steps]
-            sweeps = [launch for launch in launches if launch]
-            if len(sweeps) == len(launches):
-                loader.lay_out(runtime, sweeps, self.num_bits)
+        if self.settled and self.loads >= RETURNED and not loader.is_laid_out:
+            loader.lay_out(runtime, [self.launches.get(id(step)) for step in self.steps], self.num_bits)
         return Loaded(loader, runtime, numbers)
 
     def run(
