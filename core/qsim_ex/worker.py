@@ -10,9 +10,9 @@ from typing import Any, cast
 from qsim_ex.adopt import begun
 from qsim_ex.branches import first_branches
 from qsim_ex.circuit.bindings import Operands
+from qsim_ex.course import Course
 from qsim_ex.devices.base import Batches, Loads
 from qsim_ex.devices.probe import Where
-from qsim_ex.dynamics import Course
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome
