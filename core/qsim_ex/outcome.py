@@ -24,7 +24,7 @@ from qsim_ex.placement.bits import pack
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.result import BatchResult
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 from qsim_ex.tasks import Asked, Task
 
 _THREADS = 4

@@ -17,7 +17,8 @@ from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.program import Segment, divide
 from qsim_ex.ready import plan_of
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.devices.absent import Planned

@@ -36,7 +36,7 @@ from qsim_ex.plans import plans_of, segments_of, total_of
 from qsim_ex.program import divide
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.state import StateVector
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 from qsim_ex.straight import StraightRun, ask, checked_shots, follow, prepare, require_room, result_of
 
 

@@ -34,7 +34,7 @@ from qsim_ex.readout import apply_readout
 from qsim_ex.ready import Ready, make_ready
 from qsim_ex.result import Result
 from qsim_ex.state import StateVector
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -21,7 +21,8 @@ from qsim_ex.parts import part_of
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Begin, States
 from qsim_ex.program import Segment
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 from qsim_ex.stops import Given, Stop
 
 Complex = NDArray[np.complex128]

@@ -22,7 +22,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill
 from qsim_ex.program import Segment
 from qsim_ex.ready import plan_of, ready_rows
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 from qsim_ex.tasks import Asked, Tasks
 from qsim_ex.trajectories import Route, Walk, given
 

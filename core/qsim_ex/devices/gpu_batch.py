@@ -16,7 +16,9 @@ from qsim_ex.kernels.cuda import batch_sums, fixed, interpreter
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
 from qsim_ex.kernels.cuda.runtime import Array, CupyRuntime, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared
-from qsim_ex.steps import Bound, Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 
 class GpuBatches(Batches):
