@@ -10,7 +10,8 @@ import numpy as np
 from plain import PlainDevice
 
 from qsim_ex.planning.verify import verify
-from qsim_ex.steps import Bound, Exchange, Migration, Plan, Stage
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
 
 def run(plan: Plan, numbers: Bound, buffer: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from qsim_ex.placement.divided import Divided
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 from qsim_ex.placement.peers_over_host import PeersOverHost
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 
 def adopt(

@@ -22,7 +22,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.single import Single
 from qsim_ex.state import Collapse, StateVector, known_mode
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 
 class BatchedStateVector(BatchedWork):

@@ -19,7 +19,7 @@ from qsim_ex.owned import Owned
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 SUMS = 1 << 22
 """Sums, or shots, of so many are asked for at a time: 32 MiB."""

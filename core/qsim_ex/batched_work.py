@@ -18,7 +18,7 @@ from qsim_ex.placement import layout as at
 from qsim_ex.placement.batch import BatchDevice, rows_at_once
 from qsim_ex.program import divide
 from qsim_ex.ready import plan_of, ready_rows
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 from qsim_ex.ticker import Ticker, Watcher
 
 

@@ -21,8 +21,9 @@ from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors, check_groups
+from qsim_ex.course import Course
 from qsim_ex.devices.probe import Where, place
-from qsim_ex.dynamics import Course, course_of
+from qsim_ex.dynamics import course_of
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.chance import Kraus, numbers
-from qsim_ex.dynamics import Choice, Course
+from qsim_ex.course import Choice, Course
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.check import factors
-from qsim_ex.dynamics import Choice, Course
+from qsim_ex.course import Choice, Course
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

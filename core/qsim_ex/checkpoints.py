@@ -21,7 +21,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import SavedStateError
 from qsim_ex.placement.base import Placement
 from qsim_ex.saving import SavedState, array_of, look, restore, save
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 
 
 class Checkpoints:

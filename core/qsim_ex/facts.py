@@ -13,7 +13,7 @@ from qsim_ex.placement.peers import Peers
 from qsim_ex.placement.peers_over_host import PeersOverHost
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.cut import cut
-from qsim_ex.steps import Migration, Plan
+from qsim_ex.steps.plan import Migration, Plan
 
 
 def ticks(placement: Placement, plan: Plan) -> int:

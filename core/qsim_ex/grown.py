@@ -19,7 +19,8 @@ from qsim_ex.planning.binding import fill
 from qsim_ex.program import divide
 from qsim_ex.ready import plan_of
 from qsim_ex.state import StateVector
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 
 KEPT = 256
 """Structures that are remembered."""

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from qsim_ex import expectation, sampling
 from qsim_ex.branches import Branches, uniforms
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.course import Course
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.devices.probe import Where
-from qsim_ex.dynamics import Course
 from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
@@ -24,7 +24,7 @@ from qsim_ex.placement.bits import pack
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.result import BatchResult
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 from qsim_ex.tasks import Asked, Task
 
 _THREADS = 4

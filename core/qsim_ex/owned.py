@@ -15,7 +15,7 @@ from qsim_ex.devices.probe import Where, host_free
 from qsim_ex.errors import StateError
 from qsim_ex.guard import Guard
 from qsim_ex.options import Options
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 
 class Owned(ABC):

@@ -18,7 +18,7 @@ from qsim_ex.owned import Owned
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
 from qsim_ex.placement.single import Single
-from qsim_ex.steps import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels
 
 
 class Questions(Owned):

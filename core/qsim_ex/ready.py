@@ -15,7 +15,10 @@ from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.binding import fill_batch
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.program import Segment
-from qsim_ex.steps import Bound, Layout, Levels, Plan, Shape
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.shape import Shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -24,7 +24,7 @@ from qsim_ex.devices.memory import human
 from qsim_ex.errors import SavedStateError
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.divided import Divided
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 MAGIC = b"qsim-ex state 1\n"
 """The first bytes of every file; the number is that of the format."""

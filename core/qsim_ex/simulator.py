@@ -6,14 +6,12 @@ divide → choose a device and check memory → plan → prepare → run, saving
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
 from math import inf
-from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from qsim_ex import sampling
 from qsim_ex.batches import run_batch
@@ -24,32 +22,22 @@ from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors, check_groups
-from qsim_ex.devices.choice import Deployment
-from qsim_ex.devices.memory import human, require, require_on_host
+from qsim_ex.clock import Clock
+from qsim_ex.devices.memory import human
 from qsim_ex.devices.probe import Where, imagine, place
 from qsim_ex.dynamics import course_of
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, SavedStateError
-from qsim_ex.facts import facts_of, ticks
+from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.grown import Grown
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes
-from qsim_ex.placement.bits import pack
-from qsim_ex.placement.norm import check_norm
-from qsim_ex.placement.rehearsal import rehearse
-from qsim_ex.placement.room import Scenario
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.cut import cut
-from qsim_ex.planning.explain import explain, summary
-from qsim_ex.program import Program, Segment, divide
-from qsim_ex.readout import apply_readout
-from qsim_ex.ready import Ready, make_ready, plan_of
+from qsim_ex.planning.explain import explain
+from qsim_ex.plans import plans_of, segments_of, total_of
+from qsim_ex.program import divide
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.state import StateVector
-from qsim_ex.steps import Layout, Plan
-from qsim_ex.ticker import Ticker
-
-if TYPE_CHECKING:
-    from qsim_ex.devices.absent import Planned
+from qsim_ex.steps.plan import Plan
+from qsim_ex.straight import StraightRun, ask, checked_shots, follow, prepare, require_room, result_of
 
 
 class Simulator:
@@ -108,62 +96,19 @@ class Simulator:
                 )
             return self.run_batch(circuit, shots=shots, seeds=seed, cancel=cancel, readout=readout)[0]
         check_groups(readout, circuit.num_clbits)
-        clock = _Clock()
-        program = divide(circuit)
-        if shots is not None:
-            shots = check.shots(shots)
-            if not program.has_measurement:
-                raise MeasurementError("shots were asked for, but the circuit measures nothing; add a measurement.")
-        where = self._where(circuit.num_qubits)
-        dtype = self.options.dtype
-        _require_saves(program, circuit.num_qubits, dtype, where)
-        require_on_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * (shots or 0), where.host_free)
-        plans = _plans(program.segments, where.device, where.deployment, dtype)
-        parts: list[tuple[Plan, ...]] = [(plan,) for plan in plans]
-        kept: Checkpoints | None = None
-        if self.options.checkpoint is not None:
-            parts, kept = self._checkpoints(circuit, plans, seed)
-            seed = kept.seed
-        seed = self._seed(seed)
+        clock = Clock()
+        run = self._planned(circuit, shots, seed)
         clock.lap("plan")
-        compile = self.options.compile
-        ready = [[make_ready(part, circuit.operands, where.devices, dtype, compile) for part in some] for some in parts]
+        ready = prepare(run)
         clock.lap("prepare")
-        with StateVector(circuit.num_qubits, options=self.options, where=where) as state:
-            ticker = state.ticker(plans, cancel)
-            saved = _run(state, program, ready, ticker, kept)
+        with StateVector(circuit.num_qubits, options=self.options, where=run.where) as state:
+            saved = follow(run, ready, state, cancel)
             clock.lap("run")
-            watchful = None
-            facts: dict[str, Any] = {}
-            if where.deployment.kind != "single":  # amplitudes have been moved about: one look at their norm
-                gates = sum(plan.num_gates for plan in plans)
-                watchful = partial(check_norm, num_gates=gates, dtype=dtype)
-            packed = None if shots is None else _sample(state, program, shots, seed, circuit.num_clbits, watchful)
-            if watchful is not None:
-                if packed is None:
-                    watchful(state.norm() ** 2)
-                with state.placed() as placed:
-                    facts = dict(facts_of(placed))
-        if kept is not None:
-            kept.end(len(program.labels))
+            packed, facts = ask(run, state)
+        if run.kept is not None:
+            run.kept.end(len(run.program.labels))
         clock.lap("sample")
-        return Result(
-            shots=shots,
-            num_clbits=circuit.num_clbits,
-            packed=packed if packed is None else apply_readout(packed, readout, seed),
-            saved=saved,
-            seed=seed,
-            device=where.device.name,
-            device_description=where.device.description,
-            device_reason=where.reason,
-            precision=self.options.precision,
-            placement=where.deployment.kind,
-            plan=_total(plans, dtype, where.deployment),
-            timings=clock.timings(),
-            peak_bytes=where.needed,
-            deployment=where.deployment,
-            facts=facts,
-        )
+        return result_of(run, saved, packed, facts, readout, clock)
 
     def run_batch(
         self,
@@ -189,6 +134,21 @@ class Simulator:
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
         """
         return run_batch(self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout)
+
+    def _planned(self, circuit: Circuit, shots: int | None, seed: int | None) -> StraightRun:
+        """Refuse what must be refused before memory is touched, and plan the rest."""
+        program = divide(circuit)
+        shots = checked_shots(program, shots)
+        where = self._where(circuit.num_qubits)
+        dtype = self.options.dtype
+        require_room(program, shots, where, dtype)
+        plans = plans_of(program.segments, where.device, where.deployment, dtype)
+        parts: list[tuple[Plan, ...]] = [(plan,) for plan in plans]
+        kept: Checkpoints | None = None
+        if self.options.checkpoint is not None:
+            parts, kept = self._checkpoints(circuit, plans, seed)
+            seed = kept.seed
+        return StraightRun(circuit, program, shots, self._seed(seed), where, self.options, plans, parts, kept)
 
     def _checkpoints(
         self, circuit: Circuit, plans: Sequence[Plan], seed: int | None
@@ -240,8 +200,8 @@ class Simulator:
         device, deployment = imagine(circuit.num_qubits, self.options)
         dtype = self.options.dtype
         course = course_of(circuit.structure)
-        segments = course.segments if course.dynamic else divide(circuit).segments
-        plans = _plans(segments, device, deployment, dtype)
+        segments = segments_of(circuit)
+        plans = plans_of(segments, device, deployment, dtype)
         head = f"{device.name}: {device.description}"
         if deployment.kind == "single":
             lines = [f"{head} ({deployment.reason}), {dtype.name}"]
@@ -253,7 +213,7 @@ class Simulator:
             if segment.label is not None:
                 lines.append(f"the state is saved as {segment.label!r}")
         if deployment.kind == "migrated":
-            total = _total(plans, dtype, deployment)
+            total = total_of(plans, dtype, deployment)
             lines.append(
                 f"what is on the device already is not copied: {human(total.bytes_host)} go to and from the host with "
                 f"{deployment.in_flight} sub state vectors on it; predicted: {total.seconds:.3g} s"
@@ -266,136 +226,14 @@ class Simulator:
         They can be made for GPUs that are not here: give `device` or `devices`, and `max_memory` or `device_wires`.
         """
         device, deployment = imagine(circuit.num_qubits, self.options)
-        return _plans(_segments(circuit), device, deployment, self.options.dtype)
+        return plans_of(segments_of(circuit), device, deployment, self.options.dtype)
 
     def summary(self, circuit: Circuit) -> PlanSummary:
         """What a run of a circuit does, counted: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
         device, deployment = imagine(circuit.num_qubits, self.options)
-        plans = _plans(_segments(circuit), device, deployment, self.options.dtype)
-        return _total(plans, self.options.dtype, deployment)
+        plans = plans_of(segments_of(circuit), device, deployment, self.options.dtype)
+        return total_of(plans, self.options.dtype, deployment)
 
     def _seed(self, seed: int | None) -> int:
         given = self.options.seed if seed is None else seed
         return sampling.fresh_seed() if given is None else sampling.checked_seed(given)
-
-
-def _segments(circuit: Circuit) -> tuple[Segment, ...]:
-    """The work of a circuit between saves, and between stops where it leaves something to chance."""
-    course = course_of(circuit.structure)
-    return course.segments if course.dynamic else divide(circuit).segments
-
-
-def _plans(segments: Sequence[Segment], device: Planned, deployment: Deployment, dtype: np.dtype[Any]) -> list[Plan]:
-    """A plan for each segment, each beginning where the one before it ended; saving puts the wires in order."""
-    plans: list[Plan] = []
-    num_wires = deployment.num_wires
-    start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
-    shape = device.shape(dtype)
-    levels = None if deployment.kind == "single" else deployment.levels
-    for segment in segments:
-        plan = plan_of(
-            segment, num_wires, start, shape, fresh, levels, place=not plans and fresh == (1 << num_wires) - 1
-        )
-        plans.append(plan)
-        start, fresh = (plan.end, plan.left) if segment.label is None else (Layout.identity(num_wires), 0)
-    return plans
-
-
-def _run(
-    state: StateVector, program: Program, ready: list[list[Ready]], ticker: Ticker, kept: Checkpoints | None
-) -> dict[str, Amplitudes]:
-    """Run all segments and return the states that are saved between them; with checkpoints, go on where one stands."""
-    saved: dict[str, Amplitudes] = {}
-    done = 0
-    if kept is not None:
-        with state.placed() as placed:
-            kept.resume(placed)
-    for segment, parts in zip(program.segments, ready, strict=True):
-        for part in parts:
-            done += 1
-            if kept is not None and done <= kept.done:
-                with state.placed() as placed:
-                    ticker.skip(ticks(placed, part.plan))
-                continue
-            state.run(part, ticker)
-            if kept is not None:
-                with state.placed() as placed:
-                    kept.after(placed, done)
-        if segment.label is not None:
-            saved[segment.label] = _saved(state, len(saved), done, kept)
-    ticker.finish()
-    state.synchronize()
-    return saved
-
-
-def _saved(state: StateVector, label: int, done: int, kept: Checkpoints | None) -> Amplitudes:
-    """The state that is saved after so many parts, in the order of the wires; an earlier run may have written it."""
-    found = None if kept is None else kept.kept(label)
-    if kept is not None and done < kept.done:
-        if found is None:
-            raise SavedStateError(f"{kept.path} has lost the state that was saved beside it. Remove it and run again.")
-        return found
-    state.canonical()
-    with state.placed() as placed:
-        placed.settle()
-        if kept is not None and found is None:
-            kept.keep(placed, label)
-    return state.to_numpy() if found is None else found
-
-
-def _sample(
-    state: StateVector,
-    program: Program,
-    shots: int,
-    seed: int,
-    num_clbits: int,
-    watchful: Callable[[float], None] | None,
-) -> NDArray[np.uint8]:
-    """The classical bits of each shot, packed; bits that nothing was measured into are 0."""
-    masks = [0] * state.num_wires
-    for clbit, wire in program.measured.items():
-        masks[wire] |= 1 << clbit
-    if not any(masks):
-        return np.zeros((shots, -(-num_clbits // 8)), dtype=np.uint8)
-    return pack(state.draw(shots, seed, check_norm=watchful), masks, num_clbits)
-
-
-def _total(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
-    """All plans together."""
-    slots = deployment.in_flight if deployment.kind == "migrated" else None
-    first, *others = (_summary(plan, dtype, slots, deployment.host_memory) for plan in plans)
-    return sum(others, first)
-
-
-@lru_cache(maxsize=256)
-def _summary(plan: Plan, dtype: np.dtype[Any], slots: int | None, scenario: Scenario | None) -> PlanSummary:
-    """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
-    if slots is None:
-        return summary(plan, dtype.itemsize)
-    copied = rehearse(plan, dtype, slots, scenario or "whole")
-    return summary(plan, dtype.itemsize, copied=copied, overlaps=slots > 1)
-
-
-def _require_saves(program: Program, num_wires: int, dtype: np.dtype[Any], where: Where) -> None:
-    """Check that the host holds the saved states, besides the state itself where that lives on the host."""
-    if program.labels:
-        states = len(program.labels) + (where.device.kind == "cpu")
-        require(num_wires, dtype, [("the host", where.host_free)], states=states)
-
-
-class _Clock:
-    """Seconds of each part of a run, and of all of it."""
-
-    def __init__(self) -> None:
-        self._begin = self._last = perf_counter()
-        self._laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        """The part `name` has just ended."""
-        now = perf_counter()
-        self._laps[name] = now - self._last
-        self._last = now
-
-    def timings(self) -> dict[str, float]:
-        """Seconds of each part, and the total."""
-        return {**self._laps, "total": self._last - self._begin}

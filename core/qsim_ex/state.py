@@ -29,7 +29,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.program import divide
 from qsim_ex.questions import Questions
 from qsim_ex.ready import Ready, make_ready, plan_of
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 from qsim_ex.ticker import Ticker, Watcher
 from qsim_ex.wiring import Wiring
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.branches import Branches, uniforms
 from qsim_ex.chance import Kraus, density_of, strings_of
-from qsim_ex.dynamics import JOINTLY, Choice
+from qsim_ex.course import Choice
+from qsim_ex.dynamics import JOINTLY
 from qsim_ex.placement.batch import States
 
 Complex = NDArray[np.complex128]

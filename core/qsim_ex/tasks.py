@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from qsim_ex.chance import BLOCK, STEP
 from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.dynamics import Course
+from qsim_ex.course import Course
 
 
 @dataclass(frozen=True, slots=True)

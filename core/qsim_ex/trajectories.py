@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from qsim_ex.branches import Branches
 from qsim_ex.chance import Kraus, kraus_of
-from qsim_ex.dynamics import Choice, Conditioned, Course, Part, part_of
+from qsim_ex.course import Choice, Conditioned, Course, Part
+from qsim_ex.parts import part_of
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Begin, States
 from qsim_ex.program import Segment
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 from qsim_ex.stops import Given, Stop
 
 Complex = NDArray[np.complex128]

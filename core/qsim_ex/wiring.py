@@ -13,7 +13,7 @@ from qsim_ex.errors import OptionError
 from qsim_ex.facts import deployment_of
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import Placement
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 from qsim_ex.substates import SubStateVectors
 
 

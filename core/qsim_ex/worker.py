@@ -10,9 +10,9 @@ from typing import Any, cast
 from qsim_ex.adopt import begun
 from qsim_ex.branches import first_branches
 from qsim_ex.circuit.bindings import Operands
+from qsim_ex.course import Course
 from qsim_ex.devices.base import Batches, Loads
 from qsim_ex.devices.probe import Where
-from qsim_ex.dynamics import Course
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome
@@ -22,7 +22,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill
 from qsim_ex.program import Segment
 from qsim_ex.ready import plan_of, ready_rows
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 from qsim_ex.tasks import Asked, Tasks
 from qsim_ex.trajectories import Route, Walk, given
 

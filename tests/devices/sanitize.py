@@ -29,7 +29,9 @@ from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.tables import Recipe
 from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Bound, Euler, Fold, Layout, Numbers, Product, Shuffle, Spread, Wide
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
+from qsim_ex.steps.step import Shuffle, Spread, Wide
 
 PLAIN = PlainDevice()
 

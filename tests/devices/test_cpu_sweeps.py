@@ -11,7 +11,7 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
 from qsim_ex.devices.cpu import CpuDevice
 from qsim_ex.devices.cpu_sweeps import Prepared, aligned
 from qsim_ex.reference import extract, replace
-from qsim_ex.steps import NUMBERED, Clear, Diagonal, Mix, Phase, Rename, Shuffle, Slot, Spread, Sweep, Wide
+from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Mix, Phase, Rename, Shuffle, Slot, Spread, Sweep, Wide
 
 SIX = list(Entry)
 

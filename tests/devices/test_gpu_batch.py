@@ -23,7 +23,9 @@ from qsim_ex.kernels.cuda import batch_sums, tables
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
 from qsim_ex.planning.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Bound, Clear, Layout, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Sweep, Wide
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
 

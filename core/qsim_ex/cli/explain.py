@@ -28,7 +28,8 @@ from qsim_ex.options import Options
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.simulator import Simulator
-from qsim_ex.steps import Clear, Plan, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 MOST_KINDS = 4
 

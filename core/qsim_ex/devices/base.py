@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.steps import Bound, Shape, Step
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Step
 
 Buffer = Any
 """A NumPy or CuPy array; which one is the device's business."""

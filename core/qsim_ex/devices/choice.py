@@ -14,7 +14,7 @@ from typing import Any, Literal
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
-from qsim_ex.steps import Levels
+from qsim_ex.steps.layout import Levels
 
 Kind = Literal["single", "peers", "migrated", "peers over host"]
 

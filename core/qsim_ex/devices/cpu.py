@@ -22,7 +22,8 @@ from qsim_ex.devices.cpu_chunks import in_chunks
 from qsim_ex.devices.cpu_sweeps import Prepared, aligned, compile_sweeps, real_of, run_sweep
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels.cpu import host
-from qsim_ex.steps import Clear, Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 Buffer = NDArray[np.complexfloating]
 

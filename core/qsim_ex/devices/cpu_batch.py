@@ -18,7 +18,8 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.devices import cpu_sums, cpu_sweeps
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu_chunks import CHUNK_BITS, in_chunks
-from qsim_ex.steps import Bound, Clear, Step, Sweep
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.step import Clear, Step, Sweep
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu_chunks import in_chunks
-from qsim_ex.steps import Shuffle, Spread, Wide
+from qsim_ex.steps.step import Shuffle, Spread, Wide
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qsim_ex.devices.cpu_chunks import worth
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.cpu import host, pool
-from qsim_ex.steps import Step, Sweep
+from qsim_ex.steps.step import Step, Sweep
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 

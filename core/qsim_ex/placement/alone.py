@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.placement.base import Amplitudes, Placement, Tick
 from qsim_ex.placement.batch import Floats, Parts, Rows
-from qsim_ex.steps import Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
 
 
 class Alone:

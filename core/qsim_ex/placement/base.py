@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.steps import Layout, Levels, Plan
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]

@@ -17,7 +17,9 @@ from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, Tick
 from qsim_ex.placement.single import Single
-from qsim_ex.steps import Clear, Layout, Plan
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.step import Clear
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

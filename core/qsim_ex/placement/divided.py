@@ -23,7 +23,7 @@ from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.visited import Visited
 from qsim_ex.placement.wires import held_values
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 __all__ = ["Divided", "Near"]
 

@@ -20,7 +20,8 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.steps import SPARED_FROM, Levels
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import SPARED_FROM
 
 Swaps = tuple[tuple[int, int], ...]
 

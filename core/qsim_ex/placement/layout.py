@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.errors import StateError
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 
 def index_bits(layout: Layout, wires: Sequence[int]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from qsim_ex.devices.base import Buffer, Channel, Copies, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange import SLOTS, Schedule, Trade, lanes
-from qsim_ex.steps import Levels
+from qsim_ex.steps.layout import Levels
 
 PIECE_BYTES = 1 << 27
 """Most bytes that go in one copy: a third of a millisecond over NVLink, far longer than it takes to queue a copy."""

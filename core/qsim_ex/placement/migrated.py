@@ -25,7 +25,9 @@ from qsim_ex.placement.slots import Slots, Tick
 from qsim_ex.placement.turns import turn
 from qsim_ex.placement.visited import Wanted, every
 from qsim_ex.placement.windows import Index, Window
-from qsim_ex.steps import Clear, Exchange, Layout, Levels, Plan, Stage, Step, Sweep
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Exchange, Plan, Stage
+from qsim_ex.steps.step import Clear, Step, Sweep
 
 QUEUED_BYTES = 1 << 37
 """How much work on one window may be queued before we wait for it, so that a cancelled run ends within a second."""

@@ -16,7 +16,7 @@ from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 
 class Near(NamedTuple):

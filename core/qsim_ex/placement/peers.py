@@ -22,7 +22,8 @@ from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, synchronize
 from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
-from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
 
 class Peers(Divided):

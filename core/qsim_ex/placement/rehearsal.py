@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from qsim_ex.devices.base import Channel, Copies
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.room import Scenario
-from qsim_ex.steps import Plan
+from qsim_ex.steps.plan import Plan
 
 MOST_SLICES = 1 << 16
 """States of more slices are not rehearsed: the table of places would take longer than planning."""

@@ -11,7 +11,7 @@ from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import InvalidInput, OutOfMemory
-from qsim_ex.steps import Levels
+from qsim_ex.steps.layout import Levels
 
 Scenario = Literal["whole", "spread"]
 

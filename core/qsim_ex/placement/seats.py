@@ -14,7 +14,7 @@ from qsim_ex.devices.memory import human
 from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.links import Seat, synchronize
-from qsim_ex.steps import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 QUEUED_BYTES = 1 << 37
 """How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""

@@ -18,7 +18,9 @@ from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Placement, Tick
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.wires import held_values
-from qsim_ex.steps import Clear, Layout, Levels, Plan
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.step import Clear
 
 QUEUED_BYTES = 1 << 37
 """How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""

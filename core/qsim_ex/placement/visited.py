@@ -17,7 +17,8 @@ from qsim_ex.devices.base import Device
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.near import Near
-from qsim_ex.steps import Layout, Levels, Plan
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
 
 Wanted = Callable[[Layout, int], bool]
 """Whether a sub state vector is wanted in a visit, by the visit's layout and its `Near.high`."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.steps import Layout
+from qsim_ex.steps.layout import Layout
 
 Index = NDArray[np.int64]
 

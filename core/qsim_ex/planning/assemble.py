@@ -13,7 +13,7 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, Pattern, When
 from qsim_ex.planning import patterns
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask
-from qsim_ex.steps import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps.step import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slot, Sweep
 
 Places = NDArray[np.int64]
 

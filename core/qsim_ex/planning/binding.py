@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import TURN, phases_of_turns
-from qsim_ex.steps import Bound, Euler, Fold, MakeTables, Numbers, Plan, Product
+from qsim_ex.steps.numbers import Bound, Euler, Fold, MakeTables, Numbers, Product
+from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

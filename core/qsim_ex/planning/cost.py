@@ -7,7 +7,7 @@ from typing import Any
 
 from qsim_ex.planning.stage_cost import H200, Rates, StageCost, seconds, stage_costs
 from qsim_ex.planning.step_cost import Cost, step_cost
-from qsim_ex.steps import Exchange, Migration, Plan
+from qsim_ex.steps.plan import Exchange, Migration, Plan
 
 __all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", "stage_costs", "step_cost", "summary"]
 

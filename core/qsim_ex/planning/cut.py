@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from qsim_ex.steps import Clear, Exchange, Migration, Plan, Stage, Sweep
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.step import Clear, Sweep
 
 MOST = 256
 """Most parts of a plan: a checkpoint may be written after each, and each has to be made ready by itself."""

@@ -15,7 +15,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.planning.far import Freedom, far_sets
 from qsim_ex.planning.locality import grow, reasons, split, weight
 from qsim_ex.planning.work import Work, bits_of_mask
-from qsim_ex.steps import Levels
+from qsim_ex.steps.layout import Levels
 
 _EVERYTHING = 1 << 30
 """A window that never ends: stages are few, and the scan for one takes a fraction of a millisecond."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, reasons
 from qsim_ex.planning.work import Work
-from qsim_ex.steps import Shape
+from qsim_ex.steps.shape import Shape
 
 _AT_ONCE = (1, 2, 3, 4, 6)
 """How many bits at a time a large state is tried to grow by."""

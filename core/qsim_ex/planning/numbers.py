@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.steps import Euler, Fold, Numbers, Product
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 Places = NDArray[np.int64]
 Incidence = NDArray[np.float64]

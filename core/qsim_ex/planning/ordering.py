@@ -16,7 +16,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.growth import Growth
 from qsim_ex.planning.locality import WINDOW, split
 from qsim_ex.planning.work import Work
-from qsim_ex.steps import Shape
+from qsim_ex.steps.shape import Shape
 
 TRIES = 8
 """Most choices that are tried. Of the predicted time 8 gained 11 %, 16 and 24 gained 13 % (seven families, 28 bits)."""

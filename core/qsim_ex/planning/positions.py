@@ -12,7 +12,8 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.planning.division import Division
 from qsim_ex.planning.work import bits_of_mask
-from qsim_ex.steps import Exchange, Levels, Migration
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import Exchange, Migration
 
 Pairs = list[tuple[int, int]]
 

@@ -15,7 +15,8 @@ from qsim_ex.planning.growth import Growth
 from qsim_ex.planning.locality import fill, grow, split
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import NOTHING, Work
-from qsim_ex.steps import Clear, Item, Shape, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Clear, Item, Shuffle, Spread, Step, Sweep, Wide
 
 Places = NDArray[np.int64]
 Packed = list[tuple[Step, Places]]

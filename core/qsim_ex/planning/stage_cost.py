@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.step_cost import step_cost
-from qsim_ex.steps import SPARED_FROM, Clear, Exchange, Levels, Migration, Stage, Sweep
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage
+from qsim_ex.steps.step import Clear, Sweep
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,25 +10,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.steps import (
-    NUMBERED,
-    Clear,
-    Diagonal,
-    Exchange,
-    Item,
-    Migration,
-    Mix,
-    Motion,
-    Phase,
-    Plan,
-    Rename,
-    Shape,
-    Shuffle,
-    Spread,
-    Step,
-    Sweep,
-    Wide,
-)
+from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Spread, Step, Sweep, Wide
 
 
 def _check(holds: bool, what: str) -> None:

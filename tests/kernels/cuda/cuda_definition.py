@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.steps import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
+from qsim_ex.steps.step import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
 
 CONSTANT = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
 

@@ -13,7 +13,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cpu import program as p
 from qsim_ex.kernels.cpu.layout import PAD, TileLayout, Touch, runnable
 from qsim_ex.kernels.cpu.writer import Writer
-from qsim_ex.steps import Sweep
+from qsim_ex.steps.step import Sweep
 
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Program:

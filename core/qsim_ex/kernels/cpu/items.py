@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry, Pattern
-from qsim_ex.steps import NUMBERED
+from qsim_ex.steps.step import NUMBERED
 
 ZERO, ONE, MINUS_ONE = -1, -2, -3
 Codes = NDArray[np.int64]

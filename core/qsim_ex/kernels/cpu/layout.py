@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of, wires_of
-from qsim_ex.steps import Diagonal, Item, Rename
+from qsim_ex.steps.step import Diagonal, Item, Rename
 
 PAD = 1 << 10
 """Bits from here up are padding, for states with fewer bits than a vector has lanes: only their value 0 is real."""

@@ -12,7 +12,7 @@ from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import program as p
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout
-from qsim_ex.steps import Diagonal, Item, Mix, Rename
+from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
 _FEW_EXCHANGES = 8
 """So many exchanges of half the rows cost as much as one permutation of all of them: 40 and 350 ps an amplitude."""

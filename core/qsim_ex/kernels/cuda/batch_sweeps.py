@@ -23,7 +23,8 @@ from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import REAL, Packed
 from qsim_ex.kernels.cuda.tables import Few, Recipe
-from qsim_ex.steps import Bound, Numbers, Step, Sweep
+from qsim_ex.steps.numbers import Bound, Numbers
+from qsim_ex.steps.step import Step, Sweep
 
 Places = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.places import Places, swizzle
 from qsim_ex.kernels.cuda.style import STYLE, Style
-from qsim_ex.steps import Rename, Sweep
+from qsim_ex.steps.step import Rename, Sweep
 
 
 @dataclass

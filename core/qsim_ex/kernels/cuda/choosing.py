@@ -11,7 +11,7 @@ from qsim_ex.kernels.cuda.compile import cores
 from qsim_ex.kernels.cuda.emit import NAME, Kernel
 from qsim_ex.kernels.cuda.places import visited_bits
 from qsim_ex.kernels.cuda.runtime import Runtime, Text
-from qsim_ex.steps import Sweep
+from qsim_ex.steps.step import Sweep
 
 KEPT = 256
 """Prepared plans, and structures whose runs are counted, that a device remembers."""

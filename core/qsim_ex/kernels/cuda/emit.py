@@ -25,7 +25,7 @@ from qsim_ex.kernels.cuda.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.words import spread
-from qsim_ex.steps import Mix, Sweep
+from qsim_ex.steps.step import Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764

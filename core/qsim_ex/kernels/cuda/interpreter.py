@@ -21,7 +21,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda import packing
 from qsim_ex.kernels.cuda.places import REGISTERS, banks, places, skipped_bits
 from qsim_ex.kernels.cuda.runtime import Text
-from qsim_ex.steps import Diagonal, Item, Mix, Rename, Sweep
+from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
 

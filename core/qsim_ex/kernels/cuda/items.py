@@ -14,7 +14,7 @@ from qsim_ex.kernels.cuda.arithmetic import merged, width
 from qsim_ex.kernels.cuda.body import Body, PhaseText, register_slots
 from qsim_ex.kernels.cuda.tensor import Arrangement
 from qsim_ex.kernels.cuda.words import condition, selection
-from qsim_ex.steps import Diagonal, Item, Mix, Rename
+from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
 IN_REGISTERS = 3
 """Most bits of a matrix whose inputs and outputs fit into registers together."""

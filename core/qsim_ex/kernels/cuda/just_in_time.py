@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu.run_words import ENTRY, EULERS, PRODUCTS
-from qsim_ex.steps import Euler, Fold, Numbers, Product
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 Places = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from qsim_ex.kernels.cpu.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, O
 from qsim_ex.kernels.cuda.just_in_time import Program
 from qsim_ex.kernels.cuda.queued import Queued
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.steps import Numbers
+from qsim_ex.steps.numbers import Numbers
 
 Enqueue = Callable[..., int]
 Places = NDArray[np.int64]

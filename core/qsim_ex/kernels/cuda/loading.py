@@ -21,7 +21,7 @@ from qsim_ex.kernels.cuda.packing import pack
 from qsim_ex.kernels.cuda.queued import Argument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.tables import Few, Recipe
-from qsim_ex.steps import Bound, Numbers
+from qsim_ex.steps.numbers import Bound, Numbers
 
 Places = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.arithmetic import width
-from qsim_ex.steps import NUMBERED
+from qsim_ex.steps.step import NUMBERED
 
 CONSTANTS = np.array([0.0, 1.0, -1.0])
 _AFTER = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: 2}

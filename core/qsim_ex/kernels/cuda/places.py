@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.steps import Phase, Sweep
+from qsim_ex.steps.step import Phase, Sweep
 
 REGISTERS = 4
 """Register bits: a thread holds 2^4 amplitudes."""

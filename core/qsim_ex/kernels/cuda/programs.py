@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda import fixed
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.steps import Euler, Fold, Numbers, Product
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 
 class Made(NamedTuple):

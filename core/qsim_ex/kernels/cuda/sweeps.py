@@ -16,7 +16,8 @@ from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
 from qsim_ex.kernels.cuda.loading import Given, Loaded, Loader, Takes, give
 from qsim_ex.kernels.cuda.queued import THE_STATE, Argument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.steps import Bound, Step, Sweep
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.step import Step, Sweep
 
 Packed = NDArray[np.complex128]
 

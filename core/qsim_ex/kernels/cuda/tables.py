@@ -16,7 +16,7 @@ from qsim_ex.kernels.cuda import fixed
 from qsim_ex.kernels.cuda.programs import NumberProgram, sent
 from qsim_ex.kernels.cuda.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps import Bound, Fold, Numbers
+from qsim_ex.steps.numbers import Bound, Fold, Numbers
 
 Places = NDArray[np.int64]
 Words = NDArray[np.uint32]

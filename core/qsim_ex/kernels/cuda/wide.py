@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps import Shuffle, Spread, Wide
+from qsim_ex.steps.step import Shuffle, Spread, Wide
 
 LEAST_WORKSPACE = 64 << 20
 SHARE = 0.03

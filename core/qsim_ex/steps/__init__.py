@@ -1,0 +1,44 @@
+"""The plan as data. Planning writes it, placements and devices read it, and nobody below planning thinks in gates.
+
+Everything between `Plan.start` and `Plan.end` is in **index bits** (bit 0 is the least significant bit of an
+amplitude's index); wires appear only in those two layouts. Structure is here, numbers are not: a plan says where a
+number will stand, and `planning.numbers.bind` fills it in.
+
+What a plan consists of can be imported from here, for those who look at one (see `Simulator.plans`). The engine itself
+imports each name from its file.
+"""
+
+from __future__ import annotations
+
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Slot, Spread, Step, Sweep, Wide
+
+__all__ = [
+    "Clear",
+    "Diagonal",
+    "Euler",
+    "Exchange",
+    "Fold",
+    "Item",
+    "Layout",
+    "Levels",
+    "Migration",
+    "Mix",
+    "Motion",
+    "Numbers",
+    "Phase",
+    "Plan",
+    "Product",
+    "Rename",
+    "Shape",
+    "Shuffle",
+    "Slot",
+    "Spread",
+    "Stage",
+    "Step",
+    "Sweep",
+    "Wide",
+]

@@ -1,0 +1,118 @@
+"""The whole of it: steps in stages, with what is moved between them, and the `Plan` that holds the stages."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.numbers import Numbers
+from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.step import Step, Sweep
+
+SPARED_FROM = 12
+"""Fresh local positions from here up are left out of an exchange; below, rows would be short: 32 KiB and less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Position ``swaps[k][0]`` (local) and position ``swaps[k][1]`` (a device bit) trade places, all pairs at once.
+
+    Half of every sub state vector (with one pair) moves to another device, for good: what was read as a device bit is
+    local from now on, and the other way round. Pairs are disjoint; local positions are `Levels.slice` or higher.
+    """
+
+    swaps: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A pass over a state whose home is in host memory begins: which index bits are near during it.
+
+    The window of 2^(local + peers) amplitudes is filled 2^(migration bits) times, worked on, and written back to where
+    it came from, so a pass moves no amplitude for good. bits: a permutation; position p of an index, as the steps of
+    this pass see it, is index bit ``bits[p]`` at home. ``bits[p] == p`` below `Levels.slice`; the positions of the
+    migration bits come last, ascending.
+    """
+
+    bits: tuple[int, ...]
+
+
+Motion = Exchange | Migration
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Steps that run while sub state vectors are near: they mix local positions only, and may read all.
+
+    motion: what happens before; None where nothing has to move. The stages from one `Migration` up to the next are one
+    pass: all of them run on a window before the next window comes.
+    fresh: mask of all positions that are fresh after the motion and before the steps (see `Sweep`); a sub state vector
+    at which a position from `Levels.local` up is 1 and fresh is zero: it is neither moved nor worked on.
+    """
+
+    steps: tuple[Step, ...]
+    motion: Motion | None = None
+    fresh: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Straight-line unitary work, ready for any operands of the right structure.
+
+    start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
+    fresh: index bits that are fresh at the start (see `Sweep`).
+    left: index bits that are still fresh at the end: bits from `Levels.local` up that nothing has mixed.
+    levels: how the index bits are divided. Without migration bits, exchanges are in the difference of `start` and
+        `end`; with them, layouts are those at home, and no pass changes them but by relabelling.
+    made_from: all that the plan was made from.
+    """
+
+    num_wires: int
+    stages: tuple[Stage, ...]
+    start: Layout
+    end: Layout
+    numbers: Numbers
+    shape: Shape
+    num_gates: int
+    made_from: tuple[Any, ...]
+    levels: Levels
+    fresh: int = 0
+    left: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that the plan was made from, the same in every process; made when it is asked for."""
+        return hashlib.blake2b(repr(self.made_from).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of all stages, in order; `Numbers.packed` has one array for each."""
+        return tuple(step for stage in self.stages for step in stage.steps)
+
+    @property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """The sweeps among the steps."""
+        return tuple(step for step in self.steps if isinstance(step, Sweep))
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain lists, numbers and strings."""
+        import dataclasses
+
+        def plain(value: Any) -> Any:
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+                return {"type": type(value).__name__, **fields}
+            if isinstance(value, When):
+                return list(value)
+            if isinstance(value, bytes):
+                return value.hex()
+            if isinstance(value, tuple | list):
+                return [plain(v) for v in value]
+            return value
+
+        names = ("num_wires", "stages", "start", "end", "shape", "num_gates", "key", "levels", "fresh", "left")
+        return {name: plain(getattr(self, name)) for name in names}

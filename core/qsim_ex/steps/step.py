@@ -1,0 +1,139 @@
+"""What is done to a sub state vector: sweeps, with their phases and items, and the steps that are no sweeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qsim_ex.circuit.ops import Entry, Pattern, When
+
+NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
+"""The classes of entries whose number is passed to a kernel; 0, 1 and −1 are written into the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where an item's numbers begin. What reads nothing is a number, alike for all amplitudes; what reads is a table.
+
+    Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
+    `at` counts from the beginning of that array.
+    """
+
+    at: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """A dense matrix on near bits.
+
+    bits: mixed index bits, least significant first; all are near.
+    reads: masks of index bits, none of them mixed, whose parities select the block (``reads[0]`` least
+        significant); they may be anywhere, also outside the tile and outside the buffer.
+    when: index bits and the values at which the item acts; disjoint from `bits`.
+    pattern: classes of the entries [2^reads, 2^bits, 2^bits].
+    slot: without reads, the entries of the classes in `NUMBERED`, in C order; with reads, all entries.
+    """
+
+    bits: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    slot: Slot
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """A table of phases, one factor for each value of the parities; fields as in `Mix`.
+
+    Without reads it is one number (a controlled phase or a global phase).
+    The slot holds all 2^reads entries; a sole entry of −1 or 1 has no number.
+    """
+
+    reads: tuple[int, ...]
+    when: When
+    pattern: Pattern
+    slot: Slot
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A permutation of near bits without numbers: the amplitude at value x of `bits` moves to ``to[x]``."""
+
+    bits: tuple[int, ...]
+    when: When
+    to: tuple[int, ...]
+    label: str = field(default="", compare=False)
+
+
+Item = Mix | Diagonal | Rename
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Work while some bits of the tile are near; `near` ascending, at most `Shape.near` of them."""
+
+    near: tuple[int, ...]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One read and one write of the sub state vector; everything in between happens in tiles.
+
+    A bit that nothing has mixed yet is 0 in every amplitude that is not zero: the state is smaller than its buffer.
+    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero and hold anything in memory: the sweep neither
+    reads them nor, outside its tile, visits them. It writes its whole tile, so the state grows by the fresh bits in it.
+
+    tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
+    numbers, tables: how many numbers and table entries there are; see `Slot`.
+    fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
+    """
+
+    tile: tuple[int, ...]
+    phases: tuple[Phase, ...]
+    numbers: int
+    tables: int
+    fresh: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A matrix wider than a phase, a step of its own: bring its bits low, one matrix product, put them back.
+
+    Fields as in `Mix`; its packed array holds all entries [2^reads, 2^bits, 2^bits].
+    """
+
+    bits: tuple[int, ...]
+    reads: tuple[int, ...]
+    when: When
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """A basis permutation on any bits: the amplitude at value x of `bits` moves to ``to[x]``; no numbers."""
+
+    bits: tuple[int, ...]
+    to: tuple[int, ...]
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Bits whose amplitudes all sit at value `held` are put into the state that its packed array of 2^bits holds."""
+
+    bits: tuple[int, ...]
+    held: int
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Write the zeros that a growing state has not written yet: where any of the `fresh` bits, all local, is 1."""
+
+    fresh: int
+
+
+Step = Sweep | Wide | Shuffle | Spread | Clear
