@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from qsim_ex.options import Options
 ROOT = Path(__file__).parents[1]
 # Processes that tests start import this checkout too, whatever else is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])
+
+# A shell starts what runs in the background deaf to Ctrl-C, and children inherit that; some tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 
