@@ -399,7 +399,7 @@ class TestReal(BatchContract):
         return Interpreting()
 
 
-MANY = [(3, 70_000), (10, 1_000), (20, 16)]
+MANY = [(3, 70_000), (10, 1_000), (18, 16)]
 
 
 @pytest.mark.gpu

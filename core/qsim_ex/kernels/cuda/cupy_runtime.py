@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -100,12 +99,6 @@ class CupyRuntime:
         """The device and the stream, current while a `with` block lasts."""
         return _Here(self._device, self.queue())
 
-    def _here_for_memory(self) -> Any:
-        """The same; nothing has to be entered where device and stream are CuPy's current ones already."""
-        if self._stream is None and self._cupy.cuda.runtime.getDevice() == self._device.id:
-            return _NOWHERE
-        return self._here()
-
     def queue(self) -> Any:
         """The stream on which work is queued now."""
         return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
@@ -119,18 +112,23 @@ class CupyRuntime:
 
     def empty(self, count: int, dtype: DTypeLike) -> Array:
         """A one-dimensional array; raises `OutOfMemory`."""
-        dtype = np.dtype(dtype)
+        # Nothing has to be entered where device and stream are CuPy's current ones already.
+        if self._stream is None and self._cupy.cuda.runtime.getDevice() == self._device.id:
+            return self._taken(count, np.dtype(dtype))
+        with self._here():
+            return self._taken(count, np.dtype(dtype))
+
+    def _taken(self, count: int, dtype: np.dtype[Any]) -> Array:
         nbytes = count * dtype.itemsize
-        with self._here_for_memory():
-            try:
-                pointer = (self._allocator or self._cupy.cuda.alloc)(max(nbytes, 1))
-            except (self._cupy.cuda.memory.OutOfMemoryError, MemoryError) as error:
-                free, total = self.memory()
-                raise OutOfMemory(
-                    f"{count} numbers of {dtype} need {_gib(nbytes)}; {self.name} ({self.description}) has "
-                    f"{_gib(free)} free of {_gib(total)}. Use fewer wires, precision='single', or close other states."
-                ) from error
-            return self._cupy.ndarray((count,), dtype=dtype, memptr=pointer)
+        try:
+            pointer = (self._allocator or self._cupy.cuda.alloc)(max(nbytes, 1))
+        except (self._cupy.cuda.memory.OutOfMemoryError, MemoryError) as error:
+            free, total = self.memory()
+            raise OutOfMemory(
+                f"{count} numbers of {dtype} need {_gib(nbytes)}; {self.name} ({self.description}) has "
+                f"{_gib(free)} free of {_gib(total)}. Use fewer wires, precision='single', or close other states."
+            ) from error
+        return self._cupy.ndarray((count,), dtype=dtype, memptr=pointer)
 
     def clear(self, array: Array) -> None:
         """Set all to 0."""
@@ -317,8 +315,6 @@ _STAGED = 1 << 19
 """Bytes that one thread copies at a time."""
 
 _STAGING_THREADS = 4
-
-_NOWHERE = contextlib.nullcontext()
 
 
 def _gib(nbytes: int) -> str:
