@@ -22,13 +22,16 @@ from cuda_definition import numbers_of_rows, random_state, random_sweep
 from plain import PlainDevice
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu import GpuDevice, shape_of
+from qsim_ex.kernels.cuda.launches import native
 from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.tables import Recipe
+from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill, fill_batch
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.ready import make_ready
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import Shuffle, Spread, Wide
@@ -64,9 +67,9 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
 
 
 def tables(gpu: GpuDevice, dtype: type) -> None:
-    """Numbers that are made on the device, from few, many and very many operands."""
+    """Numbers that are made on the device, from few, some, many and very many operands."""
     rng = np.random.default_rng(3)
-    for operands in (10, 300, 2100):
+    for operands in (10, 300, 1000, 2100):
         incidence = rng.integers(0, 2, (2, 128, 40)).astype(np.float64)
         numbers = Numbers(operands + 2, (Fold(incidence, rng.integers(2, operands + 2, (2, 40))),), ())
         bound = fill(numbers, np.concatenate([[0, 1], np.exp(1j * rng.uniform(-4, 4, operands))]))
@@ -148,25 +151,35 @@ def batches(gpu: GpuDevice, dtype: type, rows: int) -> int:
 
 
 def dense(gpu: GpuDevice, dtype: type) -> int:
-    """Dense blocks, by tensor cores if the GPU has good ones, on one tile and on several."""
+    """Dense blocks, interpreted and by tensor cores if the GPU has good ones, on one tile and on several.
+
+    Of three runs with fresh numbers the first goes step by step, and the others queue all kernels at once.
+    """
     for num_bits in (12, 15):
-        builder, rng = CircuitBuilder(num_bits), np.random.default_rng(num_bits)
-        for layer in range(8):
-            for wire in range(layer % 2, num_bits - 1, 2):
-                matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
-                builder.unitary(matrix, [wire, wire + 1])
-        circuit = builder.build()
+        everything = (1 << num_bits) - 1
         shape = replace(shape_of(np.dtype(dtype).itemsize, tensor=True), blocks_from=0)
-        plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, (1 << num_bits) - 1)
-        buffer = gpu.allocate(1 << num_bits, dtype)
-        gpu.begin(buffer)
-        prepared = gpu.prepare(plan.steps, num_bits, dtype, "always")
-        for step, numbers in zip(plan.steps, gpu.load(prepared, bind(plan, circuit.operands)), strict=True):
-            gpu.run(buffer, num_bits, step, numbers, prepared)
-        want = np.empty(1 << num_bits, dtype=np.complex128)
-        want[[plan.end.index(value) for value in range(1 << num_bits)]] = reference.simulate(circuit)
-        close(gpu.read(buffer, 0, 1 << num_bits), want, dtype, f"dense blocks on {num_bits} bits")
+        structure = bricks(num_bits, 0).instructions
+        plan = make_plan(structure, num_bits, Layout.identity(num_bits), shape, everything)
+        for compile in ("always", "never"):
+            for seed in range(3):
+                circuit = bricks(num_bits, seed)
+                ready = make_ready(plan, circuit.operands, (gpu,), np.dtype(dtype), compile)
+                buffer = gpu.allocate(1 << num_bits, dtype)
+                state = Single(gpu, buffer, plan.start, everything, begun=False)
+                state.run(plan, ready.work, lambda: None)
+                got = state.read(0, 1 << num_bits, range(num_bits))
+                close(got, reference.simulate(circuit), dtype, f"dense blocks on {num_bits} bits, {compile}, {seed}")
     return len(plan.sweeps)
+
+
+def bricks(num_bits: int, seed: int) -> Circuit:
+    """Eight layers of random gates on neighbours."""
+    builder, rng = CircuitBuilder(num_bits), np.random.default_rng([num_bits, seed])
+    for layer in range(8):
+        for wire in range(layer % 2, num_bits - 1, 2):
+            matrix = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0]
+            builder.unitary(matrix, [wire, wire + 1])
+    return builder.build()
 
 
 def programs(gpu: GpuDevice, rows: int) -> None:
@@ -222,6 +235,8 @@ def main() -> None:
 
     cupy.cuda.set_allocator(None)  # exact allocations: the pool would hide accesses beside an array
     gpu = GpuDevice()
+    native.fetch()
+    native.settle()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
         tables(gpu, dtype)
