@@ -2,8 +2,7 @@
 
 Each family runs five times through `Simulator.run` with 1,000 shots; counted is the most that was taken from CuPy's
 memory pool at a time: state, numbers and tables of sweeps, those that are kept for the next run among them, and what
-sampling needs. Beside it is what the result
-says. The goal is the state and 5 % of it.
+sampling needs. Beside it is what the result says. The goal is the state and 5 % of it.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -127,6 +128,13 @@ DRIVER = ctypes.CFUNCTYPE(
 """The signature of `cuLaunchKernel`: kernel, grid, block, shared memory, stream, arguments, extras."""
 
 
+class Kernel:
+    """A kernel that was loaded."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+
 class EmulatedRuntime:
     """The GPU that the engine asks for, played by NumPy and g++."""
 
@@ -141,7 +149,7 @@ class EmulatedRuntime:
         self.compiled: list[Text] = []
         self.status = 0
         self.natively_launched = 0
-        self._handles: dict[int, Any] = {}
+        self._handles: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
     def memory(self) -> tuple[int, int]:
         """What it claims to have."""
@@ -184,16 +192,16 @@ class EmulatedRuntime:
             if text not in self.compiled:
                 self.compiled.append(text)
             level = "-O0" if text.name == "sweep" else "-O1"
-            found.append(library(wrapped(text.code, text.name, "launch"), level).launch)
+            found.append(Kernel(library(wrapped(text.code, text.name, "launch"), level).launch))
         return found
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Run a kernel to its end."""
-        call(kernel, blocks, threads, self.backwards, *arguments)
+        call(kernel.function, blocks, threads, self.backwards, *arguments)
 
     def handle(self, kernel: Any) -> int:
         """A number for a kernel, as the driver has one."""
-        self._handles[id(kernel)] = kernel
+        self._handles[id(kernel)] = kernel  # weakly: a kernel that nobody holds is unloaded
         return id(kernel)
 
     def address(self, array: Any) -> int:
@@ -209,7 +217,7 @@ class EmulatedRuntime:
 
         def launch(handle, grid, _y, _z, block, *others):
             pointers = ctypes.cast(others[-2], ctypes.POINTER(ctypes.c_void_p))
-            emulate(self._handles[handle], grid, block, self.backwards, pointers)
+            emulate(self._handles[handle].function, grid, block, self.backwards, pointers)
             self.natively_launched += 1
             return self.status
 

@@ -164,6 +164,6 @@ def test_a_state_that_was_begun_is_not_begun_again(dtype):
 
 def test_words_of_a_launch():
     """A launch is written as it is read: handle, blocks, threads, how many arguments, and each with its kind."""
-    launch = Queued(11, 12, 13, (plain(5), in_tables(6), struct(7)))
-    assert launch.words() == [11, 12, 13, 3, 0, 5, 2, 6, 3, 7]
+    launch = Queued("kernel", 12, 13, (plain(5), in_tables(6), struct(7)))
+    assert launch.words(11) == [11, 12, 13, 3, 0, 5, 2, 6, 3, 7]
     assert MOST_ARGUMENTS >= 12

@@ -103,7 +103,7 @@ def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any)
 def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[Argument]) -> Queued:
     """The same, laid out beforehand."""
     kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
-    return Queued(runtime.handle(kernel), _blocks(size), THREADS, arguments)
+    return Queued(kernel, _blocks(size), THREADS, arguments)
 
 
 def _blocks(size: int) -> int:
@@ -155,7 +155,7 @@ def begin(runtime: Runtime, buffer: Array) -> None:
 def begun(runtime: Runtime, itemsize: int) -> Queued:
     """`begin`, laid out beforehand."""
     kernel = runtime.kernels([text(_FILES["basis"], "basis", itemsize)])[0]
-    return Queued(runtime.handle(kernel), 1, 1, (THE_STATE, plain(0)))
+    return Queued(kernel, 1, 1, (THE_STATE, plain(0)))
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:

@@ -94,6 +94,7 @@ class LaunchList:
 
     def __init__(
         self,
+        runtime: Runtime,
         numbers: Numbers,
         products: Sequence[tuple[int, Places]],
         stages: Sequence[Stage],
@@ -108,18 +109,19 @@ class LaunchList:
             if len(take):
                 size = np.dtype(kind).itemsize
                 words += [TAKE_SINGLE if size == 4 else TAKE, program.places.add(take), len(take), to // size]
-            words += [LAUNCH, *launch.words()]
+            words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
         words += [END] * LENGTH[LAUNCH]  # the reader looks at so many words at once
+        self._runtime = runtime
+        self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads those that nobody holds
         self._words = np.array(words, dtype=np.int64)
         self._places = program.places.all()
         self._size = room.size // 8
         self._tables, self._real = tables, real
         self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
 
-    def __call__(
-        self, enqueue: Enqueue, runtime: Runtime, state: Array, operands: NDArray[np.complex128], begin: bool
-    ) -> None:
+    def __call__(self, enqueue: Enqueue, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
         """Queue a run on a state; begin: whether its amplitude 0 is to be written first."""
+        runtime = self._runtime
         # Runs on one stream come one after the other, so they may make their tables in the same place.
         rooms = self._rooms.setdefault(runtime.stream(), [])
         try:

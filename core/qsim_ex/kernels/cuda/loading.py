@@ -77,10 +77,12 @@ class Loaded:
     def queue(self, state: Array, begin: bool) -> bool:
         """Queue all sweeps at once on a state, if that can be done; begin: write its amplitude 0 first."""
         launches, operands = self._loader.launches, self._numbers.operands
-        enqueue = native.fetch() if launches is not None and operands is not None else None
-        if launches is None or operands is None or enqueue is None:
+        if launches is None or operands is None:
             return False
-        launches(enqueue, self._runtime, state, operands, begin)
+        enqueue = native.fetch()
+        if enqueue is None:
+            return False
+        launches(enqueue, state, operands, begin)
         return True
 
 
@@ -141,7 +143,7 @@ class Loader:
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))
             stages.append(Stage(launch, self._values[value], to, real))
         tables = 0 if recipe is None else recipe.count
-        self.launches = LaunchList(self.numbers, self._few.products(), stages, room, tables, real)
+        self.launches = LaunchList(runtime, self.numbers, self._few.products(), stages, room, tables, real)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """For each sweep a `Given`, for each other step its packed array."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qsim_ex.kernels.cpu.run_words import PLAIN, STATE, STRUCT, TABLES
 
@@ -16,17 +16,17 @@ class Argument(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """A kernel's handle, its blocks and their threads, and its arguments."""
+    """A kernel as the runtime gives it, its blocks and their threads, and its arguments."""
 
-    kernel: int
+    kernel: Any
     blocks: int
     threads: int
     arguments: Sequence[Argument]
 
-    def words(self) -> list[int]:
-        """The launch as it is read."""
+    def words(self, handle: int) -> list[int]:
+        """The launch as it is read; handle: the kernel as the driver knows it."""
         flat = [word for argument in self.arguments for word in argument]
-        return [self.kernel, self.blocks, self.threads, len(self.arguments), *flat]
+        return [handle, self.blocks, self.threads, len(self.arguments), *flat]
 
 
 THE_STATE = Argument(STATE, 0)

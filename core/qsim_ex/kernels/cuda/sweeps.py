@@ -62,10 +62,10 @@ class Compiled:
         whole = np.uint64(high << num_bits)
         runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
 
-    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:  # noqa: ARG002
         """The launch laid out beforehand, for a state in one piece."""
         blocks = 1 << num_bits - self.kernel.skipped_bits
-        return Queued(runtime.handle(self.function), blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
+        return Queued(self.function, blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Interpreted:
         """The launch laid out beforehand, for a state in one piece."""
         words, blocks = plain(runtime.address(self.words)), 1 << num_bits - self.program.skipped_bits
         arguments = THE_STATE, table, words, plain(0), plain(1 << num_bits)
-        return Queued(runtime.handle(self.function), blocks, self.program.threads, arguments)
+        return Queued(self.function, blocks, self.program.threads, arguments)
 
 
 @dataclass
