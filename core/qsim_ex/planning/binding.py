@@ -75,15 +75,12 @@ class _Binder:
         self._num_operands = numbers.num_operands
         self._work: list[Callable[[Complex], None]] = []
         self._folds: list[Fold] = []
-        at = numbers.num_operands
-        for instruction in numbers.program:
+        for instruction, at in numbers.placed():
             match instruction:
                 case Product(left, right):
                     self._work.append((_Products if left.shape == right.shape else _Applied)(instruction, at))
-                    at += right.size
                 case Euler(places):
                     self._work.append(_Rotations(places, at))
-                    at += 7 * len(places)
                 case Fold():
                     self._folds.append(instruction)
         self._size = numbers.size()

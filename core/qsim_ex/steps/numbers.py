@@ -23,6 +23,11 @@ class Product:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
 
+    @property
+    def size(self) -> int:
+        """How many numbers it appends."""
+        return self.right.size
+
     def pairs(self) -> NDArray[np.int64]:
         """The factors of the terms l·r of each entry, int64 [2, terms, entries], without those that have a factor 0.
 
@@ -67,6 +72,11 @@ class Euler:
 
     places: NDArray[np.int64]
 
+    @property
+    def size(self) -> int:
+        """How many numbers it appends."""
+        return 7 * len(self.places)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fold:
@@ -78,6 +88,12 @@ class Fold:
 
     incidence: NDArray[np.float64]
     factors: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many numbers it appends."""
+        tables, entries, _ = self.incidence.shape
+        return int(tables * entries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,23 +109,20 @@ class Numbers:
     program: tuple[Product | Euler | Fold, ...]
     packed: tuple[NDArray[np.int64], ...]
 
-    def tables_at(self) -> int:
-        """Where the tables of folds begin in the number buffer: behind all that is made from matrices."""
+    def placed(self) -> Iterator[tuple[Product | Euler | Fold, int]]:
+        """Each instruction, and the place in the number buffer of the first number that it appends."""
         at = self.num_operands
         for instruction in self.program:
-            match instruction:
-                case Product(right=right):
-                    at += right.size
-                case Euler(places):
-                    at += 7 * len(places)
-                case Fold():
-                    pass
-        return at
+            yield instruction, at
+            at += instruction.size
+
+    def tables_at(self) -> int:
+        """Where the tables of folds begin in the number buffer: behind all that is made from matrices."""
+        return self.num_operands + sum([i.size for i in self.program if not isinstance(i, Fold)])
 
     def size(self) -> int:
         """How long the number buffer is."""
-        folds = [instruction.incidence.shape for instruction in self.program if isinstance(instruction, Fold)]
-        return self.tables_at() + int(sum(tables * entries for tables, entries, _ in folds))
+        return self.num_operands + sum([instruction.size for instruction in self.program])
 
 
 MakeTables = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]

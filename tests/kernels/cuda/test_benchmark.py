@@ -6,7 +6,7 @@ import json
 from time import perf_counter
 
 import pytest
-from cuda_emulator import EmulatedRuntime, library, wrapped
+from cuda_emulator import EmulatedRuntime, Kernel, library, wrapped
 
 from benchmarks import sweeps
 from qsim_ex.kernels.cuda.compile import Report
@@ -20,7 +20,7 @@ class EmulatedBench:
 
     def function(self, code, name):
         """Compile."""
-        return library(wrapped(code, name, "launch"), "-O0").launch, Report(77, 0)
+        return Kernel(library(wrapped(code, name, "launch"), "-O0").launch), Report(77, 0)
 
     def load(self, compiled, name):
         """Nothing is left to do."""

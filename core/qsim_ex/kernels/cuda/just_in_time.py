@@ -12,9 +12,6 @@ from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 Places = NDArray[np.int64]
 
-_SEVEN = np.arange(7)
-"""Results of a matrix, see `steps.Euler`."""
-
 
 class PlaceList:
     """Places of the number buffer, one list behind the other."""
@@ -84,18 +81,13 @@ def _works(numbers: Numbers) -> list[tuple[int, Places, Places]]:
     Results are [count, 1] for products and [count, 7] for Euler angles.
     """
     works = []
-    at = numbers.num_operands
-    for instruction in numbers.program:
+    for instruction, at in numbers.placed():
         match instruction:
-            case Product(right=right):
-                pairs = instruction.pairs()
-                factors = pairs.transpose(2, 1, 0).reshape(right.size, -1)
-                works.append((PRODUCTS, np.arange(at, at + right.size)[:, None], factors))
-                at += right.size
+            case Product():
+                factors = instruction.pairs().transpose(2, 1, 0).reshape(instruction.size, -1)
+                works.append((PRODUCTS, np.arange(at, at + instruction.size)[:, None], factors))
             case Euler(matrices):
-                results = at + 7 * np.arange(len(matrices))[:, None] + _SEVEN
-                works.append((EULERS, results, matrices))
-                at += 7 * len(matrices)
+                works.append((EULERS, np.arange(at, at + instruction.size).reshape(-1, 7), matrices))
             case Fold():
                 pass
     return works

@@ -41,19 +41,15 @@ class NumberProgram:
         self._known = numbers.num_operands
         self._others = numbers.tables_at() - numbers.num_operands
         self._work: list[tuple[str, NDArray[np.int64], tuple[int, ...], int]] = []
-        at = 0
         for instruction in numbers.program:
             match instruction:
-                case Product(right=right):
+                case Product():
                     pairs = instruction.pairs()
-                    self._work.append(("products", pairs, pairs.shape[1:], right.size))
-                    at += right.size
+                    self._work.append(("products", pairs, pairs.shape[1:], instruction.size))
                 case Euler(places):
-                    self._work.append(("eulers", np.ascontiguousarray(places.T), (len(places),), 7 * len(places)))
-                    at += 7 * len(places)
+                    self._work.append(("eulers", np.ascontiguousarray(places.T), (len(places),), instruction.size))
                 case Fold():
                     pass
-        assert at == self._others
         self._sent: list[Array] | None = None
 
     def __call__(self, runtime: Runtime, operands: NDArray[np.complex128]) -> Made:
