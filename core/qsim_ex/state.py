@@ -269,10 +269,15 @@ class StateVector(Wiring, Owner):
         found = saving.look(Path(path))
         if options is None:
             options = Options(precision="single" if found.dtype == np.complex64 else "double")
+        touched = found.mask("touched")
         state = cls(found.num_wires, options=options, **changes)
-        with state.placed() as placed:
-            saving.restore(placed, found)
-        state._touched = int(str(found.about.get("touched", hex((1 << found.num_wires) - 1))), 16)
+        try:
+            with state.placed() as placed:
+                saving.load_into(placed, found)
+        except BaseException:
+            state.close()
+            raise
+        state._touched = touched
         return state
 
     def _release(self) -> None:
