@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 
 class Entry(IntEnum):
@@ -163,3 +163,21 @@ def mask_of(wires: tuple[int, ...]) -> int:
     for wire in wires:
         mask |= 1 << wire
     return mask
+
+
+def wires_acted_on(instruction: Instruction) -> int:
+    """Return the mask of all wires that an instruction mixes, reads, or asks for."""
+    match instruction:
+        case Op(mixes, reads, when):
+            mask = mask_of(mixes) | when.mask
+            for read in reads:
+                mask |= read
+            return mask
+        case Permutation() | Initialize() | Measure() | Reset() | Channel():
+            return mask_of(instruction.wires)
+        case Conditional(operation):
+            return wires_acted_on(operation)
+        case Save():
+            return 0
+        case _:
+            assert_never(instruction)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.check import factors
-from qsim_ex.course import Choice, Course
+from qsim_ex.program.choices import Choice
+from qsim_ex.program.program import Program
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
@@ -88,10 +89,10 @@ class Kraus:
         return np.asarray(np.minimum(found, len(ends) - 1), dtype=np.int64)
 
 
-def entropy(course: Course, operands: Complex) -> float:
-    """About how many bits the choices at stops are worth: so many shots choose differently as 2 to this power."""
+def entropy(program: Program, operands: Complex) -> float:
+    """About how many bits the choices at branch points are worth: so many shots choose differently as 2 to this power."""
     found = 0.0
-    for choice in course.choices:
+    for choice in program.choices:
         if not choice.mixed:
             p = kraus_of(choice, operands).mean
             found += float(-(p * np.log2(np.maximum(p, 1e-300))).sum())

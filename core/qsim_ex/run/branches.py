@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.chance import Kraus, numbers
-from qsim_ex.course import Choice, Course
+from qsim_ex.program.kraus import Kraus, numbers
+from qsim_ex.program.program import Program
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -21,9 +21,10 @@ class Branches:
 
     binding: of each branch, int64 [branches], counted from the first of the bindings at hand.
     shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted from the first.
-    outcomes: which matrix each choice of the course took, uint8 [branches, choices]; scales: what it is multiplied by.
+    outcomes: which matrix each choice of the program took, and in the last columns the bits that were read, uint8
+        [branches, choices + readings]; scales: what the matrix is multiplied by.
     row: in which row of the states at hand the branch is, or from which it is to be copied.
-    decided: up to this part all stops are decided, by an earlier visit.
+    decided: up to this node all branch points are decided, by an earlier visit.
     """
 
     binding: Values
@@ -54,7 +55,7 @@ class Branches:
 
     @property
     def may_divide(self) -> bool:
-        """Whether a stop may make more of them."""
+        """Whether a branch point may make more of them."""
         return len(self.shots) > len(self)
 
     def chosen(self, branches: Values) -> Branches:
@@ -84,11 +85,22 @@ class Branches:
         """The same, once their states are in the rows of their numbers."""
         return replace(self, row=np.arange(len(self)))
 
+    def without(self, done: NDArray[np.bool_]) -> Branches:
+        """The branches without some shots; done: of each of `shots`. Branches that have none left are gone."""
+        kept = ~done
+        counts = np.add.reduceat(kept, self.begins[:-1], dtype=np.int64) if len(self) else np.zeros(0, dtype=np.int64)
+        left = np.flatnonzero(counts)
+        begins = np.concatenate(([0], np.cumsum(counts[left])))
+        return replace(self.chosen(left), shots=self.shots[kept], begins=begins)
+
     def divided(
-        self, choices: Sequence[Choice], outcomes: NDArray[np.integer], scales: Floats
+        self, at: Sequence[int], outcomes: NDArray[np.integer], scales: Floats | float = 1.0
     ) -> tuple[Branches, Values]:
-        """Branches after some choices, and which each comes from; outcomes, scales: of each shot, [shots, choices]."""
-        at = [choice.number for choice in choices]
+        """Branches after something was decided, and which each comes from.
+
+        at: the columns that are written. outcomes, scales: of each shot, [shots, columns].
+        """
+        scales = np.broadcast_to(scales, outcomes.shape)
         if not self.may_divide:
             made, factors = self.outcomes.copy(), self.scales.copy()
             made[:, at], factors[:, at] = outcomes, scales
@@ -110,32 +122,34 @@ class Branches:
 
 
 def first_branches(
-    course: Course, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], first: int, shots: int
+    program: Program, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], first: int, shots: int
 ) -> Branches:
     """The branches before anything runs: shots of a binding that chose alike from all mixed-unitary channels.
 
-    kraus: for each binding, of each early choice. seeds: of each binding. first, shots: the first shot, and how many.
+    kraus: for each binding, of each choice. seeds: of each binding. first, shots: the first shot, and how many.
     """
     bindings = len(seeds)
+    size = bindings, len(program.choices) + program.readings
     whole = Branches(
         binding=np.arange(bindings),
         shots=np.tile(np.arange(shots), bindings),
         begins=np.arange(bindings + 1) * shots,
-        outcomes=np.zeros((bindings, len(course.choices)), dtype=np.uint8),
-        scales=np.ones((bindings, len(course.choices))),
+        outcomes=np.zeros(size, dtype=np.uint8),
+        scales=np.ones(size),
         row=np.arange(bindings),
     )
-    early = course.early
+    early = program.early
     if not early:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
     scales = np.empty(outcomes.shape)
     for b, seed in enumerate(seeds):
         at = slice(b * shots, (b + 1) * shots)
-        for column, (choice, one) in enumerate(zip(early, kraus[b], strict=True)):
+        for column, choice in enumerate(early):
+            one = kraus[b][choice.number]
             found = one.mixed(numbers(seed, 1 + choice.number, first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
-    return whole.divided(early, outcomes, scales)[0].settled()
+    return whole.divided([choice.number for choice in early], outcomes, scales)[0].settled()
 
 
 def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:

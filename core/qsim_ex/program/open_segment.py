@@ -1,47 +1,53 @@
-"""The parts of a course: the work between two stops, collected and then given operands of its own."""
+"""A segment while it is collected, and the branch point or the save behind it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import assert_never
 
 import numpy as np
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
-from qsim_ex.course import Choice, Conditioned, Part
-from qsim_ex.program import Segment, Work
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Save, pattern
+from qsim_ex.program.choices import Choice, Conditioned, Reading
+from qsim_ex.program.program import BranchPoint, GatheredOperands, Node, Segment, Work
 
 _PROJECTION, _RESET = pattern("r00r"), pattern("rr00")
 
+Piece = Work | Choice | Conditioned
+"""What is collected: work, what was chosen before, and work under a condition."""
 
-class Level:
-    """The work between two stops, while it is collected."""
+
+class OpenSegment:
+    """The work between two branch points or saves, and what is behind it: choices and readings, or a label."""
 
     def __init__(self) -> None:
-        self.work: list[Work | Choice | Conditioned] = []
+        self.work: list[Piece] = []
         self.label: str | None = None
-        self.stop: list[Choice] = []
+        self.choices: list[Choice] = []
+        self.readings: list[Reading] = []
+
+    def nodes(self) -> Iterable[Node]:
+        """The segment and the node behind it, if there is one."""
+        yield segment_from(self.work)
+        if self.choices or self.readings:
+            yield BranchPoint(tuple(self.choices), tuple(self.readings))
+        if self.label is not None:
+            yield Save(self.label)
 
 
 @lru_cache(maxsize=1024)
-def part_of(choices: tuple[Choice, ...]) -> Part:
+def segment_of(choices: tuple[Choice, ...]) -> Segment:
     """The work of applying what some choices chose, and nothing else."""
-    level = Level()
-    level.work += choices
-    return part_from(level)
+    return segment_from(choices)
 
 
-def plain_part(work: tuple[Work, ...], label: str | None) -> Part:
-    """Work among which nothing is chosen, with the circuit's own operands."""
-    return Part(Segment(work, label), None, (), 0, label, ())
-
-
-def part_from(level: Level) -> Part:
-    """Give the work of a level operands of its own, so that equal levels are equal work and share a plan."""
+def segment_from(collected: Iterable[Piece]) -> Segment:
+    """Give work operands of its own, so that equal work shares a plan wherever it stands in a circuit."""
     taken = _Taken()
     work: list[Work] = []
     waiting: list[tuple[int, Choice | Conditioned]] = []
-    for piece in level.work:
+    for piece in collected:
         match piece:
             case Choice() | Conditioned():
                 waiting.append((len(work), piece))
@@ -51,22 +57,24 @@ def part_from(level: Level) -> Part:
                 work.append(Initialize(wires, taken.place(operand, 1 << len(wires))))
             case Permutation():
                 work.append(piece)
+            case _:
+                assert_never(piece)
     ops, total = _applied(waiting, 2 + len(taken.operands))
     for at, op in reversed(ops):
         work.insert(at, op)
-    take, chosen = np.array(taken.operands, dtype=np.int64), tuple(choice for _, choice in waiting)
-    return Part(Segment(tuple(work), level.label), take, chosen, total, level.label, tuple(level.stop))
+    inserted = tuple(piece for _, piece in waiting)
+    return Segment(tuple(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), inserted, total))
 
 
 class _Taken:
-    """The operands of the circuit that a part takes, each group of them once."""
+    """The operands of the circuit that a segment takes, each group of them once."""
 
     def __init__(self) -> None:
         self.operands: list[int] = []
         self._places: dict[tuple[int, int], int] = {}
 
     def place(self, operand: int, count: int) -> int:
-        """Where `count` operands of the circuit stand among those of the part, which begin with 0 and 1."""
+        """Where `count` operands of the circuit stand among those of the segment, which begin with 0 and 1."""
         if (operand, count) not in self._places:
             self._places[operand, count] = 2 + len(self.operands)
             self.operands.extend(range(operand, operand + count))
@@ -88,6 +96,8 @@ def _applied(waiting: list[tuple[int, Choice | Conditioned]], total: int) -> tup
                 for wires in piece.groups:
                     ops.append((at, Op(wires, (), ALWAYS, _classes(piece, len(wires)), total, piece.kind, piece.mixed)))
                     total += 4 ** len(wires)
+            case _:
+                assert_never(piece)
     return ops, total
 
 

@@ -1,8 +1,9 @@
-"""A stop: what is chosen there by asking the states, choice after choice, as if each were applied at once.
+"""What is decided at a branch point: choices made by asking the states, one after another, as if each were applied
+at once, and then readings of the bits that they found.
 
-The choices of a stop act on different wires, and what they chose is applied by the work behind the stop. So a choice
-has to be made as if the ones before it were applied already. Where K†K of all matrices is diagonal (measurement, reset,
-damping, relaxation) probabilities depend on populations alone: the joint populations of all wires of the stop are taken
+The choices of a branch point act on different wires, and what they chose is applied by the segment behind it. So a
+choice has to be made as if the ones before it were applied already. Where K†K of all matrices is diagonal (measurement,
+reset, damping, relaxation) probabilities depend on populations alone: the joint populations of all wires are taken
 once, and what an earlier choice does to them is a factor. For other channels the states that ask are copied, brought up
 to date, and asked for their reduced density matrices.
 """
@@ -10,64 +11,67 @@ to date, and asked for their reduced density matrices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.branches import Branches, uniforms
-from qsim_ex.chance import Kraus, density_of, strings_of
-from qsim_ex.course import Choice
-from qsim_ex.dynamics import JOINTLY
 from qsim_ex.placement.batch import States
+from qsim_ex.program.choices import Choice, Reading, value_of
+from qsim_ex.program.divide import JOINTLY
+from qsim_ex.program.kraus import Kraus, density_of, strings_of
+from qsim_ex.program.program import BranchPoint
+from qsim_ex.run.branches import Branches, uniforms
+from qsim_ex.run.inputs import BatchInputs
+from qsim_ex.run.readout import key_of, matrix_of, read_value
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Given:
-    """The numbers of the bindings at hand.
-
-    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
-    kraus: of each binding, the matrices of each choice.
-    """
-
-    operands: Complex
-    seeds: Sequence[int]
-    first: int
-    shots: int
-    kraus: Sequence[Sequence[Kraus]]
-
-    def alike(self) -> bool:
-        """Whether all bindings choose among the same matrices."""
-        return all(kraus is self.kraus[0] for kraus in self.kraus)
-
-
-class Stop:
-    """Makes choices on states.
+class Deciding:
+    """Makes the choices of branch points on some states.
 
     catch_up: applies choices of branches that are row for row in some states. room: how many states may be copied.
     """
 
     def __init__(
         self,
-        given: Given,
+        inputs: BatchInputs,
         states: States,
         catch_up: Callable[[States, Sequence[Choice], Branches], None],
         room: int,
     ) -> None:
-        self._given = given
+        self._inputs = inputs
         self._states = states
         self._catch_up = catch_up
         self._room = room
-        self._alike = given.alike()
+        self._alike = inputs.alike
 
-    def __call__(self, choices: Sequence[Choice], branches: Branches) -> Branches:
-        """The branches after some choices, in the order of the rows that they come from."""
-        diagonal = [choice for choice in choices if all(k[choice.number].diagonal for k in self._given.kraus)]
+    def __call__(self, point: BranchPoint, branches: Branches) -> Branches:
+        """The branches after a branch point, in the order of the rows that they come from."""
+        branches = self._chosen(point.choices, branches)
+        for reading in point.readings:
+            branches = self._read(reading, branches)
+        return branches
+
+    def _read(self, reading: Reading, branches: Branches) -> Branches:
+        """Read bits as their readout error has it; each shot owns one number for each group of bits."""
+        matrix = matrix_of(self._inputs.readout, reading.clbits, reading.measurement)
+        true = value_of(reading.sources, branches.outcomes)[branches.branch_of]
+        if matrix is None:
+            found = true
+        else:
+            key = key_of(reading.clbits, None if reading.last else reading.measurement)
+            u = uniforms(branches, self._inputs.seeds, key, self._inputs.first, self._inputs.shots)
+            found = read_value(true, matrix, u)
+        bits = found[:, None] >> np.arange(len(reading.clbits)) & 1
+        return branches.divided(reading.columns, bits)[0]
+
+    def _chosen(self, choices: Sequence[Choice], branches: Branches) -> Branches:
+        """The branches after some choices."""
+        diagonal = [choice for choice in choices if all(k[choice.number].diagonal for k in self._inputs.kraus)]
         earlier: list[Choice] = []
         for group in _groups(diagonal):
             branches = self._by_populations(group, earlier, branches)
@@ -97,7 +101,7 @@ class Stop:
                 which = place[branches.branch_of[asking]]
                 populations = weights.sum(axis=2)[which]
                 self._ask(choice, branches, asking, outcomes, scales, rest, partial(_populated, populations))
-            branches, parent = branches.divided([choice], outcomes[:, None], scales[:, None])
+            branches, parent = branches.divided([choice.number], outcomes[:, None], scales[:, None])
             place = place[parent]
             kept = np.flatnonzero(place >= 0)
             factors = self._gains(choice, branches)[kept]
@@ -120,8 +124,8 @@ class Stop:
         """By how much what each branch chose multiplies the population of each value of the choice's wires."""
         outcomes = branches.outcomes[:, choice.number]
         if self._alike:
-            return self._given.kraus[0][choice.number].gains[outcomes]
-        every = np.array([kraus[choice.number].gains for kraus in self._given.kraus])
+            return self._inputs.kraus[0][choice.number].gains[outcomes]
+        every = np.array([kraus[choice.number].gains for kraus in self._inputs.kraus])
         found: Floats = every[branches.binding, outcomes]
         return found
 
@@ -135,7 +139,7 @@ class Stop:
             who, which = np.unique(branches.branch_of[asking], return_inverse=True)
             densities = self._densities(choice, earlier, branches.chosen(who))[which]
             self._ask(choice, branches, asking, outcomes, scales, rest, partial(_dense, densities))
-        return branches.divided([choice], outcomes[:, None], scales[:, None])[0]
+        return branches.divided([choice.number], outcomes[:, None], scales[:, None])[0]
 
     def _densities(self, choice: Choice, earlier: Sequence[Choice], asked: Branches) -> Complex:
         """The reduced density matrix on a channel's wires of each branch that asks."""
@@ -149,7 +153,7 @@ class Stop:
 
     def _unasked(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
         """Of each shot: what it chooses without asking, or −1; a scale; and what is left of its random number."""
-        u = uniforms(branches, self._given.seeds, 1 + choice.number, self._given.first, self._given.shots)
+        u = uniforms(branches, self._inputs.seeds, 1 + choice.number, self._inputs.first, self._inputs.shots)
         outcomes, rest, scales = np.empty(len(u), dtype=np.int64), np.empty(len(u)), np.empty(len(u))
         for kraus, mine in self._by_kraus(choice, branches, np.arange(len(u))):
             outcomes[mine], rest[mine] = kraus.unasked(u[mine])
@@ -174,9 +178,9 @@ class Stop:
     def _by_kraus(self, choice: Choice, branches: Branches, shots: Values) -> list[tuple[Kraus, Values]]:
         """Shots by the matrices that they choose among."""
         if self._alike:
-            return [(self._given.kraus[0][choice.number], shots)]
+            return [(self._inputs.kraus[0][choice.number], shots)]
         of = branches.binding[branches.branch_of[shots]]
-        return [(self._given.kraus[b][choice.number], shots[of == b]) for b in np.unique(of).tolist()]
+        return [(self._inputs.kraus[b][choice.number], shots[of == b]) for b in np.unique(of).tolist()]
 
     def _copies(self, earlier: Sequence[Choice], asked: Branches) -> Iterator[States]:
         """Copies of the states of some branches in which earlier choices are applied, as many at a time as fit."""

@@ -1,0 +1,98 @@
+"""One device, or the devices that share one state: where states begin, and where plans are run on them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.adopt import divided
+from qsim_ex.devices.base import Batches
+from qsim_ex.devices.probe import Where
+from qsim_ex.execution.clock import Clock
+from qsim_ex.execution.prepare import plan_of, plans_of, prepare
+from qsim_ex.options import Options
+from qsim_ex.placement.alone import Alone
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
+from qsim_ex.placement.single import Single
+from qsim_ex.program.program import Program, Segment
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+_BRANCHING = 8
+"""So many times more rows at a time where the state is asked on the way, which takes a while for any number of them."""
+
+
+class Machine:
+    """Works on states of one program, many at a time where they are small, else one by one.
+
+    states: how many states there are in all, at most. rows: how many are worked on at a time; 1: one by one, wherever
+    they lie. plans: of the program's segments. clock: how long preparing and running took.
+    """
+
+    def __init__(self, where: Where, program: Program, options: Options, states: int) -> None:
+        self.where = where
+        self.clock = Clock()
+        self.dtype: np.dtype[Any] = options.dtype
+        self._num_wires = where.deployment.num_wires
+        self._options = options
+        self.rows = 1
+        if states > 1 and where.one_piece and isinstance(where.device, Batches):
+            self.rows = min(states, self._rows(program))
+        device = where.device
+        self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.batched else device.shape(self.dtype)
+        self.plans = plans_of(program, self._num_wires, self._shape, where.planning_levels, device.grows)
+
+    @property
+    def batched(self) -> bool:
+        """Whether several states are worked on at a time."""
+        return self.rows > 1
+
+    def _rows(self, program: Program) -> int:
+        """How many states should be worked on at a time."""
+        device = cast(BatchDevice, self.where.device)
+        plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
+        state = self.dtype.itemsize << self._num_wires
+        count = 16 * max(plan.numbers.size() for plan in plans)
+        wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
+        return max(1, min(wanted, self.where.free // (2 * state)))
+
+    def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
+        """The plan of some work on states in a layout with fresh bits."""
+        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self.where.planning_levels)
+
+    def begin(self, rows: int) -> States:
+        """States |0…0⟩ in the layout that the first plan begins in."""
+        device, n = self.where.device, self._num_wires
+        states: Batch | Alone
+        if self.batched:
+            states = Batch(cast(BatchDevice, device), n, rows, self.dtype)
+        elif not self.where.one_piece:
+            states = Alone(divided(self.where, self._options))
+        else:
+            buffer = device.allocate(1 << n, self.dtype)
+            fresh = (1 << n) - 1 if device.grows else 0
+            if not device.grows:
+                device.set_basis(buffer, 0)
+            states = Alone(Single(device, buffer, Layout.identity(n), fresh, begun=not device.grows))
+        if states.fresh:
+            states.layout = self.plans[0].start
+        return states
+
+    def run(self, states: States, plan: Plan, operands: NDArray[np.complex128], tick: Tick) -> None:
+        """Bind a plan, operands [rows, total] or, alike for all rows, [1, total], and run it on some states."""
+        self.clock.start()
+        compile = self._options.compile
+        work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.batched)
+        self.clock.lap("prepare")
+        states.run(plan, work, tick)
+        self.clock.lap("run")
+
+    def synchronize(self) -> None:
+        """Wait until all work on the devices is done, which is then known to have taken its time for running."""
+        self.clock.start()
+        for device in dict.fromkeys(self.where.devices):
+            device.synchronize()
+        self.clock.lap("run")
