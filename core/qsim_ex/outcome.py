@@ -15,8 +15,8 @@ from qsim_ex import expectation, sampling
 from qsim_ex.branches import Branches, uniforms
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.course import Course
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.memory import require_on_host
-from qsim_ex.devices.probe import Where
 from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States

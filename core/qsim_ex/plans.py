@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.devices.choice import Deployment
 from qsim_ex.dynamics import course_of
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.rehearsal import rehearse
 from qsim_ex.placement.room import Scenario
 from qsim_ex.planning.cost import PlanSummary
@@ -36,7 +36,7 @@ def plans_of(segments: Sequence[Segment], device: Planned, deployment: Deploymen
     num_wires = deployment.num_wires
     start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1 if device.grows else 0
     shape = device.shape(dtype)
-    levels = None if deployment.kind == "single" else deployment.levels
+    levels = deployment.planning_levels
     for segment in segments:
         plan = plan_of(
             segment, num_wires, start, shape, fresh, levels, place=not plans and fresh == (1 << num_wires) - 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,12 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.clock import Clock
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.memory import require, require_on_host
-from qsim_ex.devices.probe import Where
 from qsim_ex.errors import MeasurementError, SavedStateError
-from qsim_ex.facts import facts_of, ticks
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.bits import pack
-from qsim_ex.placement.norm import check_norm
 from qsim_ex.plans import total_of
 from qsim_ex.program import Program
 from qsim_ex.readout import apply_readout
@@ -97,7 +94,7 @@ def follow(
             done += 1
             if kept is not None and done <= kept.done:
                 with state.placed() as placed:
-                    ticker.skip(ticks(placed, part.plan))
+                    ticker.skip(placed.ticks(part.plan))
                 continue
             state.run(part, ticker)
             if kept is not None:
@@ -130,15 +127,15 @@ def ask(run: StraightRun, state: StateVector) -> tuple[NDArray[np.uint8] | None,
 
     Where amplitudes have been moved about, their norm is looked at once.
     """
-    if run.where.deployment.kind == "single":
+    if run.where.deployment.in_one_piece:
         return _sample(run, state), {}
     gates = sum(plan.num_gates for plan in run.plans)
-    watchful = partial(check_norm, num_gates=gates, dtype=run.options.dtype)
-    packed = _sample(run, state, watchful)
-    if packed is None:
-        watchful(state.norm() ** 2)
     with state.placed() as placed:
-        return packed, dict(facts_of(placed))
+        watchful = placed.norm_check(gates)
+        packed = _sample(run, state, watchful)
+        if packed is None and watchful is not None:
+            watchful(state.norm() ** 2)
+        return packed, placed.report()
 
 
 def _sample(

@@ -11,8 +11,8 @@ from qsim_ex.adopt import begun
 from qsim_ex.branches import first_branches
 from qsim_ex.circuit.bindings import Operands
 from qsim_ex.course import Course
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Batches, Loads
-from qsim_ex.devices.probe import Where
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Options
 from qsim_ex.outcome import Outcome
@@ -40,8 +40,8 @@ class Worker:
         self._course = course
         self._options = options
         self._cancel = cancel
-        self.batched = where.deployment.kind == "single" and isinstance(where.device, Batches)
-        self._levels = None if where.deployment.kind == "single" else where.deployment.levels
+        self.batched = where.deployment.in_one_piece and isinstance(where.device, Batches)
+        self._levels = where.deployment.planning_levels
         self.plans = self._plans()
         self.rows = self._rows()
         self.most_rows = 0
