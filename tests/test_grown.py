@@ -14,8 +14,8 @@ from gpus import gpu_missing
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.deployment.assign import Where, on
 from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.devices.probe import Where, on
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.grown import Grown
 from qsim_ex.kernels.cuda.launches import native

@@ -12,7 +12,7 @@ from qsim_ex import basis, expectation, sampling
 from qsim_ex.chance import density_of, strings_of
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.devices.probe import Where
+from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.options import Options
 from qsim_ex.owned import Owned

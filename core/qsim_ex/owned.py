@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require_on_host
-from qsim_ex.devices.probe import Where, host_free
+from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import StateError
 from qsim_ex.guard import Guard
 from qsim_ex.options import Options

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.choice import Deployment
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.bits import integers, unpack, words
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import PlanSummary
 
 

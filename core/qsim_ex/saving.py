@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,7 +22,6 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.divided import Divided
 from qsim_ex.steps.layout import Layout
 
 MAGIC = b"qsim-ex state 1\n"
@@ -179,17 +179,8 @@ def restore(placement: Placement, saved: SavedState) -> None:
 
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
-    placement.forget()
     with saved.path.open("rb") as file:
-        if isinstance(placement, Divided):
-            for near in placement.visit(write=True):
-                base = near.high << placement.levels.local
-                for start, values in _parts(saved, file, base, 1 << placement.levels.local):
-                    near.device.write(near.buffer, start, values.astype(placement.dtype, copy=False))
-        else:
-            for start, values in _parts(saved, file, 0, 1 << saved.num_wires):
-                placement.write(start, values.astype(placement.dtype, copy=False))
-    placement.layout = saved.layout
+        placement.overwrite(partial(_parts, saved, file), saved.layout)
 
 
 def load_into(placement: Placement, saved: SavedState) -> None:

@@ -23,8 +23,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors, check_groups
 from qsim_ex.clock import Clock
+from qsim_ex.deployment.assign import Where, imagine, place
 from qsim_ex.devices.memory import human
-from qsim_ex.devices.probe import Where, imagine, place
 from qsim_ex.dynamics import course_of
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.grown import Grown
@@ -69,7 +69,7 @@ class Simulator:
         when, where = self._placed.get(num_wires, (-inf, None))
         if where is None or now - when > 1:
             where = self.placement(num_wires)
-            if where.deployment.kind == "single" and 64 * where.needed < where.free:
+            if where.deployment.in_one_piece and 64 * where.needed < where.free:
                 self._placed[num_wires] = now, where
         return where
 
@@ -203,7 +203,7 @@ class Simulator:
         segments = segments_of(circuit)
         plans = plans_of(segments, device, deployment, dtype)
         head = f"{device.name}: {device.description}"
-        if deployment.kind == "single":
+        if deployment.in_one_piece:
             lines = [f"{head} ({deployment.reason}), {dtype.name}"]
         else:
             lines = [f"{head}, {dtype.name}", deployment.describe()]

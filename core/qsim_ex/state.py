@@ -18,9 +18,8 @@ from qsim_ex.adopt import adopt, begun, checked, fresh, put
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, mask_of
-from qsim_ex.devices.probe import Where
+from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import CircuitError, OptionError, StateError
-from qsim_ex.facts import bytes_moved, stage_ends, ticks
 from qsim_ex.options import Options
 from qsim_ex.owned import Owner
 from qsim_ex.placement import layout as at
@@ -71,7 +70,7 @@ class StateVector(Wiring, Owner):
             where = fresh(num_wires, options, stream, allocator)
         start = checked(0 if initial is None else initial, num_wires)
         whole = start == 0 if isinstance(start, int) else False
-        if where.deployment.kind != "single":
+        if not where.deployment.in_one_piece:
             super().__init__(begun(where, options, start), where, options)
             self._touched = 0 if whole else (1 << num_wires) - 1
             return
@@ -102,7 +101,7 @@ class StateVector(Wiring, Owner):
             program = divide(circuit, self._touched)
             shape, placed = self.device.shape(self.dtype), self._placement
             new = placed.fresh == (1 << self.num_wires) - 1
-            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, self._levels, new)
+            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
             ready = make_ready(plan, circuit.operands, self.where.devices, self.dtype, self.options.compile)
             ticker = self.ticker([plan], cancel)
             self.run(ready, ticker)
@@ -115,10 +114,10 @@ class StateVector(Wiring, Owner):
         options, placed = self.options, self._placement
         if cancel is None and options.progress is None and options.watch is None:
             return Ticker()  # nobody asks for its counts
-        counts = [ticks(placed, plan) for plan in plans]
+        counts = [placed.ticks(plan) for plan in plans]
         watcher = None
         if options.watch is not None:
-            watcher = Watcher(options.watch, stage_ends(placed, plans), lambda: bytes_moved(placed))
+            watcher = Watcher(options.watch, placed.stage_ends(plans), lambda: placed.bytes_moved)
         return Ticker(sum(counts), cancel, options.progress, watcher)
 
     def run(self, ready: Ready, ticker: Ticker) -> None:

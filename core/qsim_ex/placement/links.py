@@ -88,6 +88,15 @@ class Links:
         size = SLOTS * self.lanes * self.piece * self.dtype.itemsize
         return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
 
+    def report(self) -> dict[str, Any]:
+        """The kind of each link, and the bytes sent over it so far, as what JSON can hold."""
+        pairs = sorted(self.kinds)
+        names = [f"{a}>{b}" for a, b in pairs]
+        return {
+            "links": dict(zip(names, (self.kinds[pair] for pair in pairs), strict=True)),
+            "bytes_sent": dict(zip(names, (self.sent.get(pair, 0) for pair in pairs), strict=True)),
+        }
+
     def seat(self, place: int, num_amplitudes: int, beside: Seat | None = None) -> Seat:
         """Allocate all that one sub state vector needs on its device; raises `OutOfMemory`.
 

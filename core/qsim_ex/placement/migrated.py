@@ -18,6 +18,7 @@ from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.places import NOWHERE
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
@@ -112,6 +113,32 @@ class Migrated(Divided):
         """Bytes copied from one place on the device to another so far."""
         return self._slots.pipe.bytes_within
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between the host and the device."""
+        return self.bytes_in + self.bytes_out
+
+    def report(self) -> dict[str, Any]:
+        """Memory, and what was copied."""
+        return {
+            "bytes_held": [self.device_bytes],
+            "bytes_held_on_host": self.host_bytes,
+            "bytes_within": self.bytes_within,
+            "bytes_from_host": [self.bytes_in],
+            "bytes_to_host": [self.bytes_out],
+            "host_memory_kind": self.memory_kind,
+        }
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """On the same device, with as many windows."""
+        return replace(
+            before,
+            num_wires=self.num_wires,
+            levels=self.levels,
+            device_bytes=self.device_bytes,
+            host_bytes=self.host_bytes,
+        )
+
     # --- work ------------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[Any], tick: Tick) -> None:
@@ -138,14 +165,11 @@ class Migrated(Divided):
             first += len(steps)
         self.layout = plan.end
 
-    def ticks(self, plan: Plan) -> int:
-        """How often `run` will call its `tick` for a plan."""
-        total = 0
+    def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
+        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
         for window, stages in self._passes(plan):
-            far_fresh = stages[0].fresh >> self.levels.local
-            windows = 1 << window.far - far_fresh.bit_count()
-            total += windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
-        return total
+            windows = 1 << window.far - (stages[0].fresh >> self.levels.local).bit_count()
+            yield len(stages), windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
 
     def _steps(self, slot: int, value: int, steps: list[Step], numbers: list[Any], prepared: Any, tick: Tick) -> None:
         """Queue all steps of a pass on one window."""

@@ -139,6 +139,16 @@ class Peers(Divided):
         """Bytes of host memory that links through the host are staged in."""
         return sum(self._links.staging(place)[1] for place in range(len(self.devices)))
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between devices."""
+        return sum(self.sent.values())
+
+    def report(self) -> dict[str, Any]:
+        """Links, what went over them, and memory."""
+        held = {"bytes_held": list(self.memory), "bytes_held_on_host": self.host_memory}
+        return self._links.report() | held
+
     # --- work --------------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:

@@ -109,6 +109,28 @@ class PeersOverHost(Divided):
         """How amplitudes get from one device to another."""
         return dict(self._links.kinds)
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between devices, and between devices and the host."""
+        return sum(self.sent.values()) + sum(self.bytes_in) + sum(self.bytes_out)
+
+    def report(self) -> dict[str, Any]:
+        """Links, what went over them, memory, and what was copied from and to the host."""
+        return self._links.report() | {
+            "bytes_held": list(self.memory),
+            "bytes_held_on_host": self.host_memory,
+            "bytes_from_host": list(self.bytes_in),
+            "bytes_to_host": list(self.bytes_out),
+            "host_memory_kind": self.memory_kind,
+        }
+
+    def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
+        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
+        window = self.levels.local + self.levels.peers
+        for _, stages in self._passes(plan):
+            windows = 1 << (self._size - window - (stages[0].fresh >> window).bit_count())
+            yield len(stages), windows * sum(len(stage.steps) for stage in stages)
+
     def _sum(self) -> str:
         """What the state needs, for messages."""
         return (

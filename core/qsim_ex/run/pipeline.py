@@ -22,7 +22,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors, check_groups
 from qsim_ex.course import Course
-from qsim_ex.devices.probe import Where, place
+from qsim_ex.deployment.assign import Where, place
 from qsim_ex.dynamics import course_of
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.options import Options
@@ -136,6 +136,6 @@ def _wheres(num_wires: int, options: Options, states: int) -> list[Where]:
             place(num_wires, replace(options, devices=None, device="gpu", device_id=number), states)
             for number in (options.devices if whole else ())
         ]
-        if each and all(where.deployment.kind == "single" for where in each):
+        if each and all(where.deployment.in_one_piece for where in each):
             return each
     return [place(num_wires, options, states)]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Device, Loads
-from qsim_ex.devices.probe import Where
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
+from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.steps.layout import Levels
-
-Kind = Literal["single", "peers", "migrated", "peers over host"]
 
 SLICE = 20
 """Most bits of a slice, unless it is asked for: 8 MiB in complex64, enough for a copy at full speed."""
@@ -56,64 +54,6 @@ class Free:
     kind: Literal["cpu", "gpu"]
     devices: tuple[tuple[int, int], ...]
     host: int
-
-
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """Where the amplitudes of a state will live.
-
-    levels: how its index bits are divided. devices: the number of each peer's device, as often as peers share it.
-    in_flight: how many sub state vectors each device holds at a time.
-    host_memory: what the host keeps a place for ('whole' or 'spread', see `Options`); None without migration bits.
-    device_bytes: bytes of amplitudes on each peer's device, for each of its peers. host_bytes: on the host.
-    reason: why it is this placement.
-    """
-
-    kind: Kind
-    num_wires: int
-    levels: Levels
-    devices: tuple[int, ...]
-    in_flight: int
-    host_memory: Literal["whole", "spread"] | None
-    device_bytes: int
-    host_bytes: int
-    reason: str
-
-    @property
-    def migration(self) -> int:
-        """The number of migration bits."""
-        return self.num_wires - self.levels.local - self.levels.peers
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything as what JSON can hold, with the number of index bits of each kind."""
-        return {
-            "kind": self.kind,
-            "num_wires": self.num_wires,
-            "device_wires": self.levels.local,
-            "peer_wires": self.levels.peers,
-            "migration_wires": self.migration,
-            "slice_wires": self.levels.slice,
-            "network": self.levels.network,
-            "devices": list(self.devices),
-            "in_flight_buffers": self.in_flight,
-            "host_memory": self.host_memory,
-            "bytes_per_device": self.device_bytes,
-            "bytes_on_host": self.host_bytes,
-            "reason": self.reason,
-        }
-
-    def describe(self) -> str:
-        """Everything in one line of words."""
-        words = f"{self.kind}: {_sub_states(self)}, {human(self.device_bytes)} on each device"
-        if self.host_memory:
-            words += f", {human(self.host_bytes)} on the host ({self.host_memory})"
-        return f"{words} ({self.reason})"
-
-
-@lru_cache(maxsize=256)
-def single(num_wires: int, itemsize: int, device: int, reason: str) -> Deployment:
-    """One buffer on one device; made once for each number of wires."""
-    return Deployment("single", num_wires, Levels(num_wires), (device,), 1, None, itemsize << num_wires, 0, reason)
 
 
 def deploy(num_wires: int, options: Options, free: Free, reason: str = "asked for") -> Deployment:
@@ -220,7 +160,7 @@ def _over_host(
     flight = options.in_flight_buffers or max(1, min(IN_FLIGHT, fitting))
     flight = min(flight, groups)
     exchange = exchange_bytes(levels, itemsize) if peers else 0
-    kind: Kind = "peers over host" if peers else "migrated"
+    kind = "peers over host" if peers else "migrated"
     for scenario in ("whole", "spread"):
         if options.host_memory not in ("auto", scenario):
             continue
@@ -302,11 +242,6 @@ def _name(candidate: Deployment, free: Free) -> str:
     if candidate.kind == "peers":
         return f"peers ({len(candidate.devices)} on {where})"
     return f"{candidate.kind} (windows of {candidate.levels.local} wires, {candidate.host_memory}, on {where})"
-
-
-def _sub_states(candidate: Deployment) -> str:
-    count = 1 << (candidate.num_wires - candidate.levels.local)
-    return "1 state vector" if count == 1 else f"{count} sub state vectors of {candidate.levels.local} wires"
 
 
 def _why(candidate: Deployment, options: Options, refused: list[str], reason: str) -> str:
