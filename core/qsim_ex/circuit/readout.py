@@ -63,8 +63,8 @@ def check_groups(errors: Sequence[Misread], num_clbits: int) -> None:
     if len(set(bits)) != len(bits) or len(set(which)) != len(which) or any(not 0 <= b < num_clbits for b in bits):
         named = sorted(bit for error in errors for bit in error.clbits)
         raise NoiseError(
-            f"expected readout errors of classical bits 0 to {num_clbits - 1}, each bit in one group, got {named}; give "
-            "each group once, or once for each measurement into it."
+            f"expected readout errors of classical bits 0 to {num_clbits - 1}, each bit in one group, got {named}; "
+            "give each group once, or once for each measurement into it."
         )
 
 

@@ -169,8 +169,8 @@ def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
-        if not isinstance(about, dict):
-            raise ValueError("it does not say what it is")
     except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
         raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
+    if not isinstance(about, dict):
+        raise SavedStateError(f"{path} is damaged: it does not say what it is. Remove it and run again.")
     return arrays, about

@@ -10,8 +10,8 @@ from typing import Any
 
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.written import written
-from qsim_ex.sampling import checked_seed, fresh_seed
 from qsim_ex.options import Checkpoint
+from qsim_ex.sampling import checked_seed, fresh_seed
 
 _FORM = "qsim-ex job 1"
 
@@ -36,16 +36,16 @@ class JobCheckpoint:
                 file.write(json.dumps(told).encode())
             return
         wanted = {"key": key, "parts": parts, **({} if given is None else {"seed": given})}
-        told = [f"{name} {known[name]}, here {value}" for name, value in wanted.items() if known[name] != value]
-        if told:
+        differing = [f"{name} {known[name]}, here {value}" for name, value in wanted.items() if known[name] != value]
+        if differing:
             raise SavedStateError(
-                f"{path} is the checkpoint of another job ({'; '.join(told)}). Run what it belongs to, remove the file, "
-                "or give another path."
+                f"{path} is the checkpoint of another job ({'; '.join(differing)}). Run what it belongs to, remove the "
+                "file, or give another path."
             )
         self.seed = int(known["seed"])
 
     def part(self, number: int) -> Checkpoint:
-        """What run `number` of the job takes as its option `checkpoint`; it gives its result at once if it had ended."""
+        """The option `checkpoint` of run `number`, which gives its result at once if it had ended before."""
         return Checkpoint(self._beside(number), keep=True)
 
     def end(self) -> None:

@@ -80,9 +80,9 @@ def prepare(
     """
     local = plan.levels.local
     if rows:
-        device = cast(BatchDevice, devices[0])
-        ready = device.prepare_batch(plan.steps, local, dtype, compile)
-        return ((ready, device.load_batch(ready, fill_batch(plan.numbers, operands))),)
+        one = cast(BatchDevice, devices[0])
+        ready = one.prepare_batch(plan.steps, local, dtype, compile)
+        return ((ready, one.load_batch(ready, fill_batch(plan.numbers, operands))),)
     numbers = fill(plan.numbers, operands[0])
     shares: dict[int, tuple[Any, Iterable[Any]]] = {}
     for device in devices:

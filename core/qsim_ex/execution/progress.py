@@ -18,21 +18,21 @@ Tick = Callable[[], None]
 
 
 class Ticker:
-    """Called before each of `total` steps; several threads may share it.
+    """Called before each step of a run; several threads may share it.
 
     Raises `Cancelled` when the event is set. Tells `progress` (steps given to the device, steps in all).
     """
 
     def __init__(
         self,
-        total: int = 0,
         cancel: threading.Event | None = None,
         progress: ProgressCallback | None = None,
         watch: Watch | None = None,
     ) -> None:
-        self.total = total
+        self.total = 0
         self.done = 0
         self._each = 0  # steps of one state
+        self._states_before = 0  # that an earlier run has done
         self._cancel = cancel
         self._progress = progress
         self._watch = watch
@@ -49,8 +49,10 @@ class Ticker:
         with self._lock:
             if not self.total and ends:
                 self._each, self.total = ends[-1], states * ends[-1]
+                self.done = self._states_before * self._each
                 if self._watch is not None:
                     self._watcher = Watcher(self._watch, ends, states, moved)
+                    self._watcher.skipped = self.done
 
     @property
     def quiet(self) -> bool:
@@ -86,7 +88,8 @@ class Ticker:
                 self._watcher.skipped += steps
 
     def skip_states(self, states: int) -> None:
-        """All steps of so many states were done by an earlier run."""
+        """All steps of so many states were done by an earlier run; it may be called before `expect`."""
+        self._states_before += states
         self.skip(states * self._each)
 
     def finish(self) -> None:

@@ -96,7 +96,8 @@ class _Divider:
 
     def program(self) -> Program:
         instructions = self._structure.instructions
-        for self._place, (instruction, ended) in enumerate(zip(instructions, self._ended(), strict=True)):
+        for place, (instruction, ended) in enumerate(zip(instructions, self._ended(), strict=True)):
+            self._place = place
             self._put(instruction, ended)
         choices, read = tuple(self._choices), self._reader.current()
         return Program(
@@ -249,7 +250,7 @@ class _Divider:
 
     def _reached(self, wires: int) -> int:
         """The level that all of some wires have reached; without wires (a global phase), that all wires have."""
-        if len(self._open) == 1:
+        if len(self._open) == 1 and not self._saved:
             return 0
         if not wires:
             return max(self._level, default=self._saved)

@@ -90,7 +90,7 @@ class Kraus:
 
 
 def entropy(program: Program, operands: Complex) -> float:
-    """About how many bits the choices at branch points are worth: so many shots choose differently as 2 to this power."""
+    """About how many bits the choices at branch points are worth: 2 to this power shots choose differently."""
     found = 0.0
     for choice in program.choices:
         if not choice.mixed:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import expectation, sampling
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.memory import require, require_on_host
-from qsim_ex.devices.probe import Where
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints
 from qsim_ex.kernels.cpu.host import cores
@@ -52,7 +52,6 @@ class Collector:
     threads: int
     draw_threads: int
     num_gates: int
-    clock: Any = None
     checkpoints: Checkpoints | None = None
     done: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
@@ -60,13 +59,21 @@ class Collector:
 
     @classmethod
     def empty(
-        cls, circuit: Circuit, program: Program, request: Request, count: int, where: Where, options: Options, gates: int
-    ) -> Collector:
+        cls,
+        circuit: Circuit,
+        program: Program,
+        request: Request,
+        count: int,
+        where: Where,
+        options: Options,
+        num_gates: int,
+    ) -> Self:
         """Room for everything; raises `OutOfMemory` if there is none."""
         width, shots = -(-circuit.num_clbits // 8), request.shots
         if shots is not None:
             what = f"a sample of {shots} shots" + (f" for each of {count} bindings" if count > 1 else "")
-            require_on_host(what, (shots * count * width if count > 1 else 0) + sampling.BYTES_PER_SHOT * shots, where.host_free)
+            needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
+            require_on_host(what, needed, where.host_free)
         if program.labels:
             states = count * len(program.labels) + (where.device.kind == "cpu")
             require(circuit.num_qubits, options.dtype, [("the host", where.host_free)], states=states)
@@ -87,7 +94,7 @@ class Collector:
             squares=np.zeros((count, observables)),
             threads=getattr(where.device, "threads", min(cores(), _THREADS)),
             draw_threads=sampling.threads_for(options.threads),
-            num_gates=gates,
+            num_gates=num_gates,
         )
 
     # --- what comes in -----------------------------------------------------------------------------------------------
@@ -101,13 +108,14 @@ class Collector:
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
-        values, norms = None, None
+        values, norms = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
         if self.request.observables:
             values, norms = expectation.in_rows(states, self.request.observables)
+            values = values / norms[:, None] if self.program.choices else values
         bits = None if self.packed is None else self._bits(unit, inputs, states, branches)
         check = None if self.program.choices else states.norm_check(self.num_gates)
         if check is not None and bits is None:
-            check(expectation.in_rows(states, ())[1][0] if norms is None else norms[0])
+            check((norms if len(norms) else expectation.in_rows(states, ())[1])[0])
         if bits is not None and self.packed is not None:
             rows = branches.branch_of
             if self.program.branches:
@@ -115,8 +123,8 @@ class Collector:
             else:  # one branch for each binding stands for all of its shots
                 self.packed[unit.begin + branches.binding] = bits.reshape(len(branches), len(self.packed[0]), -1)
         with self.lock:
-            if values is not None:
-                self._add(unit, branches, values / norms[:, None] if self.program.choices else values)
+            if self.request.observables:
+                self._add(unit, branches, values)
             self._merge(states.report())
             self._checkpoint(unit, branches)
 
@@ -125,9 +133,7 @@ class Collector:
         np.add.at(self.sums, at, counts * values)
         np.add.at(self.squares, at, counts * np.abs(values) ** 2)
 
-    def _bits(
-        self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches
-    ) -> NDArray[np.uint8]:
+    def _bits(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> NDArray[np.uint8]:
         """The classical bits of all shots of some branches, packed, before they are misread at the end."""
         shots = self.request.shots or 0
         parted = self.program.branches

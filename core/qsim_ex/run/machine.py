@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.adopt import divided
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Batches
-from qsim_ex.devices.probe import Where
 from qsim_ex.execution.clock import Clock
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
@@ -39,11 +39,19 @@ class Machine:
         self._num_wires = where.deployment.num_wires
         self._options = options
         self.rows = 1
-        if states > 1 and where.one_piece and isinstance(where.device, Batches):
+        if states > 1 and where.deployment.in_one_piece and isinstance(where.device, Batches):
             self.rows = min(states, self._rows(program))
         device = where.device
         self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.batched else device.shape(self.dtype)
-        self.plans = plans_of(program, self._num_wires, self._shape, where.planning_levels, device.grows)
+        self.plans = plans_of(program, self._num_wires, self._shape, where.deployment.planning_levels, device.grows)
+
+        self._latest: States | None = None
+        self._moved_before = 0  # bytes, by states before the latest
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between devices, and between devices and the host."""
+        return self._moved_before + (0 if self._latest is None else self._latest.bytes_moved)
 
     @property
     def batched(self) -> bool:
@@ -61,7 +69,7 @@ class Machine:
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """The plan of some work on states in a layout with fresh bits."""
-        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self.where.planning_levels)
+        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self.where.deployment.planning_levels)
 
     def begin(self, rows: int) -> States:
         """States |0…0⟩ in the layout that the first plan begins in."""
@@ -69,7 +77,7 @@ class Machine:
         states: Batch | Alone
         if self.batched:
             states = Batch(cast(BatchDevice, device), n, rows, self.dtype)
-        elif not self.where.one_piece:
+        elif not self.where.deployment.in_one_piece:
             states = Alone(divided(self.where, self._options))
         else:
             buffer = device.allocate(1 << n, self.dtype)
@@ -79,7 +87,14 @@ class Machine:
             states = Alone(Single(device, buffer, Layout.identity(n), fresh, begun=not device.grows))
         if states.fresh:
             states.layout = self.plans[0].start
+        self._latest = states
         return states
+
+    def end(self, states: States) -> None:
+        """Let go of states that are through."""
+        if states is self._latest:
+            self._moved_before, self._latest = self.bytes_moved, None
+        states.release()
 
     def run(self, states: States, plan: Plan, operands: NDArray[np.complex128], tick: Tick) -> None:
         """Bind a plan, operands [rows, total] or, alike for all rows, [1, total], and run it on some states."""

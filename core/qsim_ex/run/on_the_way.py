@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.planning.cut import cut
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.work import WorkUnit
 from qsim_ex.saving import restore
@@ -53,20 +53,24 @@ class OnTheWay:
         if not self.checkpoints.due():
             return
         about: dict[str, Any] = {}
-        if self._program.branches:
-            about["branch"] = {
+        foreseen = self._plans[at.node]
+        if self._program.branches or (foreseen.start, foreseen.fresh) != (at.start, at.fresh):
+            about["at"] = {
                 "node": at.node,
                 "address": list(at.start.address),
                 "flip": hex(at.start.flip),
                 "fresh": hex(at.fresh),
+            }
+        else:  # the plans are known, so it is enough to count their parts
+            before = (plan for node, plan in self._plans.items() if node < at.node)
+            at = replace(at, part=at.part + sum(len(cut(one)) for one in before))
+        if self._program.branches:
+            about["branch"] = {
                 "shots": (unit.first + branches.shots).tolist(),
                 "outcomes": branches.outcomes[0].tolist(),
                 "scales": branches.scales[0].tolist(),
                 "decided": branches.decided,
             }
-        else:
-            before = (plan for node, plan in self._plans.items() if node < at.node)
-            at = Position(at.node, at.part + sum(len(cut(one)) for one in before), at.start, at.fresh)
         binding = unit.begin + int(branches.binding[0])
         if binding:
             about["binding"] = binding
@@ -85,11 +89,12 @@ class OnTheWay:
         if state is None:
             return None
         try:
-            told, parts = state.about.get("branch"), int(state.about["parts"])
+            at = self._position(state.about.get("at"), int(state.about["parts"]))
             binding = int(state.about.get("binding", 0)) - unit.begin
             mine = left.chosen(np.flatnonzero(left.binding == binding))
             if not self._program.branches:
-                return (self._straight(parts), mine) if len(mine) else None
+                return (at, mine.settled()) if len(mine) else None
+            told = state.about["branch"]
             shots = np.array(told["shots"], dtype=np.int64) - unit.first
             if not len(shots) or not np.isin(shots, mine.shots).all():
                 return None
@@ -103,16 +108,21 @@ class OnTheWay:
                 row=np.zeros(1, dtype=np.int64),
                 decided=int(told["decided"]),
             )
-            start = Layout(tuple(told["address"]), int(told["flip"], 16))
-            position = Position(int(told["node"]), parts, start, int(told["fresh"], 16))
-            if not isinstance(self._program.nodes[position.node], Segment):
-                raise ValueError("it stands at no segment")
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise SavedStateError(f"{state.path} is damaged: {error!r}. Remove it and run again.") from error
-        return position, branch
+        return at, branch
 
-    def _straight(self, parts: int) -> Position:
-        """The position behind so many parts of all plans together."""
+    def _position(self, told: Any, parts: int) -> Position:
+        """The position that a file tells; behind so many parts of all plans together, if it tells no more."""
+        if told is not None:
+            layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
+            found = Position(int(told["node"]), parts, layout, int(told["fresh"], 16))
+            n = next(iter(self._plans.values())).num_wires
+            if found.node not in self._plans or sorted(layout.address) != list(range(n)):
+                raise ValueError("it stands at no segment of this program")
+            if max(layout.flip, found.fresh) >> n or min(layout.flip, found.fresh) < 0:
+                raise ValueError("it names index bits that are not there")
+            return found
         for node, plan in self._plans.items():
             count = len(cut(plan))
             if parts <= count:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.readout import Misread, ReadoutErrors
+from qsim_ex.circuit.readout import Misread, ReadoutErrors, check_groups
 from qsim_ex.sampling import uniforms
 
 Packed = NDArray[np.uint8]
@@ -27,8 +27,9 @@ def apply_readout(
 
     packed: uint8 [shots, bytes]; classical bit c is bit c % 8 of byte c // 8. Each shot and group of bits owns one
     number in [0, 1), so what is read depends on the seed and on what was measured alone. read: groups of bits that
-    were read at a branch point already.
+    were read at a branch point already. Raises `NoiseError` if a bit is out of range or in two groups.
     """
+    check_groups(errors, packed.shape[1] * 8)
     groups = {error.clbits: matrix_of(errors, error.clbits, None) for error in errors if error.clbits not in read}
     if not groups:
         return packed

@@ -13,11 +13,11 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Device, Loads
+from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill
-from qsim_ex.program import divide
-from qsim_ex.ready import plan_of
+from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import StateVector
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -35,7 +35,7 @@ class _Known(NamedTuple):
     touched: int
 
 
-class Grown:
+class RepeatedCircuit:
     """Makes the state that a circuit makes of |0…0>, in one piece, on devices on which states grow.
 
     It is what ``StateVector(n, where=where).apply(circuit)`` is, and raises what that raises. Nobody is told of its
@@ -62,7 +62,7 @@ class Grown:
 
     def _prepared(self, circuit: Circuit, device: Device) -> _Known:
         """Plan and prepare; what is not settled (see `Device.prepare`) has to be prepared anew for the next run."""
-        program, num_wires = divide(circuit), circuit.num_qubits
+        program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
         plan = plan_of(program.whole, num_wires, start, device.shape(self._dtype), fresh, place=True)
         prepared = device.prepare(plan.steps, num_wires, self._dtype, self._options.compile)

@@ -40,7 +40,10 @@ def checked_request(
     trajectories: int | None,
     readout: ReadoutErrors,
 ) -> Request:
-    """The request; raises `ShotsError`, `MeasurementError`, `CircuitError`, `OptionError`, `WireError`, `NoiseError`."""
+    """The request; raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`.
+
+    `NotSupported` for states that are saved in several trajectories.
+    """
     check_groups(readout, circuit.num_clbits)
     _check_operands(circuit, bound)
     widest = max((one.num_wires() for one in observables), default=0)
@@ -61,9 +64,9 @@ def checked_request(
         trajectories = TRAJECTORIES if observables else 1
     if program.choices and program.labels and trajectories != 1:
         raise NotSupported(
-            f"the circuit saves a state ({program.labels[0]!r}) and leaves something to chance (noise, or a measurement "
-            f"or reset that something follows), so each of {trajectories} trajectories ends in another state. Ask for "
-            "one shot, or for expectation values."
+            f"the circuit saves a state ({program.labels[0]!r}) and leaves something to chance (noise, or a "
+            f"measurement or reset that something follows), so each of {trajectories} trajectories ends in another "
+            "state. Ask for one shot, or for expectation values."
         )
     return Request(shots, tuple(observables), trajectories if program.branches else 1, readout)
 

@@ -38,8 +38,9 @@ Complex = NDArray[np.complex128]
 class Way:
     """What all traversals of a program on a machine share.
 
-    plans: of each segment, by its node. finish: takes states and their branches, row for row, at the end; the states
-    are released after it. save: takes amplitudes [rows, 2^n] in the order of the wires where a label says so.
+    plans: of each segment, by its node. states: how many there are in all, each trajectory counted as one.
+    finish: takes states and their branches, row for row, at the end; the states are released after it.
+    save: takes amplitudes [rows, 2^n] in the order of the wires where a label says so.
     on_the_way: writes checkpoints of states that are worked on one by one, if there are any.
     """
 
@@ -47,6 +48,7 @@ class Way:
     program: Program
     plans: dict[int, Plan]
     ticker: Ticker
+    states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
     save: Callable[[WorkUnit, str, Amplitudes, States, Branches], None]
     on_the_way: OnTheWay | None
@@ -96,9 +98,11 @@ class BranchTraversal:
         try:
             way.on_the_way.restore(states.single, cut(plan), at.part)
             for node in range(at.node):
-                if isinstance(save := self._nodes[node], Save):
+                if isinstance(one := self._nodes[node], Save):
                     amplitudes = way.on_the_way.saved_before(node, self._unit.begin + int(branches.binding[0]))
-                    way.save(self._unit, save.label, amplitudes[None], states, branches)
+                    way.save(self._unit, one.label, amplitudes[None], states, branches)
+                elif isinstance(one, Segment):
+                    way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
         except BaseException:
             states.release()
             raise
@@ -118,7 +122,11 @@ class BranchTraversal:
     def _begin(self, rows: int) -> States:
         self.states += rows
         self.most_rows = max(self.most_rows, self._held() + rows)
-        return self._way.machine.begin(rows)
+        way = self._way
+        states = way.machine.begin(rows)
+        if not way.ticker.quiet:
+            way.ticker.expect(way.states, states.stage_ends(way.machine.plans), lambda: way.machine.bytes_moved)
+        return states
 
     # --- branches that wait ------------------------------------------------------------------------------------------
 
@@ -191,7 +199,7 @@ class BranchTraversal:
         except BaseException:
             states.release()
             raise
-        states.release()
+        self._way.machine.end(states)
 
     def _room_for(self, node: int, states: States, branches: Branches) -> Branches | None:
         """What goes on in place after a branch point; None if all of it waits, with the states."""
@@ -218,9 +226,7 @@ class BranchTraversal:
             for number, part in enumerate(cut(plan), 1):
                 if number > done:
                     way.machine.run(states, part, operands, tick)
-                    if len(branches) == 1:
-                        position = Position(node, number, *begun)
-                        kept.after(states.single, part, position, self._unit, branches)
+                    kept.after(states.single, part, Position(node, number, *begun), self._unit, branches)
                 elif isinstance(tick, Share):
                     tick.skip(states.single.ticks(part))
         if isinstance(tick, Share):
@@ -255,9 +261,7 @@ class BranchTraversal:
             return branches
         self._way.machine.synchronize()
         room = self._way.machine.rows - self._held() - states.rows
-        found = Deciding(self._inputs, states, self._catch_up, max(1, room))(point, branches)
-        self._way.machine.clock.lap("sample")
-        return found
+        return Deciding(self._inputs, states, self._catch_up, max(1, room))(point, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
         """Apply choices that wait for the next segment."""

@@ -22,6 +22,7 @@ from qsim_ex.steps.plan import Plan
 class Worker:
     """Leads units of work through a program on a machine, and gives what comes of them to the collector.
 
+    count: how many bindings there are in all.
     most_rows: how many states there were at a time. states: how many were begun.
     """
 
@@ -33,6 +34,7 @@ class Worker:
         collector: Collector,
         ticker: Ticker,
         checkpoints: Checkpoints | None,
+        count: int,
     ) -> None:
         self.machine = machine
         self.most_rows = 0
@@ -43,7 +45,8 @@ class Worker:
         segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
         kept = None if checkpoints is None or machine.batched else OnTheWay(checkpoints, program, plans)
-        self._way = Way(machine, program, plans, ticker, collector.finish, collector.save, kept)
+        states = count * request.trajectories
+        self._way = Way(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
         """Do units of work until none is left; after an error or Ctrl-C nobody begins another one."""

@@ -92,7 +92,7 @@ def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
     path, begun = tmp_path / "run", tmp_path / "begun"
     script = f"""
 import sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 from pathlib import Path
 from deployments import TinyMachine
 from qsim_ex.devices import probe
@@ -224,7 +224,7 @@ def test_a_cancelled_run_ends_and_goes_on(tmp_path: Path) -> None:
 def test_checkpoints_wait_for_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint is written at every boundary although its time has not come."""
     written: list[Path] = []
-    monkeypatch.setattr("qsim_ex.checkpoints.save", lambda _placement, path, _about: written.append(path))
+    monkeypatch.setattr("qsim_ex.execution.checkpoints.save", lambda _placement, path, _about: written.append(path))
     bare = CircuitBuilder(WIRES, WIRES)
     for layer in range(6):
         for wire in range(WIRES):

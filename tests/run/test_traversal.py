@@ -16,7 +16,7 @@ from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, e
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
-from qsim_ex.program import wires_acted_on
+from qsim_ex.circuit.ops import wires_acted_on
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
@@ -101,7 +101,7 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
-    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: rows)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
     found = simulator.run(circuit, 300, seed=3)
     assert (found.packed == wanted.packed).all()
     assert found.facts["rows"] <= 2 * max(rows, 4)
@@ -113,13 +113,13 @@ def test_explain_says_what_is_left_to_chance() -> None:
     builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
     text = Simulator(device="cpu").explain(builder.build())
     assert "1 mixed-unitary channels are chosen before anything runs" in text
-    assert "2 measurements in the middle, resets and channels ask the state, at 1 stops" in text
+    assert "2 measurements in the middle, resets and channels ask the state, at 1 branch points" in text
     assert "tree of branches" in text
 
 
 def test_the_user_guide() -> None:
     """The user guide's example of noise does not run, or its value is not that of the density matrix."""
-    guide = (Path(__file__).parents[1] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
     names: dict[str, Any] = {}
     exec(block, names)

@@ -17,11 +17,11 @@ from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.deployment.assign import Where, on
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.grown import Grown
+from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.kernels.cuda.launches import native
 from qsim_ex.options import Options
 
-sys.path.insert(0, str(Path(__file__).parent / "kernels" / "cuda"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "kernels" / "cuda"))
 
 from cuda_emulator import EmulatedRuntime
 
@@ -63,7 +63,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 def test_a_loop_over_angles(options: Options, place: Place) -> None:
     """From the first run to those whose kernels are queued at once, a state is that of its own angles."""
-    grown, where = Grown(options), place(options)
+    grown, where = RepeatedCircuit(options), place(options)
     for seed in range(6):
         circuit = ansatz(seed)
         with grown(circuit, where) as state:
@@ -75,7 +75,7 @@ def test_a_loop_over_angles(options: Options, place: Place) -> None:
 
 def test_the_state_goes_on(options: Options, place: Place) -> None:
     """A state that was made this way can be applied to, and knows which wires were touched."""
-    grown, where = Grown(options), place(options)
+    grown, where = RepeatedCircuit(options), place(options)
     builder = CircuitBuilder(WIRES)
     first = builder.gate("h", [2]).gate("cx", [2, 4]).build()
     reset = CircuitBuilder(WIRES).reset([4]).build()
@@ -90,7 +90,7 @@ def test_the_state_goes_on(options: Options, place: Place) -> None:
 
 def test_another_device_has_its_own(options: Options, place: Place) -> None:
     """What one device has prepared is not given to another."""
-    grown, circuit = Grown(options), ansatz(0)
+    grown, circuit = RepeatedCircuit(options), ansatz(0)
     for where in (place(options), place(options)) * 2:
         for _ in range(4):
             with grown(circuit, where) as state:
@@ -104,7 +104,7 @@ def test_what_is_not_unitary_is_refused(options: Options, place: Place) -> None:
     where.device.allocate = None  # type: ignore[method-assign, assignment]
     circuit = CircuitBuilder(WIRES, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).build()
     with pytest.raises((NotSupported, CircuitError), match="measurement in the middle"):
-        Grown(options)(circuit, where)
+        RepeatedCircuit(options)(circuit, where)
 
 
 @pytest.mark.gpu
@@ -114,7 +114,7 @@ def test_streams_and_threads_keep_apart(options: Options) -> None:
         pytest.skip(missing)
     import cupy
 
-    grown, where = Grown(options), on(GpuDevice(), 12, options, "the test's")
+    grown, where = RepeatedCircuit(options), on(GpuDevice(), 12, options, "the test's")
 
     def deviation(seed: int) -> float:
         circuit = ansatz(seed, 12)

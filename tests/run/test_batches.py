@@ -19,7 +19,7 @@ from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Si
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.ready import plan_of
+from qsim_ex.execution.prepare import plan_of
 
 
 def layered(angles: np.ndarray) -> Circuit:
@@ -53,7 +53,7 @@ def test_every_element_is_a_run_of_its_own(rows: int, options: Options, monkeypa
     """Amplitudes, shots or expectation values of an element differ from its own run, or depend on the chunking."""
     some = many(7)
     simulator = Simulator(options)
-    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: rows)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
     found = simulator.run_batch(some[0], operands_of(some), shots=200, seeds=range(7), observables=SUMS)
     tolerance = 1e-5 if options.precision == "single" else 1e-12
     for k, circuit in enumerate(some):
@@ -113,7 +113,7 @@ def test_bindings_are_made_when_they_are_wanted(monkeypatch: pytest.MonkeyPatch)
         asked.append(end - begin)
         return operands[begin:end]
 
-    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: 2)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 2)
     found = Simulator(device="cpu").run_batch(some[0], Bindings(9, made), shots=5, seeds=1)
     assert max(asked) <= 2
     assert len(found) == 9
@@ -161,7 +161,7 @@ def test_cancel(options: Options) -> None:
 
 
 BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]] = {
-    "no bindings": (lambda s, c: s.run_batch(c, c.operands[:0]), errors.CircuitError, "no bindings"),
+    "no bindings": (lambda s, c: s.run_batch(c, c.operands[:0]), errors.CircuitError, "at least one binding"),
     "shape": (lambda s, c: s.run_batch(c, c.operands[0]), errors.CircuitError, r"\[bindings, total\].*\(\d+,\)"),
     "too few operands": (lambda s, c: s.run_batch(c, c.operands[:, :-3]), errors.CircuitError, "operands"),
     "seeds": (lambda s, c: s.run_batch(c, seeds=[1, 2]), errors.OptionError, "2 seeds for 1"),
@@ -170,7 +170,7 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
     "wide observable": (
         lambda s, c: s.run_batch(c, observables=[PauliSum((PauliString(0, 128),))]), errors.WireError, "wire 7.*5 wire",
     ),
-    "no trajectories": (lambda s, c: s.run_batch(c, trajectories=0), errors.OptionError, "trajectories=0"),
+    "no trajectories": (lambda s, c: s.run_batch(c, trajectories=0), errors.OptionError, "trajectories >= 1, got 0"),
     "both": (lambda s, c: s.run_batch(c, shots=5, trajectories=6), errors.OptionError, "shots=5 and trajectories=6"),
     "memory": (
         lambda _, c: Simulator(device="cpu", max_memory=100).run_batch(c), errors.OutOfMemory, "512 bytes",
@@ -230,7 +230,7 @@ def test_a_run_goes_on_after_a_measurement(name: str) -> None:
 
 def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
-    from qsim_ex import batches
+    from qsim_ex.run import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu import CpuDevice
 
@@ -255,7 +255,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for number, machine in enumerate(machines):
         monkeypatch.setattr(machine, "run_batch", working(number))
-    monkeypatch.setattr(batches, "place", place)
+    monkeypatch.setattr(assign, "place", place)
     some = many(9)
     found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
     monkeypatch.undo()
@@ -268,7 +268,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_user_guide() -> None:
     """The user guide's example does not run, or its values are not those of the state cos|00> + sin|11>."""
-    guide = (Path(__file__).parents[1] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "circuits[0]" in text)
     names: dict[str, Any] = {}
     exec(block, names)
@@ -279,7 +279,7 @@ def test_the_user_guide() -> None:
 
 def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device works through all that is left of a batch that has failed on another one."""
-    from qsim_ex import batches
+    from qsim_ex.run import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu import CpuDevice
 
@@ -301,8 +301,8 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(machines[0], "run_batch", slow)
     monkeypatch.setattr(machines[1], "run_batch", broken)
-    monkeypatch.setattr(batches, "place", place)
-    monkeypatch.setattr("qsim_ex.worker.Worker._rows", lambda _: 1)
+    monkeypatch.setattr(assign, "place", place)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 1)
     some = many(1)[0]
     with pytest.raises(errors.DeviceError, match="lost"):
         Simulator(devices=(0, 1)).run_batch(some, np.repeat(some.operands, 400, axis=0), seeds=1)

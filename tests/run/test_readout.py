@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from qsim_ex import errors
 from qsim_ex.circuit.readout import Misread, confusion
 from qsim_ex.placement.bits import unpack
-from qsim_ex.readout import apply_readout
+from qsim_ex.run.readout import apply_readout
 
 SHOTS = 200_000
 ONE = np.array([[0.9, 0.1], [0.25, 0.75]])
@@ -74,7 +74,7 @@ def test_certain_and_ideal() -> None:
 def test_bits_that_are_not_there(clbits: tuple[tuple[int, ...], ...]) -> None:
     """A bit that is in two groups or out of range is read."""
     found = tuple(Misread(bits, np.eye(1 << len(bits))) for bits in clbits)
-    with pytest.raises(errors.NoiseError, match="name classical bits of 8, each once"):
+    with pytest.raises(errors.NoiseError, match="expected readout errors of classical bits 0 to 7"):
         apply_readout(sampled(5, 4), found, 1)
 
 
