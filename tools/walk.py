@@ -96,7 +96,7 @@ class Way:
             walk()
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]  # None is what ends it
+            threading.setprofile(None)
 
     def _event(self, frame: FrameType, event: str, _: object) -> None:
         file = frame.f_code.co_filename
