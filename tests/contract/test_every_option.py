@@ -1,0 +1,210 @@
+"""Every option on every way in: it is honoured, which is seen by an effect, or refused, in words that help.
+
+Ways in and options are read from signatures, so whoever adds one is told here to decide. What an option does stands in
+`effects`, and it does so everywhere but where `REFUSED` or `PLANNED` names the pair.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+from effects import CPU, EFFECTS
+from entries import CIRQ_METHODS, ENTRIES, PLANS, QISKIT, Entry
+
+from qsim_ex import Simulator
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
+from qsim_ex_cirq import QsimExSimulator
+from qsim_ex_provider import EstimatorV2, SamplerV2
+
+_BATCHES = (
+    "Simulator.run_batch",
+    "BatchedStateVector.apply",
+    *(entry.name for entry in (*QISKIT, *CIRQ_METHODS)),
+)
+WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {
+    **{
+        (option, name): "run_batch counts bindings and not steps, and knows neither watch nor checkpoint"
+        for option in ("progress", "watch", "checkpoint", "checkpoint_every")
+        for name in _BATCHES
+    },
+    **{
+        (option, "Simulator.state"): "Simulator.state knows no checkpoint"
+        for option in ("checkpoint", "checkpoint_every")
+    },
+    **{
+        (option, name): "state vectors ignore it"
+        for option in ("checkpoint", "checkpoint_every")
+        for name in ("StateVector.apply", "BatchedStateVector.apply")
+    },
+    **{
+        (option, "BatchedStateVector.apply"): "a batch is never divided, and says so of some options only"
+        for option in ("window_slots", "in_flight_buffers", "host_memory", "network", "max_host_memory")
+    },
+}
+"""Pairs of (option, way in) that the engine does not honour yet, each with the reason."""
+
+ANYTHING: Mapping[str, Any] = {
+    "virtual_peers": 2,
+    "device_wires": 4,
+    "window_slots": 2,
+    "in_flight_buffers": 2,
+    "host_memory": "spread",
+    "network": "mesh",
+    "devices": [0, 1],
+    "checkpoint": "run",
+    "checkpoint_every": 0.0,
+    "precision": "single",
+    "dtype": np.complex64,
+    "noise": cirq.depolarize(0.1),
+    "max_host_memory": 1 << 20,
+}
+"""A value of each option that may be refused."""
+
+_UNDIVIDED = (OptionError, "a batch of states lies in one piece on one device")
+_OWNED = (OptionError, "checkpoint")
+REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
+    **{
+        (option, "BatchedStateVector.apply"): _UNDIVIDED
+        for option in (
+            "devices",
+            "virtual_peers",
+            "device_wires",
+            "window_slots",
+            "in_flight_buffers",
+            "host_memory",
+            "network",
+            "max_host_memory",
+        )
+    },
+    **{
+        (option, name): _OWNED
+        for option in ("checkpoint", "checkpoint_every")
+        for name in ("StateVector.apply", "BatchedStateVector.apply")
+    },
+    ("checkpoint", "QsimExSimulator.sample_from_amplitudes"): (OptionError, "checkpoint"),
+    ("checkpoint_every", "QsimExSimulator.sample_from_amplitudes"): (OptionError, "checkpoint"),
+    ("noise", "QsimExSimulator.sample_from_amplitudes"): (NotSupported, "noise"),
+}
+"""Pairs of (option, way in) that are refused: with which error, and what it says."""
+
+PLANNED: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
+    "device": ({"device": "cpu"}, {"device": "gpu", "device_wires": 4}, "explain"),
+    "device_id": ({"device": "gpu", "device_wires": 4}, {"device_id": 3}, "explain"),
+    "devices": ({}, {"devices": [0, 1]}, "explain plans summary"),
+    "virtual_peers": (CPU, {"virtual_peers": 2}, "explain plans summary placement"),
+    "device_wires": (CPU, {"device_wires": 4}, "explain plans summary placement"),
+    "window_slots": ({**CPU, "device_wires": 4}, {"window_slots": 2}, "explain plans summary placement"),
+    "in_flight_buffers": ({**CPU, "device_wires": 4}, {"in_flight_buffers": 1}, "explain summary placement"),
+    "host_memory": ({**CPU, "device_wires": 4}, {"host_memory": "spread"}, "explain placement"),
+    "network": ({**CPU, "virtual_peers": 4}, {"network": "mesh"}, "explain plans summary placement"),
+    "precision": (CPU, {"precision": "single"}, "explain summary placement"),
+    "max_memory": (CPU, {"max_memory": 64}, "explain placement"),
+    "max_host_memory": ({**CPU, "device_wires": 4}, {"max_host_memory": 900}, "explain placement"),
+    "threads": (CPU, {"threads": 1}, "explain placement"),
+}
+"""Options that what is only planned depends on: options without it and with it, and the methods that tell of it.
+
+All others are about a run (its kernels, its seed, what happens meanwhile), and the others of these methods tell nothing
+that the option could change.
+"""
+
+PAIRS = [(option, entry) for entry in ENTRIES if entry.runs for option in entry.takes]
+
+_ESTIMATES = tuple(entry.name for entry in CIRQ_METHODS if ".simulate_expectation_" in entry.name)
+APART: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "split_untangled_states": ("taken for cirq.Simulator's sake, where it changes no result either", lambda _: True),
+    "trajectories": (
+        "how many an expectation value is the mean of; all other methods give none",
+        lambda name: name.startswith("QsimExSimulator.") and name not in _ESTIMATES,
+    ),
+    "seed": (
+        "the method has a seed of its own, which its caller must give",
+        lambda name: name == "QsimExSimulator.sample_from_amplitudes",
+    ),
+}
+"""Options of a simulator that some of its methods have no use for: why, and which these are."""
+
+
+@pytest.mark.parametrize(("option", "entry"), PAIRS, ids=str)
+def test_an_option_is_honoured_or_refused(
+    option: str, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option has the effect that `effects` looks for, or the error that the table names."""
+    pair = (option, entry.name)
+    if reason := WAITS_FOR_THE_ENGINE.get(pair):
+        pytest.skip(reason)
+    if option in APART and APART[option][1](entry.name):
+        entry.call({**CPU, option: 1})
+        return
+    if pair in REFUSED:
+        error, words = REFUSED[pair]
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(error, match=words):
+            entry.call({**({} if option == "devices" else CPU), option: ANYTHING[option]})
+        assert list(tmp_path.iterdir()) == []
+        return
+    effect = EFFECTS[option]  # a KeyError here asks for a decision: what can be seen of this option?
+    more = {"monkeypatch": monkeypatch} if "monkeypatch" in inspect.signature(effect).parameters else {}
+    effect(entry, tmp_path, **more)
+
+
+@pytest.mark.parametrize("option", PLANNED)
+@pytest.mark.parametrize("entry", PLANS, ids=str)
+def test_what_is_planned_depends_on_options(option: str, entry: Entry) -> None:
+    """A plan, its summary, its explanation and a placement change with the options that they are about."""
+    usual, changed, told = PLANNED[option]
+    if entry.name.removeprefix("Simulator.") in told.split():
+        assert _told(entry, usual) != _told(entry, {**usual, **changed})
+
+
+def _told(entry: Entry, options: Mapping[str, Any]) -> bytes:
+    try:
+        return entry.call(options).found.tobytes()
+    except OutOfMemory as error:  # as `placement` says that a state has no place
+        return str(error).encode()
+
+
+def _public(owner: Any) -> set[str]:
+    return {name for name in dir(owner) if not name.startswith("_") and callable(getattr(owner, name))}
+
+
+PLANNING: Mapping[type, set[str]] = {
+    Simulator: {"explain", "plans", "summary", "placement"},
+    QsimExSimulator: {"simulate_moment_steps"},
+    SamplerV2: set(),
+    EstimatorV2: set(),
+}
+"""Methods that run nothing."""
+
+
+@pytest.mark.parametrize("owner", PLANNING, ids=lambda owner: owner.__name__)
+def test_every_method_is_a_way_in(owner: type) -> None:
+    """A method that runs circuits stands in the list of ways in, so that all options are tried on it."""
+    known = {entry.name.removeprefix(f"{owner.__name__}.") for entry in ENTRIES if entry.runs}
+    assert _public(owner) - PLANNING[owner] <= known
+
+
+def test_every_option_of_a_plan_is_decided() -> None:
+    """An option that an engine's plan could depend on is in the table, or is known to be about runs."""
+    about_runs = {"compile", "seed", "progress", "watch", "checkpoint", "checkpoint_every"}
+    assert set(PLANS[0].takes) - about_runs == set(PLANNED)
+
+
+def test_no_decision_is_stale() -> None:
+    """Pairs that are named in a table exist."""
+    existing = {(option, entry.name) for option, entry in PAIRS}
+    assert set(WAITS_FOR_THE_ENGINE) | set(REFUSED) <= existing
+    assert set(EFFECTS) | set(APART) >= {option for option, _ in PAIRS}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+def test_an_unknown_option_is_refused(entry: Entry) -> None:
+    """A name that is no option is never taken in silence."""
+    with pytest.raises((OptionError, AttributeError), match="presicion"):
+        entry.call({"presicion": "single"})
