@@ -81,11 +81,12 @@ def _roles(
     if len(wires) != gate.qubits:
         raise WireError(f"gate {name!r} acts on {gate.qubits} wires, {len(wires)} were given: {wires}.")
     check.wires((*wires, *controls), num_qubits, name)
-    when = mask_of(tuple(wires[a] for a in gate.when))
-    control = mask_of(controls)
-    value = mask_of(tuple(w for k, w in enumerate(controls) if values >> k & 1))
-    reads = tuple(mask_of(tuple(wires[a] for a in range(gate.qubits) if m >> a & 1)) for m in gate.reads)
-    return tuple(wires[a] for a in gate.mixes), reads, When(when | control, when | value), gate.pattern
+    bits = [1 << wire for wire in wires]
+    when = sum([bits[a] for a in gate.when])
+    control = sum([1 << wire for wire in controls])
+    value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
+    reads = tuple([sum([bits[a] for a in range(gate.qubits) if m >> a & 1]) for m in gate.reads])
+    return tuple([wires[a] for a in gate.mixes]), reads, When(when | control, when | value), gate.pattern
 
 
 @lru_cache(maxsize=64)
@@ -183,7 +184,7 @@ class CircuitBuilder:
             offset = self._fixed[name]
         else:
             offset = self._fixed[name] = self._take(len(of))
-            self._literal.append((offset, GATES[name].entries(np.empty((1, 0)))[0]))
+            self._literal.append((offset, GATES[name].constants))
         self._instructions.append(Op(mixes, reads, when, of, offset, label))
 
     def unitary(

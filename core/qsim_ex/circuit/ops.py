@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 
@@ -147,8 +148,9 @@ Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Condit
 """Closed: every `match` over it ends in `assert_never`."""
 
 
+@lru_cache(maxsize=65536)
 def wires_of(mask: int) -> tuple[int, ...]:
-    """Return the wires in a mask, ascending."""
+    """Return the wires in a mask, ascending; cached, since planning asks again and again."""
     wires = []
     while mask:
         low = mask & -mask
@@ -157,11 +159,12 @@ def wires_of(mask: int) -> tuple[int, ...]:
     return tuple(wires)
 
 
+@lru_cache(maxsize=65536)
 def mask_of(wires: tuple[int, ...]) -> int:
-    """Return the mask of some wires."""
+    """Return the mask of some wires; cached as `wires_of` is, and an `int` whatever integers the wires are."""
     mask = 0
     for wire in wires:
-        mask |= 1 << wire
+        mask |= 1 << int(wire)
     return mask
 
 

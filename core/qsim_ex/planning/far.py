@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.planning.locality import weight
 from qsim_ex.planning.work import Work, bits_of_mask
 
 _STAYS = 1e-3
@@ -85,7 +84,7 @@ def _distinct(
     """The distinct reasons that some set of `count` bits leaves alone, and how much work has each."""
     weights: dict[int, float] = {}
     for piece, reason in zip(pending, found, strict=True):
-        weights[reason] = weights.get(reason, 0.0) + weight(piece)
+        weights[reason] = weights.get(reason, 0.0) + piece.weight
     fitting = {reason: w for reason, w in weights.items() if (allowed & ~reason).bit_count() >= count}
     masks = np.fromiter(fitting, dtype=np.uint64, count=len(fitting))
     return masks, np.fromiter(fitting.values(), dtype=np.float64, count=len(fitting))

@@ -50,20 +50,26 @@ def make_stages(
     A growing state on several devices is spread over them early; where exchanges take much of the time even so, also
     late, and the quicker plan wins.
     """
-    best: tuple[float, Staged] | None = None
-    for spread in (shape.start, 0) if levels.peers and fresh else (0,):
+
+    def staged(spread: int) -> Staged:
         division = divide(work, num_bits, levels, fresh, spread)
         planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh)
         planner.run()
-        staged = Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
-        costs = stage_costs(staged.stages, num_bits, levels, _SINGLE, block=shape.block)
-        time = seconds(staged.stages, costs)
-        if best is None or time < best[0]:
-            best = time, staged
-        if sum(cost.moving for cost in costs) <= _LITTLE * time:
-            break
-    assert best is not None
-    return best[1]
+        return Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+
+    def costs(of: Staged) -> tuple[float, float]:
+        """Seconds in all, and seconds of exchanges."""
+        found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
+        return seconds(of.stages, found), sum(cost.moving for cost in found)
+
+    if not (levels.peers and fresh):
+        return staged(0)
+    early = staged(shape.start)
+    time, moving = costs(early)
+    if moving <= _LITTLE * time:
+        return early
+    late = staged(0)
+    return late if costs(late)[0] < time else early
 
 
 class _StagePlanner:

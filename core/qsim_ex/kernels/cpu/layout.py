@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of, wires_of
-from qsim_ex.steps.step import Diagonal, Item, Rename
+from qsim_ex.steps.step import Diagonal, Item, Rename, Sweep
 
 PAD = 1 << 10
 """Bits from here up are padding, for states with fewer bits than a vector has lanes: only their value 0 is real."""
@@ -27,15 +27,19 @@ class Touch:
     mix: int
     all: int
 
-    @classmethod
-    def of(cls, item: Item) -> Touch:
-        """Look at an item."""
-        mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
-        touched = mix | item.when.mask
-        if not isinstance(item, Rename):
-            for mask in item.reads:
-                touched |= mask
-        return cls(item, mix, touched)
+
+def touches(sweep: Sweep) -> list[Touch]:
+    """The items of all phases, in order."""
+    found = []
+    for phase in sweep.phases:
+        for item in phase.items:
+            mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
+            touched = mix | item.when.mask
+            if not isinstance(item, Rename):
+                for mask in item.reads:
+                    touched |= mask
+            found.append(Touch(item, mix, touched))
+    return found
 
 
 def runnable(pending: Sequence[Touch], lanes: int) -> tuple[list[Touch], list[Touch]]:
