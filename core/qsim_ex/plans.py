@@ -10,9 +10,8 @@ import numpy as np
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.dynamics import course_of
+from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.rehearsal import rehearse
-from qsim_ex.placement.room import Scenario
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.program import Segment, divide
@@ -48,15 +47,15 @@ def plans_of(segments: Sequence[Segment], device: Planned, deployment: Deploymen
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
     """All plans together."""
-    slots = deployment.in_flight if deployment.kind == "migrated" else None
-    first, *others = (_summary(plan, dtype, slots, deployment.host_memory) for plan in plans)
+    copying = None if kinds.of(deployment).copies is None else deployment
+    first, *others = (_summary(plan, dtype, copying) for plan in plans)
     return sum(others, first)
 
 
 @lru_cache(maxsize=256)
-def _summary(plan: Plan, dtype: np.dtype[Any], slots: int | None, scenario: Scenario | None) -> PlanSummary:
+def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
     """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
-    if slots is None:
+    copies = None if copying is None else kinds.of(copying).copies
+    if copying is None or copies is None:
         return summary(plan, dtype.itemsize)
-    copied = rehearse(plan, dtype, slots, scenario or "whole")
-    return summary(plan, dtype.itemsize, copied=copied, overlaps=slots > 1)
+    return summary(plan, dtype.itemsize, copied=copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

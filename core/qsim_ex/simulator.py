@@ -29,6 +29,7 @@ from qsim_ex.dynamics import course_of
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.grown import Grown
 from qsim_ex.options import Options
+from qsim_ex.placement import kinds
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.explain import explain
@@ -212,7 +213,7 @@ class Simulator:
             lines.append(explain(plan, dtype.itemsize))
             if segment.label is not None:
                 lines.append(f"the state is saved as {segment.label!r}")
-        if deployment.kind == "migrated":
+        if kinds.of(deployment).copies is not None:
             total = total_of(plans, dtype, deployment)
             lines.append(
                 f"what is on the device already is not copied: {human(total.bytes_host)} go to and from the host with "

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Buffer
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.places import NOWHERE
+from qsim_ex.placement.request import IN_FLIGHT, Limits, Request
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
 from qsim_ex.placement.slots import Slots, Tick
 from qsim_ex.placement.turns import turn
@@ -33,7 +34,36 @@ from qsim_ex.steps.step import Clear, Step, Sweep
 QUEUED_BYTES = 1 << 37
 """How much work on one window may be queued before we wait for it, so that a cancelled run ends within a second."""
 
+SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
+"""How many windows are on the device at most: where the host has only what the device has not, as many as fit."""
+
 _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
+
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
+    if request.peers or (local := request.window()) is None:
+        return
+    n, levels, dtype = request.num_wires, request.levels(local), request.options.dtype
+    for scenario, most in SCENARIOS.items():
+        if request.options.host_memory in ("auto", scenario):
+            slots = request.in_flight(local, most)
+            needed = room(n, levels, dtype, slots=slots, scenario=scenario)
+            sizes = needed.device_bytes, needed.host_bytes
+            yield Deployment("migrated", n, levels, request.places, slots, scenario, *sizes, "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Migrated:
+    """|0…0> in host memory, with windows on one device."""
+    return Migrated(
+        devices[0],
+        Layout.identity(deployment.num_wires),
+        deployment.levels,
+        dtype,
+        slots=deployment.in_flight,
+        scenario=deployment.host_memory or "whole",
+        allowed=limits,
+    )
 
 
 class Migrated(Divided):
