@@ -24,6 +24,7 @@ from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
 from qsim_ex.placement.request import Limits, Needs, Request
 from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
@@ -186,7 +187,8 @@ class Peers(Divided):
         for stage in plan.stages:
             self._move(stage, tick)
             live = [(self._seats[d], d) for d in self._live()]
-            self.fresh = work_on(live, stage.steps, shares, done, self.fresh, tick)
+            work_on(live, stage.steps, shares, done, tick)
+            self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
         if self.fresh != plan.left:
             raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")

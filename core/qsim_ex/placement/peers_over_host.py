@@ -28,6 +28,7 @@ from qsim_ex.placement.exchange import schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
 from qsim_ex.placement.request import Limits, Needs, Request
 from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
@@ -299,7 +300,8 @@ class PeersOverHost(Divided):
                 if fresh != stage.fresh:
                     raise PlanError(f"bits {fresh:#x} are fresh as a stage begins that says {stage.fresh:#x}.")
                 live = [(frame.seats[d], value << self.levels.peers | d) for d in self._live(fresh)]
-                fresh = work_on(live, stage.steps, shares, done, fresh, tick)
+                work_on(live, stage.steps, shares, done, tick)
+                fresh = fresh_after(fresh, stage.steps)
                 done += len(stage.steps)
             self._send(frame, home, fresh, value)
         self.fresh = self._homes(home, fresh)

@@ -19,6 +19,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.executor import QUEUED_BYTES, execute, state
 from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, Request
@@ -26,9 +27,6 @@ from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Clear
-
-QUEUED_BYTES = 1 << 37
-"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
 
 
 def lay_out(request: Request) -> Iterator[Deployment]:
@@ -138,14 +136,7 @@ class Single:
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
-            queued = 0
-            for step, packed in zip(plan.steps, numbers, strict=True):
-                tick()
-                self.device.run(self._buffer, self.num_wires, step, packed, prepared)
-                queued += 2 * self._buffer.nbytes
-                if queued > QUEUED_BYTES:
-                    self.device.synchronize()
-                    queued = 0
+            execute(plan.steps, (state(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
