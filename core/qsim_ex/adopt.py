@@ -16,12 +16,9 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
-from qsim_ex.placement.base import PIECE
-from qsim_ex.placement.divided import Divided
-from qsim_ex.placement.migrated import Migrated
-from qsim_ex.placement.peers import Peers
-from qsim_ex.placement.peers_over_host import PeersOverHost
-from qsim_ex.steps.layout import Layout
+from qsim_ex.placement import kinds
+from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.placement.request import Limits
 
 
 def adopt(
@@ -100,46 +97,14 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assi
     return replace(where, device=device, devices=(device,))
 
 
-def divided(where: assign.Where, options: Options) -> Divided:
-    """A state |0…0> in several sub state vectors, as it was deployed; raises `OutOfMemory`, and keeps nothing then."""
-    how = where.deployment
-    match how.kind:
-        case "peers":
-            return Peers(where.devices, how.num_wires, options.dtype, how.levels, limit=options.max_memory)
-        case "migrated":
-            return Migrated(
-                where.device,
-                Layout.identity(how.num_wires),
-                how.levels,
-                options.dtype,
-                slots=how.in_flight,
-                scenario=how.host_memory or "whole",
-                allowed=_allowed(where, options),
-            )
-        case "peers over host":
-            return PeersOverHost(
-                where.devices,
-                how.num_wires,
-                options.dtype,
-                how.levels,
-                frames=how.in_flight,
-                limit=_allowed(where, options),
-            )
-        case _:
-            raise ValueError(f"a state that is {how.kind} is not divided.")
+def begun(where: assign.Where, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
+    """A state that is a basis state or has these amplitudes, as it was deployed.
 
-
-def _allowed(where: assign.Where, options: Options) -> tuple[int, int] | None:
-    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
-    if options.max_memory is None and options.max_host_memory is None:
-        return None
-    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
-
-
-def begun(where: assign.Where, options: Options, initial: int | NDArray[np.complex128]) -> Divided:
-    """A state in several sub state vectors that is a basis state or has these amplitudes."""
-    made = divided(where, options)
-    if isinstance(initial, int):
+    Raises `OutOfMemory`, and keeps nothing then.
+    """
+    deployment = where.deployment
+    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, _limits(where, options))
+    if isinstance(initial, int):  # so far amplitude 0 is all there is
         made.layout = replace(made.layout, flip=initial)
         return made
     try:
@@ -149,6 +114,13 @@ def begun(where: assign.Where, options: Options, initial: int | NDArray[np.compl
         made.release()
         raise
     return made
+
+
+def _limits(where: assign.Where, options: Options) -> Limits:
+    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
+    if options.max_memory is None and options.max_host_memory is None:
+        return None
+    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
 
 
 def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:

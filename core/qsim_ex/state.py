@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -70,17 +69,13 @@ class StateVector(Wiring, Owner):
             where = fresh(num_wires, options, stream, allocator)
         start = checked(0 if initial is None else initial, num_wires)
         whole = start == 0 if isinstance(start, int) else False
-        if not where.deployment.in_one_piece:
-            super().__init__(begun(where, options, start), where, options)
-            self._touched = 0 if whole else (1 << num_wires) - 1
-            return
-        buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
-        layout, unwritten, written = Layout.identity(num_wires), 0, True
-        if array is None and isinstance(start, int) and where.device.grows:
-            layout, unwritten, written = replace(layout, flip=start), (1 << num_wires) - 1, False
-        elif array is None or initial is not None:
-            put(where.device, buffer, start)
-        super().__init__(Single(where.device, buffer, layout, unwritten, begun=written), where, options)
+        if array is None:
+            placed = begun(where, options, start)
+        else:
+            if initial is not None:
+                put(where.device, array, start)
+            placed = Single(where.device, array, Layout.identity(num_wires))
+        super().__init__(placed, where, options)
         self._touched = 0 if whole and array is None else (1 << num_wires) - 1
 
     def __repr__(self) -> str:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.deployment.choice import Free, candidates, deploy
+from qsim_ex.deployment.choice import candidates, deploy
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.request import Free
 
 GIB = 1 << 30
 H200 = 139 * GIB

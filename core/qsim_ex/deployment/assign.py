@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from qsim_ex.deployment.choice import BOUNDLESS, Free, deploy
+from qsim_ex.deployment.choice import deploy
 from qsim_ex.devices import probe
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
+from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.request import BOUNDLESS, Free
 
 if TYPE_CHECKING:
     from qsim_ex.devices.absent import Planned
@@ -148,4 +150,5 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
         first = options.device_id
         others = (number for number in range(probe.gpu_count()) if number != first)
         numbers = (first, *(number for number in others if probe.generation(number) == probe.generation(first)))
-    return Free("gpu", tuple((number, probe.gpu(number).memory()[0]) for number in numbers), host_free)
+    memory = tuple((number, probe.gpu(number).memory()[0]) for number in numbers)
+    return Free("gpu", memory, host_free, lambda one, other: link(probe.gpu(one), probe.gpu(other)))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.rehearsal import rehearse
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.steps.plan import Plan
@@ -17,14 +17,15 @@ from qsim_ex.steps.plan import Plan
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
     """All plans together."""
-    first, *others = (_summary(plan, dtype, deployment) for plan in plans)
+    copying = None if kinds.of(deployment).copies is None else deployment
+    first, *others = (_summary(plan, dtype, copying) for plan in plans)
     return sum(others, first)
 
 
 @lru_cache(maxsize=256)
-def _summary(plan: Plan, dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
+def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
     """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
-    if deployment.kind != "migrated":
+    copies = None if copying is None else kinds.of(copying).copies
+    if copying is None or copies is None:
         return summary(plan, dtype.itemsize)
-    copied = rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
-    return summary(plan, dtype.itemsize, copied=copied, overlaps=deployment.in_flight > 1)
+    return summary(plan, dtype.itemsize, copied=copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

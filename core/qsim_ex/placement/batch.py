@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
+from qsim_ex.placement import executor
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
 from qsim_ex.placement.single import Single
@@ -159,9 +160,8 @@ class Batch:
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
         ((prepared, numbers),) = work
-        for step, packed in zip(plan.steps, numbers, strict=True):
-            tick()
-            self.device.run_batch(self._buffer, self.num_wires, step, packed, prepared)
+        target = executor.rows(self.device, self._buffer, self.num_wires, prepared, numbers)
+        executor.execute(plan.steps, (target,), tick)
         self.layout, self.fresh = plan.end, plan.left
 
     single = None

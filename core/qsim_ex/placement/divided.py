@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -362,9 +362,9 @@ class Divided(Visited):
         self.release()
         return new
 
-    def clone(self) -> Divided:
+    def clone(self) -> Self:
         """Another placement of this kind, on these devices, that holds the same state."""
-        new = self.another(self.num_wires)
+        new = cast("Self", self.another(self.num_wires))
         self._copy_to(new, self.layout)
         return new
 

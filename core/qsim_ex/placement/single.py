@@ -19,15 +19,30 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.executor import QUEUED_BYTES, execute, state
 from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
+from qsim_ex.placement.request import Limits, Request
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Clear
 
-QUEUED_BYTES = 1 << 37
-"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """One buffer on one device, if a device has room for all wires that were asked for."""
+    if not request.peers and request.local() == request.num_wires:
+        yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
+    """|0…0> in one buffer; where states grow, nothing is written yet."""
+    (device,), n = devices, deployment.num_wires
+    buffer = device.allocate(1 << n, dtype)
+    if device.grows:
+        return Single(device, buffer, Layout.identity(n), (1 << n) - 1, begun=False)
+    device.set_basis(buffer, 0)
+    return Single(device, buffer, Layout.identity(n))
 
 
 class Single:
@@ -121,14 +136,7 @@ class Single:
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
-            queued = 0
-            for step, packed in zip(plan.steps, numbers, strict=True):
-                tick()
-                self.device.run(self._buffer, self.num_wires, step, packed, prepared)
-                queued += 2 * self._buffer.nbytes
-                if queued > QUEUED_BYTES:
-                    self.device.synchronize()
-                    queued = 0
+            execute(plan.steps, (state(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:

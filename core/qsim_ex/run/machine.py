@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.adopt import divided
+from qsim_ex.adopt import begun
 from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Batches
 from qsim_ex.execution.clock import Clock
@@ -16,7 +16,6 @@ from qsim_ex.options import Options
 from qsim_ex.placement.alone import Alone
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
-from qsim_ex.placement.single import Single
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -73,18 +72,11 @@ class Machine:
 
     def begin(self, rows: int) -> States:
         """States |0…0⟩ in the layout that the first plan begins in."""
-        device, n = self.where.device, self._num_wires
         states: Batch | Alone
         if self.batched:
-            states = Batch(cast(BatchDevice, device), n, rows, self.dtype)
-        elif not self.where.deployment.in_one_piece:
-            states = Alone(divided(self.where, self._options))
+            states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
         else:
-            buffer = device.allocate(1 << n, self.dtype)
-            fresh = (1 << n) - 1 if device.grows else 0
-            if not device.grows:
-                device.set_basis(buffer, 0)
-            states = Alone(Single(device, buffer, Layout.identity(n), fresh, begun=not device.grows))
+            states = Alone(begun(self.where, self._options, 0))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states

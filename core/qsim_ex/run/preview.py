@@ -10,6 +10,7 @@ from qsim_ex.deployment.assign import imagine
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
+from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
@@ -64,7 +65,7 @@ def explain(circuit: Circuit, options: Options) -> str:
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:
     """What is copied between the host and devices that keep some of a state near."""
-    if deployment.kind != "migrated":
+    if kinds.of(deployment).copies is None:
         return None
     from qsim_ex.devices.memory import human
 
