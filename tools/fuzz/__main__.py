@@ -6,12 +6,11 @@ import argparse
 import json
 import os
 import sys
-import warnings
 from pathlib import Path
 
 from tools.fuzz.kinds import drawn, kinds
 from tools.fuzz.options import DEVICES
-from tools.fuzz.run import Found, Tally, many, outcome_of
+from tools.fuzz.run import Found, Tally, many, outcome_of, quiet
 from tools.fuzz.shrink import shrink
 
 
@@ -37,7 +36,7 @@ def main() -> int:
     given = arguments().parse_args()
     if given.devices:
         os.environ[DEVICES] = given.devices
-    warnings.simplefilter("ignore", DeprecationWarning)  # of frameworks, about their own gates
+    quiet()
     only = tuple(given.only)
     if unknown := [name for name in only if not any(kind.startswith(name) for kind in kinds())]:
         print(f"expected a kind that can be drawn here ({', '.join(kinds())}), got {', '.join(unknown)}")

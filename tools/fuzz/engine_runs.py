@@ -277,11 +277,9 @@ def check_bindings(case: Case) -> str | None:
             return wrong
     return compare.samples(
         f"shots of binding {k}",
-        lambda shots, seed: (
-            simulator.run_batch(
-                circuits[0], operands, shots=shots, seeds=range(seed, seed + rows), readout=readout_of(case)
-            )[k].counts()
-        ),
+        lambda shots, seed: simulator.run_batch(
+            circuits[0], operands, shots=shots, seeds=range(seed, seed + rows), readout=readout_of(case)
+        )[k].counts(),
         expected,
         case.bits,
         case.ask["seed"] + 100,

@@ -91,6 +91,7 @@ def _minus(theta: float, beta: float) -> Matrix:
 
 def _rccx() -> Matrix:
     """Margolus' gate as H, T and CX."""
+
     def on(matrix: Matrix) -> Matrix:
         return np.kron(matrix, np.eye(4))
 

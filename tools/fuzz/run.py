@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -92,8 +94,15 @@ class Tally:
         }
 
 
+def quiet() -> None:
+    """Silence what frameworks say about their own gates and noise models."""
+    warnings.simplefilter("ignore")
+    logging.getLogger("qiskit_aer").setLevel(logging.ERROR)
+
+
 def work(seeds: range, only: tuple[str, ...]) -> Tally:
     """Check the cases of some seeds."""
+    quiet()
     tally = Tally()
     for seed in seeds:
         outcome = outcome_of(drawn(seed, only))
