@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from collections.abc import Iterator
@@ -425,10 +426,8 @@ def check_checkpoint(case: Case) -> str | None:
 
     with tempfile.TemporaryDirectory() as folder:
         kept = Options(**case.options, checkpoint=Path(folder) / "run", checkpoint_every=0)
-        try:
+        with contextlib.suppress(_Stopped):
             Simulator(kept.with_({"progress": stop})).run(made, shots=FEW, seed=case.ask["seed"])
-        except _Stopped:
-            pass
         again = Simulator(kept).run(made, shots=FEW, seed=case.ask["seed"])
         left = [path.name for path in Path(folder).iterdir()]
     if left:

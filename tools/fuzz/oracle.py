@@ -139,6 +139,8 @@ class Oracle:
         """ρ → Σ K ρ K†."""
         self.branches = {
             bits: narrow(np.concatenate([apply(state, k, wires) for k in kraus], axis=1))
+            if self._holds(bits)
+            else state
             for bits, state in self.branches.items()
         }
         return self
@@ -154,6 +156,9 @@ class Oracle:
         for wire, clbit in zip(wires, clbits, strict=True):
             found: dict[int, list[Matrix]] = {}
             for bits, state in self.branches.items():
+                if not self._holds(bits):
+                    found.setdefault(bits, []).append(state)
+                    continue
                 for true in (0, 1):
                     projector = np.diag([1 - true, true]).astype(np.complex128)
                     kept = apply(state, projector, [wire])
@@ -232,9 +237,13 @@ class Oracle:
         whole = under(matrix, len(controls), values) if controls else matrix
         on = [*wires, *controls]
         for bits, state in self.branches.items():
-            if all(_value(bits, read) in wanted for read, wanted in self._conditions):
+            if self._holds(bits):
                 self.branches[bits] = apply(state, whole, on)
         return self
+
+    def _holds(self, bits: int) -> bool:
+        """Whether all conditions hold in a branch."""
+        return all(_value(bits, read) in wanted for read, wanted in self._conditions)
 
 
 def _value(bits: int, clbits: Sequence[int]) -> int:

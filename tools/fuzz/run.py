@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _pieces(
         return
     # Fresh processes: numeric libraries and GPUs do not survive a fork.
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(work, some, only) for some, _ in zip(ranges, range(2 * processes), strict=False)]
+        waiting = [pool.submit(work, some, only) for some in islice(ranges, 2 * processes)]
         try:
             while waiting:
                 yield waiting.pop(0).result()

@@ -48,7 +48,7 @@ def _fewer_lines(case: Case) -> Iterator[Case]:
             yield replace(case, program=lines[:at] + line.body + lines[at + 1 :])
             for k in range(len(line.body) if len(line.body) > 1 else 0):
                 kept = replace(line, body=line.body[:k] + line.body[k + 1 :])
-                yield replace(case, program=lines[:at] + (kept,) + lines[at + 1 :])
+                yield replace(case, program=(*lines[:at], kept, *lines[at + 1 :]))
 
 
 def _fewer_options(case: Case) -> Iterator[Case]:
@@ -90,11 +90,11 @@ def _renumbered(case: Case, wires: list[int], bits: list[int]) -> Case:
 def _simpler(case: Case) -> Iterator[Case]:
     for at, line in enumerate(case.program):
         for text in _texts(line.text):
-            yield replace(case, program=case.program[:at] + (replace(line, text=text),) + case.program[at + 1 :])
+            yield replace(case, program=(*case.program[:at], replace(line, text=text), *case.program[at + 1 :]))
         for k, inner in enumerate(line.body):
             for text in _texts(inner.text):
-                body = line.body[:k] + (Line(text, inner.body),) + line.body[k + 1 :]
-                yield replace(case, program=case.program[:at] + (replace(line, body=body),) + case.program[at + 1 :])
+                body = (*line.body[:k], Line(text, inner.body), *line.body[k + 1 :])
+                yield replace(case, program=(*case.program[:at], replace(line, body=body), *case.program[at + 1 :]))
 
 
 def _texts(text: str) -> Iterator[str]:
