@@ -35,7 +35,7 @@ GATES: dict[str, int] = {
     "cirq.CCXPowGate(exponent={t}, global_shift={s})": 3,
     "cirq.CCZPowGate(exponent={t}, global_shift={s})": 3,
 }  # fmt: skip
-"""Gates with their number of qubits; {a} is an angle, {t} an exponent, {s} a shift. All numbers but {s} may be symbols."""
+"""Gates with their number of qubits; {a} is an angle, {t} an exponent, {s} a shift, which alone is never a symbol."""
 
 LITERAL: dict[str, int] = {
     "cirq.MatrixGate(haar(1, {n}))": 1,

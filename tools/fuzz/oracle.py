@@ -214,15 +214,10 @@ class Oracle:
                 total += coefficient * np.vdot(state, apply(state, matrix, range(len(letters))))
         return total
 
-    def holds(self, label: str, amplitudes: Any, bits: int | None = None) -> float:
-        """How far normalised amplitudes stand out of the states that are possible at a label, 0 … 1.
-
-        bits: those of the classical bits that were found, if no bit is written after the label.
-        """
-        branches = self.saved[label]
-        chosen = branches.values() if bits is None else [branches[bits]] if bits in branches else []
+    def holds(self, label: str, amplitudes: Any) -> float:
+        """How far normalised amplitudes stand out of the states that are possible at a label, 0 … 1."""
         best = 1.0
-        for state in chosen:
+        for state in self.saved[label].values():
             u, s, _ = np.linalg.svd(state, full_matrices=False)
             basis = u[:, s > 1e-9]
             outside = amplitudes - basis @ (basis.conj().T @ amplitudes)

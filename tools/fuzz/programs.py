@@ -1,4 +1,4 @@
-"""Draws programs of the engine's builder: every gate of its table, matrices, channels, and all that leaves to chance."""
+"""Draws programs of the engine's builder: every gate of its table, matrices, channels, and what leaves to chance."""
 
 from __future__ import annotations
 

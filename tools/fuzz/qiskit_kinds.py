@@ -28,7 +28,10 @@ _GATES = ("x", "h", "sx", "rz", "ry", "u", "cx", "cz", "ecr", "swap", "rzz")
 
 def names() -> dict[str, Any]:
     """What programs may name."""
-    found = NAMES | {"lib": lib, "qi": qi, "expr": expr, "v_loop": lambda: Parameter("turn")}
+    from qsim_ex_provider import save_statevector
+
+    own = {"lib": lib, "qi": qi, "expr": expr, "v_loop": lambda: Parameter("turn"), "save": save_statevector}
+    found = NAMES | own
     if installed("qiskit_aer"):
         from qiskit_aer import noise
 
@@ -76,8 +79,6 @@ def check_state(case: Case) -> str | None:
     """Saved states of a backend's run are those of Qiskit's own matrices."""
     from qsim_ex_provider import QsimExBackend, save_statevector
 
-    case = Case(case.kind, case.wires, case.bits, (Line("save = SAVE"), *case.program), case.options, case.ask)
-    NAMES["SAVE"] = save_statevector
     circuit = save_statevector(circuit_of(case))
     oracle = truth_of(circuit)
     data = QsimExBackend().run(circuit, **case.options).result().data(0)
