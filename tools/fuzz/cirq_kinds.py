@@ -156,7 +156,8 @@ def check_shots(case: Case) -> str | None:
         found, counts = np.unique(values, return_counts=True)
         return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
-    return compare.samples("records", draw, expected, records.count, case.ask["seed"])
+    first = compare.shots_of(case.options)
+    return compare.samples("records", draw, expected, records.count, case.ask["seed"], first)
 
 
 # --- noise ------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,14 @@ from tools.fuzz import likelihood
 SHOTS = 400
 """Shots of the first look."""
 
+FEWER = 120
+"""The same where every shot takes a run of its own through a divided state."""
+
+
+def shots_of(options: Mapping[str, Any]) -> int:
+    """Shots of the first look with some options."""
+    return FEWER if "virtual_peers" in options or "device_wires" in options else SHOTS
+
 
 def arrays(name: str, found: Any, expected: Any, tolerance: float) -> str | None:
     """Whether two arrays agree, entry by entry."""
@@ -29,18 +37,23 @@ def arrays(name: str, found: Any, expected: Any, tolerance: float) -> str | None
 
 
 def samples(
-    name: str, draw: Callable[[int, int], Mapping[int, int]], expected: Mapping[int, float], bits: int, seed: int
+    name: str,
+    draw: Callable[[int, int], Mapping[int, int]],
+    expected: Mapping[int, float],
+    bits: int,
+    seed: int,
+    first: int = SHOTS,
 ) -> str | None:
     """Whether counts come from a distribution; what looks unlikely is drawn again with more shots.
 
-    draw: called with shots and a seed, gives counts by the value of the classical bits.
+    draw: called with shots and a seed, gives counts by the value of the classical bits. first: shots of the first look.
     """
-    counts = draw(SHOTS, seed)
-    if sum(counts.values()) != SHOTS:
-        return f"{name}: {sum(counts.values())} shots, expected {SHOTS}"
+    counts = draw(first, seed)
+    if sum(counts.values()) != first:
+        return f"{name}: {sum(counts.values())} shots, expected {first}"
     if likelihood.of_counts(counts, expected, bits) >= likelihood.SUSPICION:
         return None
-    shots = likelihood.MORE * SHOTS
+    shots = likelihood.MORE * first
     counts = draw(shots, seed + 1_000_003)
     chance = likelihood.of_counts(counts, expected, bits)
     if chance >= likelihood.PROOF:

@@ -142,6 +142,7 @@ def check_shots(case: Case) -> str | None:
         expected if exact else {value: p for value, p in expected.items() if p > _rounding(case)} | _zeros(expected),
         case.bits,
         seed,
+        compare.shots_of(case.options),
     )
     if wrong:
         return wrong
@@ -284,6 +285,7 @@ def check_bindings(case: Case) -> str | None:
         expected,
         case.bits,
         case.ask["seed"] + 100,
+        compare.shots_of(case.options),
     )
 
 
@@ -389,6 +391,7 @@ def check_machine(case: Case) -> str | None:
         expected if case.options.get("precision") != "single" else _zeros(expected),
         case.bits,
         case.ask["seed"],
+        compare.shots_of(case.options),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from random import Random
 
 from tools.fuzz.case import Case
+from tools.fuzz.options import MACHINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +53,6 @@ def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
     random = Random(seed)
     every = [kind for kind in kinds().values() if not only or any(kind.name.startswith(name) for name in only)]
     kind = random.choices(every, [kind.weight for kind in every])[0]
-    return kind.draw(random)
+    case = kind.draw(random)
+    small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
+    return replace(case, ask={**case.ask, "machine": small})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 DEVICES = "QSIM_EX_FUZZ_DEVICES"
 """The environment variable that names the kinds of devices to draw from, so that all processes draw alike."""
@@ -60,6 +63,28 @@ def options(random: Random, wires: int, *, double: bool = False) -> dict[str, An
     if random.random() < 0.65:
         chosen |= placed(random, wires)
     return chosen
+
+
+MACHINES = (
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=5, thin=7, item_work=2.0)",
+    "Shape(tile=4, near=4, low=2, edge=0, phases=None, dense=2)",
+    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2)",
+)
+"""CPUs so small that a few wires take many sweeps and phases; number 0 of a case is the real one."""
+
+
+@contextmanager
+def machine(number: int) -> Iterator[None]:
+    """Plan for another CPU meanwhile."""
+    if not number:
+        yield
+        return
+    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.steps.shape import Shape
+
+    shape = eval(MACHINES[number - 1], {"Shape": Shape})
+    with patch.object(CpuDevice, "shape", lambda _self, _dtype: shape):
+        yield
 
 
 def tolerance(options: Any) -> float:

@@ -172,6 +172,7 @@ def check_shots(case: Case) -> str | None:
         expected,
         case.bits,
         case.ask["seed"],
+        compare.shots_of(case.options),
     )
 
 

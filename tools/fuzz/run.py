@@ -17,6 +17,7 @@ from typing import Any
 
 from tools.fuzz.case import Case
 from tools.fuzz.kinds import drawn, kinds
+from tools.fuzz.options import machine
 
 HERE = Path(__file__).parent
 
@@ -38,7 +39,8 @@ def outcome_of(case: Case) -> Outcome:
     from qsim_ex.errors import NotSupported
 
     try:
-        return Outcome(case.kind, kinds()[case.kind].check(case))
+        with machine(case.ask.get("machine", 0)):
+            return Outcome(case.kind, kinds()[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])
     except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
