@@ -139,9 +139,9 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     from benchmarks.engine import appended
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import Loads
+    from qsim_ex.execution.prepare import plan_of
     from qsim_ex.kernels.cuda.launches import native
     from qsim_ex.planning.planner import bind
-    from qsim_ex.execution.prepare import plan_of
     from qsim_ex.program.divide import unitary_program
 
     builder = appended(CircuitBuilder(n), FAMILIES[family].build(n, 0))

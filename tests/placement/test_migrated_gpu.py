@@ -15,11 +15,11 @@ from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.errors import Cancelled
+from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels
-from qsim_ex.execution.progress import Ticker
 
 pytestmark = pytest.mark.gpu
 

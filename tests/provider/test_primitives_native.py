@@ -27,9 +27,9 @@ from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, ran
 from scipy.optimize import minimize
 
 from qsim_ex import Simulator, reference
-from qsim_ex.program.divide import program_of
-from qsim_ex.planning.planner import make_plan
 from qsim_ex.execution.prepare import plan_of
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
 from qsim_ex_provider.sweep import sweep
 

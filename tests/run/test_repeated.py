@@ -17,9 +17,9 @@ from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.deployment.assign import Where, on
 from qsim_ex.devices.gpu import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.kernels.cuda.launches import native
 from qsim_ex.options import Options
+from qsim_ex.run.repeated import RepeatedCircuit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "kernels" / "cuda"))
 

@@ -15,8 +15,7 @@ from noisy import KINDS, random_noisy
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Measure
-from qsim_ex.circuit.ops import wires_acted_on
+from qsim_ex.circuit.ops import Measure, wires_acted_on
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
