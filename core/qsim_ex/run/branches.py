@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,17 +129,8 @@ def first_branches(
 
     kraus: for each binding, of each choice. seeds: of each binding. first, shots: the first shot, and how many.
     """
-    bindings = len(seeds)
-    size = bindings, len(program.choices) + program.readings
-    whole = Branches(
-        binding=np.arange(bindings),
-        shots=np.tile(np.arange(shots), bindings),
-        begins=np.arange(bindings + 1) * shots,
-        outcomes=np.zeros(size, dtype=np.uint8),
-        scales=np.ones(size),
-        row=np.arange(bindings),
-    )
-    early = program.early
+    bindings, early = len(seeds), program.early
+    whole = _undecided(bindings, len(program.choices) + program.readings, shots)
     if not early:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
@@ -150,6 +142,19 @@ def first_branches(
             found = one.mixed(numbers(seed, 1 + choice.number, first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
     return whole.divided([choice.number for choice in early], outcomes, scales)[0].settled()
+
+
+@lru_cache(maxsize=16)
+def _undecided(bindings: int, columns: int, shots: int) -> Branches:
+    """A branch for each binding, with all of its shots; nobody writes to arrays of branches."""
+    return Branches(
+        binding=np.arange(bindings),
+        shots=np.tile(np.arange(shots), bindings),
+        begins=np.arange(bindings + 1) * shots,
+        outcomes=np.zeros((bindings, columns), dtype=np.uint8),
+        scales=np.ones((bindings, columns)),
+        row=np.arange(bindings),
+    )
 
 
 def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:

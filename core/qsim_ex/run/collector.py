@@ -18,7 +18,7 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints
 from qsim_ex.kernels.cpu.host import cores
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes
+from qsim_ex.placement.base import Amplitudes, NormCheck
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.program import Program
@@ -26,6 +26,8 @@ from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import WorkUnit
+
+_NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
 _THREADS = 4
 """Threads that make random numbers for a GPU."""
@@ -36,6 +38,7 @@ class Collector:
     """What was found so far; threads write to different bindings or shots, sums are guarded.
 
     packed: uint8 [bindings, shots, bytes]. saved: label -> [bindings, 2^n]. sums, squares: [bindings, observables].
+    masks: of the classical bits that each wire is measured into at the end. measures: whether there are any.
     done: of each binding and trajectory, whether it is; only followed where checkpoints are written.
     num_gates: of the plans, which a state's norm is checked with. reports: what placements told of themselves.
     """
@@ -45,6 +48,7 @@ class Collector:
     num_clbits: int
     count: int
     masks: list[int]
+    measures: bool
     packed: NDArray[np.uint8] | None
     saved: dict[str, Amplitudes]
     sums: NDArray[np.complex128]
@@ -88,6 +92,7 @@ class Collector:
             num_clbits=circuit.num_clbits,
             count=count,
             masks=masks,
+            measures=any(masks),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
             saved={label: np.empty(size, dtype=options.dtype) for label in program.labels},
             sums=np.zeros((count, observables), dtype=np.complex128),
@@ -108,49 +113,53 @@ class Collector:
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
-        values, norms = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
+        values, norms = _NO_VALUES
         if self.request.observables:
             values, norms = expectation.in_rows(states, self.request.observables)
             values = values / norms[:, None] if self.program.choices else values
-        bits = None if self.packed is None else self._bits(unit, inputs, states, branches)
-        check = None if self.program.choices else states.norm_check(self.num_gates)
-        if check is not None and bits is None:
+        if self.packed is not None:
+            self._sample(self.packed, unit, inputs, states, branches)
+        elif (check := self._norm_check(states)) is not None:
             check((norms if len(norms) else expectation.in_rows(states, ())[1])[0])
-        if bits is not None and self.packed is not None:
-            rows = branches.branch_of
-            if self.program.branches:
-                self.packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
-            else:  # one branch for each binding stands for all of its shots
-                self.packed[unit.begin + branches.binding] = bits.reshape(len(branches), len(self.packed[0]), -1)
         with self.lock:
             if self.request.observables:
                 self._add(unit, branches, values)
-            self._merge(states.report())
-            self._checkpoint(unit, branches)
+            if report := states.report():
+                self._merge(report)
+            if self.done is not None:
+                self._checkpoint(unit, branches)
 
     def _add(self, unit: WorkUnit, branches: Branches, values: NDArray[np.complex128]) -> None:
         counts, at = branches.counts[:, None], unit.begin + branches.binding
         np.add.at(self.sums, at, counts * values)
         np.add.at(self.squares, at, counts * np.abs(values) ** 2)
 
-    def _bits(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> NDArray[np.uint8]:
-        """The classical bits of all shots of some branches, packed, before they are misread at the end."""
-        shots = self.request.shots or 0
-        parted = self.program.branches
-        rows = branches.branch_of if parted else np.repeat(np.arange(len(branches)), shots)
-        bits = np.zeros((len(rows), -(-self.num_clbits // 8)), dtype=np.uint8)
-        if any(self.masks):
-            if parted:
+    def _norm_check(self, states: States) -> NormCheck | None:
+        """What checks the norm of states that were moved about, where nothing was left to chance."""
+        return None if self.program.choices else states.norm_check(self.num_gates)
+
+    def _sample(
+        self, packed: NDArray[np.uint8], unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches
+    ) -> None:
+        """Write the classical bits of all shots of some branches, before they are misread at the end."""
+        _, shots, width = packed.shape
+        if self.program.branches:
+            rows = branches.branch_of
+            bits = np.zeros((len(rows), width), dtype=np.uint8)
+            if self.measures:
                 drawn = uniforms(branches, inputs.seeds, 0, unit.first, unit.shots)
-            else:
-                seeds = [inputs.seeds[binding] for binding in branches.binding.tolist()]
-                drawn = sampling.uniforms_of(seeds, 0, shots, self.threads).reshape(-1)
-            check = None if self.program.choices else states.norm_check(self.num_gates)
-            values = sampling.draw_states(states, rows, drawn, check, self.draw_threads)
-            bits |= pack(values, self.masks, self.num_clbits)
-        for clbit, column in self.program.recorded.items():
-            bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
-        return bits
+                values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
+                bits |= pack(values, self.masks, self.num_clbits)
+            for clbit, column in self.program.recorded.items():
+                bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
+            packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
+        elif self.measures:  # one branch for each binding stands for all of its shots
+            rows = np.repeat(branches.row, shots)
+            seeds = [inputs.seeds[binding] for binding in branches.binding.tolist()]
+            drawn = sampling.uniforms_of(seeds, 0, shots, self.threads).reshape(-1)
+            values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
+            bits = pack(values, self.masks, self.num_clbits)
+            packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
 
     def _merge(self, report: Mapping[str, Any]) -> None:
         """Add what one placement copied to what those before it did; what it held is told of the last one."""
@@ -191,8 +200,8 @@ class Collector:
         return branches.without(self.done[of, unit.first + branches.shots])
 
     def _checkpoint(self, unit: WorkUnit, branches: Branches) -> None:
-        if self.done is None or self.checkpoints is None:
-            return
+        assert self.done is not None
+        assert self.checkpoints is not None
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
             self.checkpoints.write_found(self.arrays())

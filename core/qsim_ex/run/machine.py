@@ -44,6 +44,7 @@ class Machine:
         self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.batched else device.shape(self.dtype)
         self.plans = plans_of(program, self._num_wires, self._shape, where.deployment.planning_levels, device.grows)
 
+        self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None
         self._moved_before = 0  # bytes, by states before the latest
 
@@ -100,6 +101,6 @@ class Machine:
     def synchronize(self) -> None:
         """Wait until all work on the devices is done, which is then known to have taken its time for running."""
         self.clock.start()
-        for device in dict.fromkeys(self.where.devices):
+        for device in self._devices:
             device.synchronize()
         self.clock.lap("run")

@@ -193,6 +193,8 @@ def _means(
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The mean of each observable over the trajectories of a binding, and its standard error."""
     trajectories = request.trajectories
+    if not request.observables:
+        return sums.real, squares
     values: NDArray[Any] = sums / trajectories
     spread = np.maximum(squares / trajectories - np.abs(values) ** 2, 0)
     errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.zeros(spread.shape)
