@@ -29,6 +29,12 @@ class Owned(ABC):
         self._guard = Guard()
         self._draws = 0
 
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError(
+            f"a {type(self).__name__} owns memory and is neither copied nor pickled; make another one from its "
+            "amplitudes (to_numpy)."
+        )
+
     @property
     @abstractmethod
     def layout(self) -> Layout:

@@ -6,7 +6,6 @@ is needed, not when this module is.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Literal, assert_never
@@ -20,6 +19,7 @@ from qsim_ex.devices.channels import HostCopies
 from qsim_ex.devices.cpu_batch import CpuBatches
 from qsim_ex.devices.cpu_sweeps import Prepared, aligned, compile_sweeps, real_of, run_sweep
 from qsim_ex.errors import OutOfMemory
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import host
 from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.shape import Shape
@@ -47,7 +47,7 @@ class CpuDevice(HostCopies, CpuBatches):
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
         self._prepared: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 from functools import lru_cache
 from time import monotonic
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels import fork
 from qsim_ex.options import Options
 
 GPU_FROM = 16
@@ -126,6 +128,21 @@ _usable: list[bool] = []
 """Whether a GPU was found usable once: it stays so, and to ask again takes microseconds that a small run notices."""
 
 
+_lost: list[bool] = []
+"""Whether this process was forked from one that had used CUDA."""
+
+
+def _after_fork() -> None:
+    """In a forked child: a driver that was started by the parent cannot be used, nor started again."""
+    if driver_count.cache_info().currsize and driver_count():
+        _usable.clear()
+        _lost.append(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def gpu_missing() -> DeviceError | MissingPackage | None:
     """Why no GPU can be used, as the error that a demand for one raises; None if there is one."""
     if not _usable:
@@ -136,6 +153,8 @@ def gpu_missing() -> DeviceError | MissingPackage | None:
 
 
 def _missing() -> DeviceError | MissingPackage | None:
+    if _lost:
+        return fork.cuda_lost()
     count = driver_count()
     if count == 0:
         return DeviceError("no GPU found. Use device='cpu', or device='auto', which takes a GPU where there is one.")
