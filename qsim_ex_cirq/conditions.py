@@ -1,8 +1,8 @@
-"""Cirq's classical controls: conditions on measured keys as values of classical bits."""
+"""Cirq's controls: values of control qubits, and conditions on measured keys as values of classical bits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import cirq
@@ -19,7 +19,7 @@ def condition_of(condition: cirq.Condition, readings: Readings) -> Condition:
     """The classical bits that a condition looks at, which are measured now, and where it holds.
 
     Every value of the bits is put to Cirq's own condition. Raises `MeasurementError` for a key that was not measured
-    before, `NotSupported` for one that is confused by chance, and for too many bits.
+    before, and `NotSupported` for too many bits.
     """
     index = getattr(condition, "index", -1)
     reads = {key: _read(str(key), index, readings) for key in dict.fromkeys(condition.keys)}
@@ -33,8 +33,6 @@ def _read(key: str, index: int, readings: Readings) -> Read:
     read = readings.now(key, index)
     if read is None:
         raise MeasurementError(f"a classical control looks at the key {key!r}, which is not measured before it.")
-    if read.confusion:
-        raise NotSupported(f"a classical control on the key {key!r}, whose results are confused by chance.")
     return read
 
 
@@ -55,3 +53,17 @@ def nested(conditions: Sequence[cirq.Condition], readings: Readings) -> list[Con
     """Conditions that must all hold; those that always do are left out."""
     found = [condition_of(condition, readings) for condition in conditions]
     return [(clbits, values) for clbits, values in found if len(values) < 1 << len(clbits)]
+
+
+def conjunctions(
+    wires: tuple[int, ...], values: cirq.ops.AbstractControlValues
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the controls and wanted values of each term; the terms exclude each other, so they commute."""
+    if isinstance(values, cirq.ProductOfSums):
+        free = [k for k, allowed in enumerate(values) if len(allowed) == 2]
+        terms: Any = [[min(allowed) for allowed in values]]
+    else:
+        free, terms = [], values.expand()
+    kept = [k for k in range(len(wires)) if k not in free]
+    for term in terms:
+        yield tuple(wires[k] for k in kept), tuple(term[k] for k in kept)

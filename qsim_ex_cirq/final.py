@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import PauliSum, StateVector
+from qsim_ex import PauliSum, StateVector, apply_readout
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
 from qsim_ex_cirq.translation import Translation
 
@@ -73,4 +73,14 @@ class FinalState:
         if wires:
             value = self.state.measure(wires, seed=self.seed)
             bits[0, list(wires)] = [value >> k & 1 for k in range(len(wires))]
-        return last_of(self.translation, bits, self.seed)
+            bits = self._misread(bits)
+        return last_of(self.translation, bits)
+
+    def _misread(self, bits: Bits) -> Bits:
+        """The bits that were measured at the end as they are read; what was measured before has been read already."""
+        at_end = set(self.translation.at_end)
+        errors = tuple(error for error in self.translation.readout if at_end.issuperset(error.clbits))
+        if not errors:
+            return bits
+        read = apply_readout(np.packbits(bits, axis=1, bitorder="little"), errors, self.seed)
+        return np.unpackbits(read, axis=1, count=bits.shape[1], bitorder="little")

@@ -27,6 +27,10 @@ TOLERANCE = 1e-5
 """How far a matrix may be from unitary: what Cirq itself lets pass, or single-precision matrices would not."""
 
 
+class NeedsNumbers(Exception):
+    """A symbol stands where the structure of a circuit depends on the number that will replace it."""
+
+
 def number(value: Any) -> float:
     """Return a gate's parameter as a number; raises `ParameterError` where it is none."""
     try:
@@ -150,6 +154,8 @@ def _cswap(_: cirq.CSwapGate, place: Place) -> None:
 
 def _diagonal(gate: Any, place: Place) -> None:
     angles = [place.number(angle) for angle in gate.diag_angles_radians]
+    if any(isinstance(angle, np.ndarray) for angle in angles):
+        raise NeedsNumbers(f"{type(gate).__name__} becomes a matrix")
     if not np.isfinite(angles).all():
         raise ParameterError(f"{type(gate).__name__} has an angle that is not finite: {angles}.")
     place.builder.diagonal(
@@ -166,12 +172,19 @@ def _matrix(gate: cirq.MatrixGate, place: Place) -> None:
 
 
 def _global_phase(gate: cirq.GlobalPhaseGate, place: Place) -> None:
-    place.phase(float(np.angle(complex(gate.coefficient))))
+    place.phase(float(np.angle(_coefficient(gate))))
+
+
+def _coefficient(gate: Any) -> complex:
+    """A gate's coefficient; raises `NeedsNumbers` for a symbol."""
+    if cirq.is_parameterized(gate.coefficient):
+        raise NeedsNumbers(f"the coefficient {gate.coefficient} is a symbol")
+    return complex(gate.coefficient)
 
 
 def _paulis(gate: cirq.DensePauliString, place: Place) -> None:
     """A product of X, Y and Z times a coefficient of modulus 1."""
-    coefficient = complex(gate.coefficient)
+    coefficient = _coefficient(gate)
     if abs(abs(coefficient) - 1) > TOLERANCE:
         raise MatrixError(f"{gate!r} is not unitary: its coefficient has the modulus {abs(coefficient):g}, not 1.")
     if coefficient != 1 or not place.literal:
@@ -189,7 +202,7 @@ def _pauli_phasor(gate: cirq.PauliStringPhasorGate, place: Place) -> None:
     """
     positive, negative = place.number(gate.exponent_pos), place.number(gate.exponent_neg)
     string = gate.dense_pauli_string
-    if complex(string.coefficient).real < 0:
+    if _coefficient(string).real < 0:
         positive, negative = negative, positive
     place.builder.pauli_rotation(
         np.pi * (negative - positive),
@@ -210,6 +223,8 @@ def _arithmetic(gate: cirq.ArithmeticGate, place: Place) -> None:
 
     Controls become the high bits of the permuted value, which moves only where they hold.
     """
+    if cirq.is_parameterized(gate):
+        raise NeedsNumbers(f"{gate!r} has a register that is a symbol")
     registers = gate.registers()
     ranges = [(r,) if isinstance(r, int) else range(1 << len(r)) for r in registers]
     size = 1 << len(place.wires)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ import cirq
 import numpy as np
 
 from qsim_ex import PauliSum, Result, Simulator
+from qsim_ex.errors import OptionError
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import undisturbed, value_of
 from qsim_ex_cirq.results import ResultDict, records_of
@@ -34,6 +37,30 @@ class Estimates(NamedTuple):
     trajectories: int | None
 
 
+class Seeds:
+    """The seeds of a simulator's runs, from what Cirq takes for a seed; equal ones give equal runs in the same order.
+
+    A number that was given is the seed of the first run, so the engine, or another framework's simulator, draws the
+    same shots from it. Raises `OptionError`.
+    """
+
+    def __init__(self, given: Any) -> None:
+        try:
+            generator: Any = cirq.value.parse_random_state(given)
+            self._draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint
+        except (ValueError, TypeError, AttributeError) as error:
+            raise OptionError(
+                f"expected a number, a random state of NumPy, or None, got seed={given!r} ({error}); pass seed=7."
+            ) from error
+        self._first = deque([int(given)] if isinstance(given, int | np.integer) else [])
+
+    def __call__(self) -> int:
+        """The seed of the next run."""
+        with suppress(IndexError):  # and not a check first, which two threads could pass
+            return self._first.popleft()
+        return int(self._draw(1 << 62, dtype=np.int64))
+
+
 @dataclass(frozen=True, slots=True)
 class Points:
     """Works on the points of sweeps with an engine and a noise model.
@@ -45,7 +72,7 @@ class Points:
     engine: Simulator
     noise: cirq.NoiseModel
     trajectories: int | None
-    seed: Callable[[], int]
+    seed: Seeds
 
     def samples(
         self,
@@ -60,7 +87,9 @@ class Points:
         points = [point for some in resolvers for point in some]
         seeds = [self.seed() for _ in points]
         if len(points) == 1:
-            result = self.engine.run(translations[0].circuit, shots=shots, seed=seeds[0])
+            result = self.engine.run(
+                translations[0].circuit, shots=shots, seed=seeds[0], readout=translations[0].readout
+            )
             yield _result_dict(points[0], translations[0], result)
             return
         found = run_together(self.engine, translations, seeds, shots=shots)
@@ -173,5 +202,5 @@ def _values(found: np.ndarray, sums: Sequence[PauliSum]) -> list[Any]:
 
 def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: Result) -> ResultDict:
     """Cirq's result of one point."""
-    records = records_of(translation.measurements, result.bits(), result.seed)
+    records = records_of(translation.measurements, result.bits())
     return ResultDict(params=resolver, records=records, engine_result=result)

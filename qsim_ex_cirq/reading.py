@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import cirq
@@ -11,31 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.errors import MeasurementError
+from qsim_ex.circuit.readout import Misread, ReadoutErrors, confusion
+from qsim_ex.errors import MeasurementError, NoiseError
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One instance of a key: bit k of its record is ``clbits[k]``, confused and then inverted where asked.
+    """One instance of a key: bit k of its record is ``clbits[k]``, inverted where asked."""
+
+    key: str
+    clbits: tuple[int, ...]
+    invert: tuple[bool, ...] = ()
+
+
+class _Instance(NamedTuple):
+    """A measurement whose classical bits are not known yet: it has the numbers of its reads.
 
     confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian.
     """
 
     key: str
-    clbits: tuple[int, ...]
-    invert: tuple[bool, ...] = ()
-    confusion: Confusion | None = None
-
-
-class _Instance(NamedTuple):
-    """A measurement whose classical bits are not known yet: it has the numbers of its reads."""
-
-    key: str
     reads: tuple[int, ...]
     invert: tuple[bool, ...]
-    confusion: Confusion | None
+    confusion: Confusion
 
 
 class Read(NamedTuple):
@@ -43,7 +44,6 @@ class Read(NamedTuple):
 
     clbits: tuple[int, ...]
     invert: tuple[bool, ...]
-    confusion: Confusion | None
     instances: int
 
 
@@ -52,7 +52,8 @@ class Readings:
 
     What still waits at the end is measured there, all at once, wire w into classical bit w: then all shots are drawn
     from one state. What cannot wait is measured into a classical bit of its own, from `builder.num_clbits` on. A wire
-    that is read again while it waits is measured once.
+    that is read again while it waits is measured once, unless one of both reads is confused by chance: the other one
+    must not see that, so each has a classical bit of its own.
     """
 
     def __init__(self, builder: CircuitBuilder) -> None:
@@ -61,6 +62,7 @@ class Readings:
         self._instances: list[_Instance] = []
         self._clbits: list[int] = []  # of each read
         self._waiting: dict[int, int] = {}  # wire -> its read
+        self._confused: set[int] = set()  # wires whose waiting read is confused
 
     def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
         """Note a measurement; raises `MeasurementError` for a key that was measured on another number of qubits."""
@@ -68,10 +70,15 @@ class Readings:
         width = self._widths.setdefault(key, len(wires))
         if width != len(wires):
             raise MeasurementError(f"the key {key!r} is measured on {width} qubits and again on {len(wires)}.")
-        reads = tuple(self._number(wire) for wire in wires)
-        self._instances.append(_Instance(key, reads, gate.full_invert_mask(), gate.confusion_map or None))
+        confused = _confused(gate)
+        reads = tuple(self._number(wire, k in confused) for k, wire in enumerate(wires))
+        self._instances.append(_Instance(key, reads, gate.full_invert_mask(), gate.confusion_map))
 
-    def _number(self, wire: int) -> int:
+    def _number(self, wire: int, confused: bool) -> int:
+        if confused or wire in self._confused:
+            self.measure([wire])
+        if confused:
+            self._confused.add(wire)
         if wire not in self._waiting:
             self._waiting[wire] = len(self._clbits)
             self._clbits.append(wire)  # unless something acts on it
@@ -88,6 +95,7 @@ class Readings:
         self._builder.measure(ready, clbits)
         for wire, clbit in zip(ready, clbits, strict=True):
             self._clbits[self._waiting.pop(wire)] = clbit
+            self._confused.discard(wire)
 
     def now(self, key: str, index: int) -> Read | None:
         """An instance of a key, measured now if it still waits; None if there is none of that number."""
@@ -96,7 +104,7 @@ class Readings:
             return None
         one = instances[index]
         self.measure([wire for wire, read in self._waiting.items() if read in one.reads])
-        return Read(tuple(self._clbits[read] for read in one.reads), one.invert, one.confusion, len(instances))
+        return Read(tuple(self._clbits[read] for read in one.reads), one.invert, len(instances))
 
     def end(self) -> tuple[int, ...]:
         """Measure all wires that still wait, and return them, ascending."""
@@ -108,6 +116,25 @@ class Readings:
     def measurements(self) -> tuple[Measurement, ...]:
         """All measurements in the order of the circuit, once it has ended."""
         return tuple(
-            Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert, one.confusion)
-            for one in self._instances
+            Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert) for one in self._instances
         )
+
+    def readout_errors(self) -> ReadoutErrors:
+        """How the classical bits are misread, once the circuit has ended."""
+        return tuple(
+            Misread(tuple(self._clbits[one.reads[k]] for k in reversed(positions)), confusion(matrix, len(positions)))
+            for one in self._instances
+            for positions, matrix in one.confusion.items()
+        )
+
+
+def _confused(gate: cirq.MeasurementGate) -> set[int]:
+    """The positions that a gate's confusion map names; raises `NoiseError` for one that it names twice."""
+    groups: Sequence[tuple[int, ...]] = list(gate.confusion_map)
+    for one, other in combinations(groups, 2):
+        if shared := set(one) & set(other):
+            raise NoiseError(
+                f"the confusion map of the key {str(gate.mkey)!r} has qubit {min(shared)} in {one} and in {other}, and "
+                "nothing says which comes first; give one matrix for all qubits that are confused together."
+            )
+    return {k for positions in groups for k in positions}

@@ -19,36 +19,23 @@ Vector = NDArray[np.complexfloating[Any, Any]]
 Metadata = Mapping[str, Any]
 
 
-def records_of(measurements: Sequence[Measurement], bits: Bits, seed: int) -> dict[str, Bits]:
+def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Bits]:
     """Return {key: uint8 [repetitions, instances, qubits]} from the classical bits.
 
-    bits: uint8 [repetitions, classical bits]. seed: for the confusion maps, which are drawn at random, and which act
-    before a result is inverted, as the documentation of `cirq.MeasurementGate` says.
+    bits: uint8 [repetitions, classical bits], as they were read: confusion acts before a result is inverted, as the
+    documentation of `cirq.MeasurementGate` says.
     """
-    random = np.random.default_rng(seed)
     instances: dict[str, list[Bits]] = {}
     for measurement in measurements:
         read = bits[:, list(measurement.clbits)]
-        for positions, matrix in (measurement.confusion or {}).items():
-            _confuse(read, positions, matrix, random)
         read ^= np.array(measurement.invert, dtype=np.uint8)
         instances.setdefault(measurement.key, []).append(read)
     return {key: np.stack(reads, axis=1) for key, reads in instances.items()}
 
 
-def last_of(translation: Translation, bits: Bits, seed: int) -> dict[str, Bits]:
+def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
     """The record of each key, uint8 [qubits], in a single repetition; of several instances Cirq keeps the last."""
-    return {key: found[0, -1] for key, found in records_of(translation.measurements, bits, seed).items()}
-
-
-def _confuse(bits: Bits, positions: tuple[int, ...], matrix: Any, random: np.random.Generator) -> None:
-    """Replace the value at some positions, big endian, by one drawn from its row of the matrix; in place."""
-    weights = 1 << np.arange(len(positions))[::-1]
-    true = bits[:, list(positions)] @ weights
-    cumulative = np.cumsum(np.asarray(matrix, dtype=np.float64), axis=1)
-    cumulative[:, -1] = 1  # rounding must not leave a draw without a value
-    drawn = (random.random(len(bits))[:, None] >= cumulative[true]).sum(axis=1)
-    bits[:, list(positions)] = (drawn[:, None] & weights) > 0
+    return {key: found[0, -1] for key, found in records_of(translation.measurements, bits).items()}
 
 
 class ResultDict(cirq.ResultDict):

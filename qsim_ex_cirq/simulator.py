@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
@@ -18,7 +17,7 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum
-from qsim_ex_cirq.points import Estimates, Points
+from qsim_ex_cirq.points import Estimates, Points, Seeds
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
@@ -73,11 +72,10 @@ class QsimExSimulator(
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
-        self._given, self._draw = _seeds(seed)
         self._split_untangled_states = split_untangled_states
         self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
         known = None if trajectories is None else check.shots(trajectories)
-        self._points = Points(self._engine, self._noise, known, self._seed)
+        self._points = Points(self._engine, self._noise, known, Seeds(seed))
 
     @property
     def noise(self) -> cirq.NoiseModel:
@@ -144,6 +142,28 @@ class QsimExSimulator(
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
         (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions))
         return dict(result.records)
+
+    def sample_from_amplitudes(
+        self,
+        circuit: cirq.AbstractCircuit,
+        param_resolver: cirq.ParamResolverOrSimilarType,
+        seed: cirq.RANDOM_STATE_OR_SEED_LIKE,
+        repetitions: int = 1,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+    ) -> dict[int, int]:
+        """Sample gate by gate from amplitudes, as in Cirq; `run` is much faster here.
+
+        Every gate is a circuit of its own. Raises `NotSupported` for a simulator with noise, where amplitudes are those
+        of another trajectory each time, and `OptionError` for one with a checkpoint, which is of one circuit.
+        """
+        if self._noise != cirq.NO_NOISE:
+            raise NotSupported("sample_from_amplitudes with noise is not supported; use run, which samples with noise.")
+        if self._engine.options.checkpoint is not None:
+            raise OptionError(
+                "sample_from_amplitudes simulates a circuit for every gate, and a checkpoint belongs to one circuit; "
+                "leave out checkpoint, or use run."
+            )
+        return super().sample_from_amplitudes(circuit, param_resolver, seed, check.shots(repetitions), qubit_order)
 
     # --- states --------------------------------------------------------------------------------------------------
 
@@ -265,31 +285,11 @@ class QsimExSimulator(
         sums = [pauli_sum(observable, order) for observable in wanted]
         yield from self._points.estimates(program, params, order, initial_of(initial_state, order), sums)
 
-    def _seed(self) -> int:
-        """Return the seed of one run; a simulator with a seed gives the same runs in the same order.
-
-        A number that was given as the seed is the seed of the first run, so the engine, or another framework's
-        simulator, draws the same shots from it.
-        """
-        with suppress(IndexError):  # and not a check first, which two threads could pass
-            return self._given.popleft()
-        return int(self._draw(1 << 62, dtype=np.int64))
-
 
 def _require_measurement(program: cirq.AbstractCircuit) -> None:
     """Raise `MeasurementError` for a circuit that has nothing to sample."""
     if not program.has_measurements():
         raise MeasurementError("the circuit has no measurements to sample; append cirq.measure(...).")
-
-
-def _seeds(seed: Any) -> tuple[deque[int], Callable[..., Any]]:
-    """Return the seed of the first run, if it was given, and what draws those of the others."""
-    try:
-        generator: Any = cirq.value.parse_random_state(seed)
-        draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint
-    except (ValueError, TypeError, AttributeError) as error:
-        raise OptionError(f"seed={seed!r}: a number, a random state of NumPy, or None is wanted ({error}).") from error
-    return deque([int(seed)] if isinstance(seed, int | np.integer) else []), draw
 
 
 def _dtype(given: Any) -> np.dtype[Any]:

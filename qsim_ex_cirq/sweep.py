@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -12,11 +13,11 @@ import numpy as np
 import sympy
 
 from qsim_ex.circuit.sweeping import SweepBuilder, Values, real_values
-from qsim_ex.errors import ParameterError, QsimExError
-from qsim_ex_cirq.gates import number
+from qsim_ex_cirq.gates import NeedsNumbers, number
 from qsim_ex_cirq.noise import noisy_operations
-from qsim_ex_cirq.translate import Walk, order_of, translate
+from qsim_ex_cirq.translate import order_of, translate
 from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.walk import Walk
 
 
 def translate_sweep(
@@ -39,14 +40,9 @@ def translate_sweep(
         builder = SweepBuilder(len(order), len(order))
         walk = Walk(order, from_zero, builder, Columns(resolvers))
         walk.begin(initial)
-        try:
-            for _, op in noisy_operations(circuit, noise, sampled):
-                walk.operation(op, literal=not cirq.is_parameterized(op))
-            translation = walk.translation(sampled)
-        except (QsimExError, TypeError, ValueError):
-            pass  # what cannot be done with symbols is done, or refused, with numbers
-        else:
-            return [replace(translation, sweep=builder.sweep(len(resolvers)))]
+        with suppress(NeedsNumbers):
+            walk.operations(noisy_operations(circuit, noise, sampled), lambda op: not cirq.is_parameterized(op))
+            return [replace(walk.translation(sampled), sweep=builder.sweep(len(resolvers)))]
     how: dict[str, Any] = {"noise": noise, "sampled": sampled, "from_zero": from_zero}
     return [translate(circuit, resolver, order, initial=initial, **how) for resolver in resolvers]
 
@@ -65,14 +61,22 @@ class Columns:
         self._columns: dict[str, Values] = {}
 
     def __call__(self, parameter: Any) -> Any:
-        """A number or float64 [resolvers]; raises `ParameterError` where it is not real or a symbol has no number."""
+        """A number or float64 [resolvers]; raises `ParameterError` where it is not real.
+
+        Raises `NeedsNumbers` where a symbol has no number, which is for Cirq's own resolver to say, and for a formula
+        that NumPy does not know.
+        """
         if isinstance(parameter, sympy.Symbol):
             return self._column(parameter.name)
         if not isinstance(parameter, sympy.Basic) or not parameter.free_symbols:
             return number(parameter)
         function, names = _function(parameter)
-        with np.errstate(all="ignore"):  # the builder refuses what is not finite
-            found = function(*(self._column(name) for name in names))
+        columns = [self._column(name) for name in names]
+        try:
+            with np.errstate(all="ignore"):  # the builder refuses what is not finite
+                found = function(*columns)
+        except (TypeError, NameError, AttributeError) as error:
+            raise NeedsNumbers(f"{parameter} is no function of arrays") from error
         return real_values(found, len(self._resolvers), parameter)
 
     def _column(self, name: str) -> Values:
@@ -80,8 +84,8 @@ class Columns:
             values = np.array([resolver.param_dict.get(name) for resolver in self._resolvers])
             if values.dtype.kind not in "iuf":  # other symbols, or keys that are symbols: Cirq knows what they mean
                 values = np.array([resolver.value_of(name) for resolver in self._resolvers])
-            if values.dtype.kind not in "iufc":
-                raise ParameterError(f"the symbol {name} has no number in every resolver.")
+            if values.dtype.kind not in "iufc" or np.iscomplex(values).any():
+                raise NeedsNumbers(f"the symbol {name} has no number in every resolver")
             self._columns[name] = real_values(values, len(values), name)
         return self._columns[name]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from qsim_ex import BatchResult, Simulator
 from qsim_ex.circuit.families import families
+from qsim_ex.circuit.readout import key_of as readout_key
 from qsim_ex_cirq.results import Bits, Vector, last_of
 from qsim_ex_cirq.translation import Translation
 
@@ -61,10 +62,12 @@ def run_together(
     """
     of = [translation for translation in translations for _ in range(translation.sweep.count)]
     points: list[Any] = [None] * len(of)
-    for family in families(translation.sweep for translation in translations):
+    sweeps = [translation.sweep for translation in translations]
+    alike = [readout_key(translation.readout) for translation in translations]
+    for family in families(sweeps, alike):
         places = family.place.tolist()
-        chosen = [seeds[place] for place in places]
-        batch = engine.run_batch(family.template, family.bindings(), seeds=chosen, **how)
+        chosen, readout = [seeds[place] for place in places], of[places[0]].readout
+        batch = engine.run_batch(family.template, family.bindings(), seeds=chosen, readout=readout, **how)
         for member, place in enumerate(places):
             points[place] = Point(of[place], batch, member)
     return points
@@ -79,7 +82,7 @@ class SavedState:
     def __init__(self, point: Point) -> None:
         self.translation = point.translation
         result = point.batch[point.member]
-        self.measurements = last_of(point.translation, bits_of(point), result.seed)
+        self.measurements = last_of(point.translation, bits_of(point))
         self._vector = result.saved[FINAL]
         self.result = replace(result, saved={})
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Reset, Save
+from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex_cirq.reading import Measurement
 
@@ -21,13 +22,14 @@ class Translation:
     """A circuit of the engine, or several that differ in numbers alone, and what Cirq's side must remember of them.
 
     qubits: the order; qubit k is wire n−1−k. measurements: in the order of the circuit. at_end: the wires that are
-    measured at the end, ascending.
+    measured at the end, ascending, wire w into classical bit w. readout: how classical bits are misread.
     """
 
     qubits: tuple[cirq.Qid, ...]
     sweep: Sweep
     measurements: tuple[Measurement, ...]
     at_end: tuple[int, ...]
+    readout: ReadoutErrors = ()
 
     @property
     def circuit(self) -> Circuit:

@@ -10,7 +10,7 @@ from qiskit.circuit import QuantumCircuit
 
 from qsim_ex.circuit.families import Family, families
 from qsim_ex.circuit.noise_model import Noise
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.readout import ReadoutErrors, key_of
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex_provider.binds import Binds
 from qsim_ex_provider.experiments import Head, head
@@ -55,7 +55,7 @@ def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise
             one, misread = translate_noisy(circuit, noise)
             made, phases = (Sweep(one),), float(circuit.global_phase)
         sweeps += made
-        alike += [tuple((error.clbits, error.matrix.tobytes()) for error in misread)] * len(made)
+        alike += [key_of(misread)] * len(made)
         owners += [(number, binding) for binding in range(of.count)]
         heads.append(head(circuit, phases))
         readout_errors.append(misread)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.options import Options
+    from qsim_ex.readout import apply_readout
     from qsim_ex.result import BatchResult, Result
     from qsim_ex.simulator import Simulator
     from qsim_ex.state import StateVector
@@ -31,6 +32,7 @@ _HOMES = {
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state",
+    "apply_readout": "qsim_ex.readout",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Result",
     "Simulator",
     "StateVector",
+    "apply_readout",
     "errors",
     "reference",
 ]

@@ -122,15 +122,6 @@ REFUSED: dict[str, tuple[Callable[[], cirq.Circuit], type[Exception], str]] = {
         errors.NotSupported,
         "channel under a classical condition",
     ),
-    "confused": (
-        lambda: cirq.Circuit(
-            cirq.measure(A, key="a", confusion_map={(0,): np.array([[0.9, 0.1], [0.1, 0.9]])}),
-            cirq.X(B).with_classical_controls("a"),
-            cirq.measure(B, key="b"),
-        ),
-        errors.NotSupported,
-        "'a', whose results are confused by chance",
-    ),
 }
 
 

@@ -12,7 +12,7 @@ import sympy
 
 import qsim_ex
 from qsim_ex import errors, reference
-from qsim_ex_cirq import gates, together
+from qsim_ex_cirq import QsimExSimulator, gates, together
 from qsim_ex_cirq.sweep import translate_sweep
 from qsim_ex_cirq.translate import translate
 
@@ -333,8 +333,8 @@ def test_bad_points(simulator, name):
 
 def test_bad_circuits_of_sweeps(simulator):
     """What a circuit cannot do is said of a sweep as it is of one point, with the moment."""
-    confused = cirq.measure(A, key="m", confusion_map={(0,): np.array([[0.9, 0.1], [0.2, 0.8]])})
-    circuit = cirq.Circuit(cirq.X(A) ** T, confused, cirq.X(B).with_classical_controls("m"))
+    noisy = cirq.bit_flip(0.1)(B).with_classical_controls("m")
+    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"), noisy)
     messages = []
     for params in ({"t": 1}, [{"t": 1}, {"t": 2}]):
         with pytest.raises(errors.NotSupported) as caught:
@@ -343,6 +343,20 @@ def test_bad_circuits_of_sweeps(simulator):
     assert messages[0] == messages[1]
     with pytest.raises(errors.CircuitError, match="8 is out of range, 3 qubits have the values 0 to 7"):
         simulator.compute_amplitudes_sweep(circuit_of([]), [1, 8], [{}, {}])
+
+
+def test_a_broken_rule_is_heard(monkeypatch):
+    """What goes wrong in a rule that is given many numbers at once is an error, and no reason to go point by point."""
+
+    def broken(gate, place):
+        if isinstance(place.number(gate.exponent), np.ndarray):
+            raise TypeError("broken")
+        place.row("x")
+
+    monkeypatch.setitem(gates.RULES, cirq.XPowGate, broken)
+    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"))
+    with pytest.raises(TypeError, match="broken"):
+        QsimExSimulator(device="cpu").run_sweep(circuit, [{"t": 1}, {"t": 2}])
 
 
 class OnFlips(cirq.NoiseModel):

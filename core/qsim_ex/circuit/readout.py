@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,11 @@ class Misread:
 
 ReadoutErrors = tuple[Misread, ...]
 """The readout errors of a circuit. A classical bit is in one group at most; empty: everything is read rightly."""
+
+
+def key_of(errors: ReadoutErrors) -> Hashable:
+    """What is equal where bits are misread alike."""
+    return tuple((error.clbits, error.matrix.tobytes()) for error in errors)
 
 
 def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:

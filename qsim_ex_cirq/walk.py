@@ -1,0 +1,289 @@
+"""A walk through the operations of a Cirq circuit: each becomes instructions of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple, cast
+
+import cirq
+import numpy as np
+
+from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.sweeping import Sweep
+from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex_cirq.conditions import conjunctions, nested
+from qsim_ex_cirq.gates import NeedsNumbers, Place, Power, rule_of
+from qsim_ex_cirq.gates import number as number_of
+from qsim_ex_cirq.noise import Numbered, channel
+from qsim_ex_cirq.reading import Readings
+from qsim_ex_cirq.translation import Translation
+
+MATRIX_FIRST = 3
+"""Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""
+
+MATRIX_LAST = 10
+"""Up to how many qubits a gate without a rule and without a decomposition is taken as its matrix."""
+
+
+def require_numbers(resolved: Any) -> None:
+    """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
+
+    Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.
+    """
+    unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
+    if unbound:
+        raise ParameterError(
+            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
+        )
+
+
+class _Turn(NamedTuple):
+    """How a Pauli product that was measured is turned back: operations on some wires, once these have been read."""
+
+    wires: frozenset[int]
+    back: tuple[cirq.Operation, ...]
+
+
+class Walk:
+    """Goes through the operations once; owns the builder and knows what has happened to each wire.
+
+    builder: an empty one for as many wires and classical bits as there are qubits. number: makes of a gate's parameter
+    what the builder takes, if parameters may be symbols.
+    """
+
+    def __init__(
+        self,
+        qubits: tuple[cirq.Qid, ...],
+        from_zero: bool,
+        builder: CircuitBuilder | None = None,
+        number: Callable[[Any], Any] | None = None,
+    ) -> None:
+        n = len(qubits)
+        self.qubits = qubits
+        self.wire_of = {qubit: n - 1 - k for k, qubit in enumerate(qubits)}
+        self.builder = CircuitBuilder(n, n) if builder is None else builder
+        self.symbols = number is not None
+        self.number = number or number_of
+        self.readings = Readings(self.builder)
+        self.turns: list[_Turn] = []
+        self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
+        self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
+
+    def begin(self, initial: int) -> None:
+        """Prepare a basis value, bit w of which is wire w."""
+        for wire in range(initial.bit_length()):
+            if initial >> wire & 1:
+                self.builder.gate("x", [wire])
+                self.acted.add(wire)
+
+    def translation(self, sampled: bool) -> Translation:
+        """Return what was built; where nothing but the measurements counts, what waits for the state's sake is not."""
+        if not sampled:
+            self.turn_back(range(len(self.qubits)))
+        at_end = self.readings.end()
+        readout = self.readings.readout_errors()
+        return Translation(self.qubits, Sweep(self.builder.build()), self.readings.measurements(), at_end, readout)
+
+    def operations(self, numbered: Sequence[Numbered], literal: Callable[[cirq.Operation], bool]) -> None:
+        """Append operations, each with its moment's number; literal: whether one was written without a symbol.
+
+        Errors name the moment. Raises `NeedsNumbers` where symbols may stay and more than a number depends on one.
+        """
+        for number, op in numbered:
+            try:
+                self.operation(op, literal(op))
+            except (InvalidInput, NotSupported) as error:
+                error.add_note(f"in moment {number} of the circuit, at {op!r}")
+                raise
+
+    def operation(self, op: cirq.Operation, literal: bool) -> None:
+        """Append one operation."""
+        wire_of = self.wire_of
+        try:
+            place = Place(self.builder, tuple([wire_of[qubit] for qubit in op.qubits]), (), 0, literal, self.number)
+        except KeyError as error:
+            raise WireError(f"the noise model adds {error.args[0]!r}, which is no qubit of the circuit.") from None
+        # A controlled operation makes a gate each time that it is asked for one, which takes long.
+        gate = None if type(op) is cirq.ControlledOperation else op.gate
+        rule = rule_of(gate)
+        if not isinstance(rule, Power) and not self.symbols:  # a power reads all numbers that its gates have
+            require_numbers(op)
+        if rule is not None:
+            self.release(place.wires)
+            self.acted.update(place.wires)
+            rule(gate, place)
+        else:
+            self.general(op, place)
+
+    def general(self, op: cirq.Operation, place: Place) -> None:
+        """Append an operation that has no rule, or that is a part of another."""
+        if isinstance(op, cirq.TaggedOperation):
+            self.general(op.untagged, place)
+            return
+        if isinstance(op, cirq.CircuitOperation):
+            self.unroll(op, place)
+            return
+        gate = None if isinstance(op, cirq.ControlledOperation) else op.gate
+        if isinstance(gate, cirq.IdentityGate | cirq.WaitGate):
+            return
+        if isinstance(gate, cirq.MeasurementGate):
+            self.measurement(gate, place.wires)
+            return
+        self.release(place.wires)
+        match gate:
+            case cirq.PauliMeasurementGate():
+                self.pauli_measurement(op, place)
+            case cirq.ResetChannel():
+                self.reset(place.wires)
+            case cirq.StatePreparationChannel():
+                self.reset(place.wires)
+                self.acted.update(place.wires)
+                self.builder.initialize(gate.state, place.wires[::-1])
+            case _:
+                self.acted.update(place.wires)
+                self.unitary(op, place)
+
+    def release(self, wires: Sequence[int]) -> None:
+        """Do what waits on some wires, before something acts on them."""
+        if not self.held.isdisjoint(wires):
+            self.turn_back(wires)
+            self.readings.measure(wires)
+            self.held.difference_update(wires)
+
+    def turn_back(self, wires: Sequence[int]) -> None:
+        """Turn back the Pauli products that were measured on any of some wires."""
+        for turn in [turn for turn in self.turns if not turn.wires.isdisjoint(wires)]:
+            self.turns.remove(turn)
+            self.readings.measure(turn.wires)
+            self.held.difference_update(turn.wires)
+            for op in turn.back:
+                self.unitary(op, Place(self.builder, tuple(self.wire_of[qubit] for qubit in op.qubits)))
+
+    def unitary(self, op: cirq.Operation, place: Place) -> None:
+        """Append a unitary operation by its rule, its parts, or its matrix."""
+        match op:
+            case cirq.TaggedOperation():
+                self.unitary(op.untagged, place)
+            case cirq.ControlledOperation():
+                self.controlled(op, place)
+            case cirq.CircuitOperation():
+                self.unroll(op, place)
+            case cirq.ClassicallyControlledOperation():
+                self.conditional(op, place)
+            case _:
+                gate = op.gate
+                rule = rule_of(gate)
+                if rule is not None:
+                    rule(gate, place)
+                else:
+                    self.unknown(op, place)
+
+    def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
+        """Append a unitary operation under conditions on measured keys, all of which must hold."""
+        inner = op.without_classical_controls()
+        conditions = nested(sorted(op.classical_controls, key=str), self.readings)
+        if all(values for _, values in conditions):
+            with ExitStack() as stack:
+                for clbits, values in conditions:
+                    stack.enter_context(self.builder.condition(clbits, values))
+                self.unitary(inner, place)
+
+    def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
+        """Append the operations of a subcircuit, as often as it is repeated."""
+        if op.repeat_until is not None:
+            raise _later("repeat_until", "a loop ends on a measured key")
+        if not isinstance(op.repetitions, int | np.integer):
+            raise NeedsNumbers(f"a subcircuit is repeated {op.repetitions} times")
+        parts = list(op.mapped_circuit().all_operations())
+        if place.literal:
+            self.parts(parts, place)
+            return
+        # Numbers came from symbols, but not into every operation: those that have none of their own keep their rows.
+        symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
+        for part, written in zip(parts, symbolic, strict=True):
+            self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
+
+    def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
+        """Append an operation under controls, once for each combination of control values."""
+        count = len(op.controls)
+        within = place._replace(wires=place.wires[count:])
+        for controls, values in conjunctions(place.wires[:count], op.control_values):
+            self.unitary(op.sub_operation, within.controlled(controls, values))
+
+    def unknown(self, op: cirq.Operation, place: Place) -> None:
+        """Append an operation by its matrix if it is narrow, else by its parts, as a channel, or by its matrix."""
+        size = len(place.wires)
+        # With numbers from symbols the parts come first: zeros in a matrix would be accidents of the numbers.
+        if size <= MATRIX_FIRST and place.literal and self.by_matrix(op, place):
+            return
+        if self.symbols and cirq.is_parameterized(op):
+            self.parts(self.symbolic_parts(op), place)
+            return
+        parts = cirq.decompose_once(op, None)
+        if parts is not None and all(q in self.wire_of for part in parts for q in part.qubits):
+            self.parts(parts, place)
+        elif not cirq.has_unitary(op) and channel(op, place):
+            pass
+        elif size > MATRIX_LAST or not self.by_matrix(op, place):
+            raise _cannot(op, parts is not None)
+
+    def symbolic_parts(self, op: cirq.Operation) -> list[cirq.Operation]:
+        """The parts of an operation with a symbol; raises `NeedsNumbers` where it has none without a number."""
+        try:
+            parts = cirq.decompose_once(op, None)
+        except (TypeError, ValueError) as error:  # what comparing a symbol or computing with it raises
+            raise NeedsNumbers(f"{op!r} has a decomposition of numbers") from error
+        if parts is None or any(qubit not in self.wire_of for part in parts for qubit in part.qubits):
+            raise NeedsNumbers(f"{op!r} has no decomposition")
+        return list(parts)
+
+    def by_matrix(self, op: cirq.Operation, place: Place) -> bool:
+        """Append the operation's matrix, if it has one; says whether it had."""
+        matrix = cirq.unitary(op, None)
+        if matrix is None:
+            return False
+        place.matrix(matrix, str(op.gate or type(op).__name__))
+        return True
+
+    def parts(self, parts: list[cirq.Operation], place: Place) -> None:
+        """Append the parts of an operation under its controls."""
+        for part in parts:
+            wires = tuple(self.wire_of[qubit] for qubit in part.qubits)
+            self.general(part, place._replace(wires=wires))
+
+    def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
+        """Note a measurement; a qubit may be read again and again."""
+        self.turn_back(wires)
+        self.readings.read(gate, wires)
+        self.held.update(wires)
+
+    def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
+        """Measure a product of Pauli operators: turn it onto one qubit, read that one, and turn back when need be."""
+        parts = list(cirq.decompose_once(op))
+        reads = next(k for k, part in enumerate(parts) if isinstance(part.gate, cirq.MeasurementGate))
+        wires = [tuple(self.wire_of[qubit] for qubit in part.qubits) for part in parts]
+        for part, on in zip(parts[:reads], wires, strict=False):
+            self.unitary(part, Place(self.builder, on))
+        self.readings.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
+        self.turns.append(_Turn(frozenset(place.wires), tuple(parts[reads + 1 :])))
+        self.acted.update(place.wires)
+        self.held.update(place.wires)
+
+    def reset(self, wires: tuple[int, ...]) -> None:
+        """Reset qubits, which does nothing where they are |0>."""
+        if not self.acted.isdisjoint(wires):
+            self.builder.reset(wires)
+            self.acted.difference_update(wires)
+
+
+def _later(feature: str, because: str) -> NotSupported:
+    return NotSupported(f"{feature} is not supported yet: {because}.")
+
+
+def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
+    if decomposes:
+        return _later("a decomposition with qubits of its own", f"{op!r} has one, and no matrix")
+    if cirq.has_unitary(op):
+        return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
+    return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")
