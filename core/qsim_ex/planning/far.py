@@ -44,9 +44,10 @@ class Freedom:
 
 def far_sets(
     pending: Sequence[Work], found: Sequence[int], count: int, allowed: int, freedom: Freedom, stays: int, most: int
-) -> list[int]:
+) -> list[tuple[int, Freedom]]:
     """At most `most` sets of `count` bits of `allowed` that may be far, those that let most work run first.
 
+    Each comes with the freedom that it leaves.
     found: the reason of every piece when no bit that may be far is near. stays: bits that are far already.
     Every set lets some work run; there is none if no set does.
     """
@@ -75,7 +76,7 @@ def far_sets(
             return []
         alive = np.array([alive[row] * (1 - holds[:, column]) for row, column in chosen.values()])
         kept = [(wider, kept[row][1] + liked[column]) for wider, (row, column) in chosen.items()]
-    return [far for far, _ in kept]
+    return [(far, freedom.after(far)) for far, _ in kept]
 
 
 def _distinct(

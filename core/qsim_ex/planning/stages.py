@@ -136,7 +136,7 @@ class _StagePlanner:
         """Add a portion's work to the stage that is being made."""
         if portion.swaps:
             self._work_off()
-            self._clear_fresh(self._local_fresh())
+            self._clear_fresh(self.positions.local_fresh())
             for first in range(0, len(portion.swaps), _SWAPS):
                 self._shuffle(portion.swaps[first : first + _SWAPS])
         self._work += portion.work
@@ -155,9 +155,10 @@ class _StagePlanner:
         if not self._work:
             return
         work = [moved(piece, self.positions.at) for piece in sorted(self._work, key=lambda piece: piece.order)]
-        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, self._local_fresh())
+        before = self.positions.local_fresh()
+        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
         self._steps += steps
-        self._settle(self._local_fresh() & ~fresh)
+        self.positions.settle(before & ~fresh)
         self._work = []
 
     def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:
@@ -171,18 +172,10 @@ class _StagePlanner:
 
     # --- fresh bits ----------------------------------------------------------------------------------------------
 
-    def _local_fresh(self) -> int:
-        """The local positions that are fresh."""
-        return self.positions.places(self.positions.fresh) & (1 << self.levels.local) - 1
-
-    def _settle(self, places: int) -> None:
-        """These positions are not fresh any more."""
-        self.positions.fresh &= ~self.positions.bits(places)
-
     def _clear_fresh(self, places: int) -> None:
         if places:
             self._steps.append((Clear(places), NOTHING))
-            self._settle(places)
+            self.positions.settle(places)
 
     def _clear(self) -> None:
         """At the end: write the zeros of fresh bits that are kept on local index bits."""
