@@ -78,11 +78,13 @@ class Loopback:
 
     def allreduce(self, values: Array) -> Array:
         """The sum of what all ranks give, in the order of the ranks, as a new array."""
-        return self._all("allreduce", values, lambda given: np.sum(np.stack(given), axis=0))
+        found: Array = self._all("allreduce", values, lambda given: np.sum(np.stack(given), axis=0))
+        return found
 
     def allgather(self, value: Any) -> list[Any]:
         """What each rank gives, in the order of the ranks: the objects themselves."""
-        return self._all("allgather", value, lambda given: given)
+        found: list[Any] = self._all("allgather", value, lambda given: given)
+        return found
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """What the rank `root` gives: the object itself."""
