@@ -41,8 +41,8 @@ def test_devices_work_in_lockstep() -> None:
     notes: list[Any] = []
     one, two = Noting("one", notes), Noting("two", notes)
     targets = [
-        executor.state(one, BUFFER, 2, "p", iter("ab"), 5),
-        executor.rows(two, BUFFER, 2, "q", ["c", "d"]),
+        executor.OneState(one, BUFFER, 2, "p", iter("ab"), 5),
+        executor.ManyStates(two, BUFFER, 2, "q", ["c", "d"]),
     ]
     executor.execute(STEPS, targets, lambda: notes.append("tick"))
     first = [("one", 1, "a", "p", 2, 5), ("two", 1, "c", "q", 2, "rows")]
@@ -55,7 +55,7 @@ def test_nothing_is_launched_after_a_tick_that_raises() -> None:
     notes: list[Any] = []
     ticks = iter([None])
     with pytest.raises(StopIteration):
-        executor.execute(STEPS, [executor.state(Noting("one", notes), BUFFER, 2, None, "ab")], lambda: next(ticks))
+        executor.execute(STEPS, [executor.OneState(Noting("one", notes), BUFFER, 2, None, "ab")], lambda: next(ticks))
     assert [note[1] for note in notes] == [1]
 
 
@@ -67,7 +67,7 @@ def test_no_more_is_queued_than_may_be(monkeypatch: pytest.MonkeyPatch, names: s
     """Devices are waited for once more is queued on one than may be; targets on one device count together."""
     monkeypatch.setattr(executor, "QUEUED_BYTES", 3 * BUFFER.nbytes)
     notes: list[Any] = []
-    targets = [executor.state(Noting(name, notes), BUFFER, 2, None, "ab") for name in names]
+    targets = [executor.OneState(Noting(name, notes), BUFFER, 2, None, "ab") for name in names]
     executor.execute(STEPS, targets, lambda: None)
     assert [note[1] for note in notes] == expected
 
@@ -76,7 +76,7 @@ def test_numbers_for_other_steps_are_refused() -> None:
     """A target with numbers for fewer or more steps than there are raises `ValueError`."""
     for numbers in ("a", "abc"):
         with pytest.raises(ValueError, match="argument"):
-            executor.execute(STEPS, [executor.state(Noting("one", []), BUFFER, 2, None, numbers)], lambda: None)
+            executor.execute(STEPS, [executor.OneState(Noting("one", []), BUFFER, 2, None, numbers)], lambda: None)
 
 
 def test_what_a_step_writes_is_fresh_no_longer() -> None:

@@ -160,7 +160,7 @@ class Batch:
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
         ((prepared, numbers),) = work
-        target = executor.rows(self.device, self._buffer, self.num_wires, prepared, numbers)
+        target = executor.ManyStates(self.device, self._buffer, self.num_wires, prepared, numbers)
         executor.execute(plan.steps, (target,), tick)
         self.layout, self.fresh = plan.end, plan.left
 

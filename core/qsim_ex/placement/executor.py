@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from qsim_ex.devices.base import Buffer
@@ -14,35 +14,40 @@ QUEUED_BYTES = 1 << 37
 """How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
 
 
-class Target(NamedTuple):
-    """A buffer that steps are run on.
+class OneState(NamedTuple):
+    """A sub state vector of 2^bits amplitudes that steps are run on.
 
-    size: its bytes. numbers: those of each step, which are gone through once. launch: tells the device to do a step
-    with its numbers, and returns before it is done.
+    prepared: what the device has prepared for them. numbers: those of each step, which are gone through once.
+    high: the value of the index bits above; see `Device.run`.
     """
 
     device: Any
-    size: int
+    buffer: Buffer
+    bits: int
+    prepared: Any
     numbers: Iterable[Any]
-    launch: Callable[[Step, Any], None]
+    high: int = 0
+
+    def launch(self, step: Step, packed: Any) -> None:
+        """Tell the device to do a step; it may do it later."""
+        self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
 
-def state(device: Any, buffer: Buffer, bits: int, prepared: Any, numbers: Iterable[Any], high: int = 0) -> Target:
-    """A sub state vector of 2^bits amplitudes. high: the value of its index bits above; see `Device.run`."""
+class ManyStates(NamedTuple):
+    """States of 2^bits amplitudes each, one after the other in a buffer, that steps are run on; see `OneState`."""
 
-    def launch(step: Step, packed: Any) -> None:
-        device.run(buffer, bits, step, packed, prepared, high)
+    device: Any
+    buffer: Buffer
+    bits: int
+    prepared: Any
+    numbers: Iterable[Any]
 
-    return Target(device, buffer.nbytes, numbers, launch)
+    def launch(self, step: Step, packed: Any) -> None:
+        """Tell the device to do a step on all of them; it may do it later."""
+        self.device.run_batch(self.buffer, self.bits, step, packed, self.prepared)
 
 
-def rows(device: Any, buffer: Buffer, bits: int, prepared: Any, numbers: Iterable[Any]) -> Target:
-    """States of 2^bits amplitudes each, one after the other; see `Batches.run_batch`."""
-
-    def launch(step: Step, packed: Any) -> None:
-        device.run_batch(buffer, bits, step, packed, prepared)
-
-    return Target(device, buffer.nbytes, numbers, launch)
+Target = OneState | ManyStates
 
 
 def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> None:
@@ -50,13 +55,13 @@ def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> Non
 
     `tick` is called before each step; where it raises, nothing more is launched.
     """
-    most = 2 * _most_on_a_device(targets)
+    each = 2 * _most_on_a_device(targets)
     queued = 0
     for step, *packed in zip(steps, *[target.numbers for target in targets], strict=True):
         tick()
         for target, numbers in zip(targets, packed, strict=True):
             target.launch(step, numbers)
-        queued += most
+        queued += each
         if queued > QUEUED_BYTES:
             for target in targets:
                 target.device.synchronize()
@@ -66,8 +71,9 @@ def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> Non
 def _most_on_a_device(targets: Sequence[Target]) -> int:
     """The most bytes of targets that share a device."""
     if len(targets) == 1:
-        return targets[0].size
+        alone: int = targets[0].buffer.nbytes
+        return alone
     sizes: Counter[str] = Counter()
     for target in targets:
-        sizes[target.device.name] += target.size
+        sizes[target.device.name] += target.buffer.nbytes
     return max(sizes.values(), default=0)

@@ -20,7 +20,7 @@ from qsim_ex.placement import layout as at
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
-from qsim_ex.placement.executor import execute, state
+from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.places import NOWHERE
 from qsim_ex.placement.request import IN_FLIGHT, Limits, Request
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
@@ -191,7 +191,7 @@ class Migrated(Divided):
             values = self._values(window, self.fresh)
             for slot, value in self._pass(window, values, after, write=True, tick=tick):
                 buffer = self._slots.buffers[slot]
-                execute(steps, (state(self.device, buffer, window.local, prepared, mine, value),), tick)
+                execute(steps, (OneState(self.device, buffer, window.local, prepared, mine, value),), tick)
             first += len(steps)
         self.layout = plan.end
 

@@ -13,7 +13,7 @@ from qsim_ex.devices.memory import human
 from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.base import Tick
-from qsim_ex.placement.executor import execute, state
+from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.links import Seat
 from qsim_ex.steps.step import Clear, Step
 
@@ -71,7 +71,7 @@ def work_on(
     targets, end = [], begin + len(steps)
     for seat, high in seats:
         prepared, numbers = shares[seat.place]
-        targets.append(state(seat.device, seat.buffer, _bits(seat), prepared, numbers[begin:end], high))
+        targets.append(OneState(seat.device, seat.buffer, _bits(seat), prepared, numbers[begin:end], high))
     execute(steps, targets, tick)
 
 

@@ -19,7 +19,7 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.executor import QUEUED_BYTES, execute, state
+from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, Request
@@ -136,7 +136,7 @@ class Single:
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
-            execute(plan.steps, (state(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
+            execute(plan.steps, (OneState(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
