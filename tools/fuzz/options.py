@@ -58,8 +58,8 @@ def options(random: Random, wires: int, *, double: bool = False) -> dict[str, An
         chosen["precision"] = "single"
     if random.random() < 0.4:
         chosen["threads"] = random.choice([1, 2])
-    if chosen["device"] == "gpu" and random.random() < 0.6:
-        chosen["compile"] = random.choice(["never", "always"])
+    if chosen["device"] == "gpu":  # compiling takes a second
+        chosen["compile"] = random.choices(["never", "auto", "always"], [60, 36, 4])[0]
     if random.random() < 0.65:
         chosen |= placed(random, wires)
     return chosen
