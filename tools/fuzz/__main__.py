@@ -51,11 +51,11 @@ def main() -> int:
     for tally in many(given.seed, count, given.seconds, given.processes, only, given.failures):
         if sys.stderr.isatty():
             print(f"\r{tally.line()}", end="", file=sys.stderr)
+        if given.json:  # whoever kills a long run has what it found so far
+            given.json.write_text(json.dumps({"seed": given.seed, **tally.to_json()}, indent=2) + "\n")
     for found in tally.found[: given.failures]:
         _show(found, only, small=not given.no_shrink)
     print(f"seed {given.seed}: {tally.line()}")
-    if given.json:
-        given.json.write_text(json.dumps({"seed": given.seed, **tally.to_json()}, indent=2) + "\n")
     return 1 if tally.found else 0
 
 
