@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 
 from qsim_ex import reference
 from qsim_ex.circuit.gates import GATES
+from tools.fuzz import __main__ as command_line
 from tools.fuzz import kinds, likelihood, programs
 from tools.fuzz.case import BIT, WIRE, Case, parse, used
 from tools.fuzz.engine_states import circuit_of, truth_of
@@ -163,26 +165,43 @@ def test_shrinking_keeps_what_the_failure_needs() -> None:
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
-def fuzz(*given: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
+def test_the_command_counts(tmp_path: Path) -> None:
+    """A number of circuits that two processes check is counted in one line and in a file."""
+    command = [sys.executable, "-m", "tools.fuzz", "--count", "60", "--processes", "2", "--only", "state"]
     path = {"PYTHONPATH": f"{ROOT / 'core'}:{ROOT}"}
-    import os
-
-    command = [sys.executable, "-m", "tools.fuzz", *given]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **path}, capture_output=True, text=True, check=False)
-
-
-def test_the_command_counts_and_repeats(tmp_path: Path) -> None:
-    """A number of circuits by two processes is counted in one line and in a file; one case is repeated by its seed."""
-    found = fuzz("--count", "120", "--processes", "2", "--only", "state", "--json", str(tmp_path / "found"))
+    found = subprocess.run(
+        [*command, "--json", str(tmp_path / "found")],
+        cwd=ROOT, env={**os.environ, **path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.startswith("seed 0: 120 circuits in ")
+    assert found.stdout.startswith("seed 0: 60 circuits in ")
     told = json.loads((tmp_path / "found").read_text())
-    assert (told["circuits"], told["kinds"], told["failures"]) == (120, {"state": 120}, [])
-    again = fuzz("--case", "3", "--only", "state")
-    assert again.returncode == 0
-    assert kinds.drawn(3, ("state",)).script() in again.stdout
-    assert fuzz("--only", "nothing").returncode == 2
+    assert (told["circuits"], told["kinds"], told["failures"]) == (60, {"state": 60}, [])
+
+
+def fuzz(patch: pytest.MonkeyPatch, *given: str) -> int:
+    """Run the command in this process."""
+    patch.setattr(sys, "argv", ["fuzz", *given])
+    return command_line.main()
+
+
+def test_the_command_repeats_a_case(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One case is printed and checked again by its seed; a kind that there is not is an error."""
+    assert fuzz(monkeypatch, "--case", "3", "--only", "state") == 0
+    assert kinds.drawn(3, ("state",)).script() in capsys.readouterr().out
+    assert fuzz(monkeypatch, "--only", "nothing") == 2
+
+
+def test_the_command_fails_with_a_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A failure makes the command fail and is printed as Python, which repeats it."""
+    monkeypatch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
+    assert fuzz(monkeypatch, "--count", "200", "--only", "state", "--failures", "1") == 1
+    printed = capsys.readouterr().out
+    script = printed[printed.index("from tools.fuzz.replay") : printed.rindex("seed 0: ")]
+    space: dict[str, Any] = {}
+    exec(script, space)
+    assert "expected" in capsys.readouterr().out
+    assert printed.count("replay(") == 1
 
 
 def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def main() -> int:
         os.environ[DEVICES] = given.devices
     quiet()
     only = tuple(given.only)
-    if unknown := [name for name in only if not any(kind.startswith(name) for kind in kinds())]:
+    if unknown := [name for name in only if not kinds((name,))]:
         print(f"expected a kind that can be drawn here ({', '.join(kinds())}), got {', '.join(unknown)}")
         return 2
     if given.list:
@@ -51,11 +51,11 @@ def main() -> int:
     for tally in many(given.seed, count, given.seconds, given.processes, only, given.failures):
         if sys.stderr.isatty():
             print(f"\r{tally.line()}", end="", file=sys.stderr)
-    for found in tally.found:
+        if given.json:  # whoever kills a long run has what it found so far
+            given.json.write_text(json.dumps({"seed": given.seed, **tally.to_json()}, indent=2) + "\n")
+    for found in tally.found[: given.failures]:
         _show(found, only, small=not given.no_shrink)
     print(f"seed {given.seed}: {tally.line()}")
-    if given.json:
-        given.json.write_text(json.dumps({"seed": given.seed, **tally.to_json()}, indent=2) + "\n")
     return 1 if tally.found else 0
 
 

@@ -160,6 +160,39 @@ def check_shots(case: Case) -> str | None:
     return compare.samples("records", draw, expected, records.count, case.ask["seed"], first)
 
 
+# --- one trajectory ---------------------------------------------------------------------------------------------------
+
+
+def draw_collapse(random: Random) -> Case:
+    """A circuit that is measured, reset and controlled on the way to a state, without noise."""
+    wires = random.choice([1, 2, 3, 3, 4])
+    lines = programs.chance(CirqDraw(random, wires, 1), 8, noisy=False)
+    return Case("cirq-collapse", wires, 0, tuple(lines), options(random, wires), {"seed": random.randrange(1 << 30)})
+
+
+def check_collapse(case: Case) -> str | None:
+    """The final state of a simulation belongs to the records that were found with it, and these are possible."""
+    circuit, qubits = circuit_of(case)
+    oracle = Oracle(case.wires)
+    records = walk(circuit, qubits, oracle)
+    result = simulator_of(case, seed=case.ask["seed"]).simulate(circuit, qubit_order=qubits)
+    found = 0
+    for key, (bits,) in records.bits.items():
+        found |= sum(int(value) << bit for value, bit in zip(result.measurements[key], bits, strict=True))
+    if found not in oracle.branches:
+        return f"records {found:b}, which are impossible"
+    n = case.wires
+    psi = np.asarray(result.final_state_vector, dtype=np.complex128).reshape([2] * n)
+    psi = psi.transpose(range(n)[::-1]).reshape(-1)  # Cirq's first qubit is the most significant bit, ours the least
+    oracle.branches = {found: oracle.branches[found]}
+    oracle.save("end")
+    off = oracle.holds("end", psi / np.linalg.norm(psi))
+    within = 100 * _tolerance(case)
+    if abs(np.linalg.norm(psi) - 1) > within or not off < within:
+        return f"state of norm {np.linalg.norm(psi):.6f} stands out by {off:.3g} from those of records {found:b}"
+    return None
+
+
 # --- noise ------------------------------------------------------------------------------------------------------------
 
 
@@ -200,5 +233,6 @@ def check_noisy_values(case: Case) -> str | None:
 KINDS = [
     Kind("cirq-state", draw_state, check_state, 2),
     Kind("cirq-shots", draw_shots, check_shots, 2),
+    Kind("cirq-collapse", draw_collapse, check_collapse, 0.7),
     Kind("cirq-values", draw_noisy_values, check_noisy_values, 0.5),
 ]

@@ -60,13 +60,18 @@ def readout_of(case: Case) -> Any:
     """The engine's readout errors."""
     from qsim_ex.circuit.readout import Misread
 
-    groups = case.ask.get("readout", ())
-    return tuple(Misread(tuple(bits), misread(len(bits), seed)) for bits, seed in groups)
+    return tuple(Misread(tuple(bits), misread(len(bits), seed)) for bits, seed in _groups(case))
+
+
+def _groups(case: Case) -> list[tuple[tuple[int, ...], int]]:
+    """The groups of misread bits that are measured, which a smaller program may no longer do."""
+    written = {bit for _, bits in measurements(case.program) for bit in bits}
+    return [(bits, seed) for bits, seed in case.ask.get("readout", ()) if written.issuperset(bits)]
 
 
 def distribution_of(case: Case, values: Any = ()) -> tuple[Oracle, dict[int, float]]:
     """The oracle at the end of a program, and the probability of every value of the classical bits."""
-    groups = [(bits, misread(len(bits), seed)) for bits, seed in case.ask.get("readout", ())]
+    groups = [(bits, misread(len(bits), seed)) for bits, seed in _groups(case)]
     early = has_conditions(case.program)  # a measurement writes the misread bit, and conditions see that one
     oracle = Oracle(case.wires, {bits[0]: matrix for bits, matrix in groups} if early else {})
     truth_of(case, values, oracle=oracle)
@@ -298,7 +303,8 @@ def draw_machine(random: Random) -> Case:
     """A program for a machine with errors after its gates, before its measurements, and misread wires."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
     draw = programs.Draw(random, wires, random.randint(1, 3))
-    lines = (*programs.chance(draw, 8, noisy=False, conditions=False), programs.measured(draw))
+    conditions = known.READOUT_REACHES_CONDITIONS not in known.EXCLUDED
+    lines = (*programs.chance(draw, 8, noisy=False, conditions=conditions), programs.measured(draw))
     names = sorted({name for line in lines for name, _ in _GATE.findall(line.text)})
     errors: list[tuple[str, str, tuple[int, ...] | None]] = []
     for name in [*names, "unitary", "pauli_rotation", "reset", "measure"]:
@@ -322,7 +328,6 @@ class _NoisyOracle(Oracle):
         super().__init__(wires)
         self.errors = {(name, on): channel for name, channel, on in errors}
         self.misreadings = misreadings
-        self.read: dict[int, Any] = {}
 
     def _error(self, name: str, wires: Any) -> Any:
         return self.errors.get((name, tuple(wires)), self.errors.get((name, None)))
@@ -358,12 +363,13 @@ class _NoisyOracle(Oracle):
         return self
 
     def measure(self, wires: Any, clbits: Any) -> Oracle:
-        """The errors of the wires, and then their measurement; the last one into a bit says how it is misread."""
+        """The errors of the wires, and then their measurement, which writes what is misread on each wire."""
         for wire in wires:
             self._after("measure", [wire])
-        super().measure(wires, clbits)
         for wire, clbit in zip(wires, clbits, strict=True):
-            self.read[clbit] = self.misreadings.get(wire, self.misreadings.get(None))
+            matrix = self.misreadings.get(wire, self.misreadings.get(None))
+            self.misread = {} if matrix is None else {clbit: matrix}
+            super().measure([wire], [clbit])
         return self
 
 
@@ -383,7 +389,7 @@ def check_machine(case: Case) -> str | None:
         model = model.with_misreading(matrix, wire)
     builder = filled(NoisyBuilder(case.wires, case.bits, model), case)
     oracle = truth_of(case, oracle=_NoisyOracle(case.wires, errors, misreadings))
-    expected = oracle.distribution([([bit], matrix) for bit, matrix in oracle.read.items() if matrix is not None])
+    expected = oracle.distribution()
     made, readout, simulator = builder.build(), builder.readout_errors, Simulator(Options(**case.options))
     return compare.samples(
         "shots of a noisy machine",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from random import Random
 
@@ -16,31 +17,26 @@ from tools.fuzz.options import MACHINES
 class Kind:
     """A kind of case: how one is drawn, and what is compared.
 
-    check: says in words what differs, or None. weight: how often it is drawn. needs: packages beside the engine.
+    check: says in words what differs, or None. weight: how often it is drawn.
     """
 
     name: str
     draw: Callable[[Random], Case]
     check: Callable[[Case], str | None]
     weight: float = 1.0
-    needs: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1)
-def kinds() -> dict[str, Kind]:
-    """All kinds whose packages are installed, by name."""
+@lru_cache(maxsize=64)
+def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
+    """The kinds whose packages are installed, by name: all, or those whose name begins as one of `only` does."""
     from tools.fuzz import engine_runs, engine_states
 
     found = [*engine_states.KINDS, *engine_runs.KINDS]
-    if installed("qiskit"):
-        from tools.fuzz import qiskit_kinds
-
-        found += qiskit_kinds.KINDS
-    if installed("cirq"):
-        from tools.fuzz import cirq_kinds
-
-        found += cirq_kinds.KINDS
-    return {kind.name: kind for kind in found if all(map(installed, kind.needs))}
+    for framework in ("qiskit", "cirq"):  # which take seconds to load
+        named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
+        if named and installed(framework):
+            found += import_module(f"tools.fuzz.{framework}_kinds").KINDS
+    return {kind.name: kind for kind in found if not only or kind.name.startswith(only)}
 
 
 def installed(package: str) -> bool:
@@ -51,7 +47,7 @@ def installed(package: str) -> bool:
 def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
     """The case of a seed among some kinds, or all; a name chooses every kind that begins with it."""
     random = Random(seed)
-    every = [kind for kind in kinds().values() if not only or any(kind.name.startswith(name) for name in only)]
+    every = list(kinds(only).values())
     kind = random.choices(every, [kind.weight for kind in every])[0]
     case = kind.draw(random)
     small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0

@@ -32,13 +32,12 @@ def devices() -> tuple[str, ...]:
 
 def placed(random: Random, wires: int) -> dict[str, Any]:
     """A placement for a state of some wires; an empty dictionary is a state in one piece."""
-    shared = random.choice([0, 0, 0, 1, 1, 2])
-    shared = min(shared, max(wires - 1, 0))
+    kept = 1 if random.random() < 0.1 else min(3, max(wires - 1, 1))  # fewer local wires than a gate mixes are refused
+    shared = min(random.choice([0, 0, 0, 1, 1, 2]), max(wires - kept, 0))
     options: dict[str, Any] = {"virtual_peers": 1 << shared} if shared else {}
     most = wires - shared
-    if most >= 2 and random.random() < 0.5:
-        least = min(random.choice([1, 2, 3, 3, 3, 3]), most - 1)  # fewer wires than a gate mixes are refused
-        own = random.randint(least, most - 1)
+    if most > kept and random.random() < 0.6:
+        own = random.randint(kept, most - 1)
         options["device_wires"] = own
         if random.random() < 0.4:
             options["window_slots"] = 1 << random.randint(1, min(own, 3))
@@ -58,8 +57,8 @@ def options(random: Random, wires: int, *, double: bool = False) -> dict[str, An
         chosen["precision"] = "single"
     if random.random() < 0.4:
         chosen["threads"] = random.choice([1, 2])
-    if chosen["device"] == "gpu" and random.random() < 0.6:
-        chosen["compile"] = random.choice(["never", "always"])
+    if chosen["device"] == "gpu":  # compiling takes a second
+        chosen["compile"] = random.choices(["never", "auto", "always"], [60, 36, 4])[0]
     if random.random() < 0.65:
         chosen |= placed(random, wires)
     return chosen

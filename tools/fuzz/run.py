@@ -40,7 +40,7 @@ def outcome_of(case: Case) -> Outcome:
 
     try:
         with machine(case.ask.get("machine", 0)):
-            return Outcome(case.kind, kinds()[case.kind].check(case))
+            return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])
     except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
