@@ -27,19 +27,20 @@ class Touch:
     mix: int
     all: int
 
+    @classmethod
+    def of(cls, item: Item) -> Touch:
+        """Look at an item."""
+        mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
+        touched = mix | item.when.mask
+        if not isinstance(item, Rename):
+            for mask in item.reads:
+                touched |= mask
+        return cls(item, mix, touched)
+
 
 def touches(sweep: Sweep) -> list[Touch]:
     """The items of all phases, in order."""
-    found = []
-    for phase in sweep.phases:
-        for item in phase.items:
-            mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
-            touched = mix | item.when.mask
-            if not isinstance(item, Rename):
-                for mask in item.reads:
-                    touched |= mask
-            found.append(Touch(item, mix, touched))
-    return found
+    return [Touch.of(item) for phase in sweep.phases for item in phase.items]
 
 
 def runnable(pending: Sequence[Touch], lanes: int) -> tuple[list[Touch], list[Touch]]:
