@@ -39,12 +39,17 @@ class Provenance:
 
     @cached_property
     def plan(self) -> PlanSummary:
-        """What moved, counted from the plans when it is asked for."""
+        """What moved, counted from the plans when it is asked for: of a state that migrates that takes a while."""
         itemsize = np.dtype(np.complex64 if self.precision == "single" else np.complex128)
         return total_of(self.plans, itemsize, self.deployment)
 
+    def summed(self) -> Provenance:
+        """The same, counted now and without the plans: those of a thousand circuits would fill the memory."""
+        _ = self.plan
+        object.__setattr__(self, "plans", ())
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
-        # Plans are large, and their sum is all that is told of them.
         return {**self.__dict__, "plan": self.plan, "plans": ()}
 
 

@@ -184,7 +184,7 @@ def _result(
         errors=errors,
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance,
+        provenance=provenance.summed() if where.deployment.in_one_piece else provenance,
     )
 
 
