@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.bindings import Bindings
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
+    from qsim_ex.kernels.interrupts import uninterrupted as uninterrupted
     from qsim_ex.options import Options
     from qsim_ex.result import BatchResult, Result
     from qsim_ex.simulator import Simulator
@@ -31,6 +32,7 @@ _HOMES = {
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state",
+    "uninterrupted": "qsim_ex.kernels.interrupts",
 }
 
 __all__ = [
@@ -55,7 +57,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"qsim_ex.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
+    from qsim_ex.kernels.interrupts import uninterrupted
+
+    with uninterrupted():
+        found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 
