@@ -18,16 +18,16 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
+from qsim_ex.circuit.noise_model import Noise
 from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.binds import binds_of
-from qsim_ex_provider.experiments import Experiments, Head, Place
 from qsim_ex_provider.job import CancelFlag, OneThread, Outcome, QsimExJob, Task
 from qsim_ex_provider.noise import basis_gates_of, noise_of
+from qsim_ex_provider.results import Experiments, Head, Place
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.work import translated
+from qsim_ex_provider.work import binds_of, translated
 
 
 class QsimExBackend(BackendV2):
@@ -85,17 +85,17 @@ class QsimExBackend(BackendV2):
         """Run a circuit or several in the background.
 
         parameter_binds: values for the circuits' parameters, a dictionary for each circuit, as Aer takes them: see
-        `binds.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by binding.
+        `work.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by binding.
         Circuits need not be transpiled. Those that differ in numbers alone are planned once and run together.
         What is wrong with them or with the options is raised here; what shows only when they run (memory, a missing
         device) is raised by `QsimExJob.result`.
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
-        work = translated(circuits, binds_of(circuits, parameter_binds), noise_of(chosen.noise_model))
+        work = translated(circuits, binds_of(circuits, parameter_binds), _noise_of(chosen))
         base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
         seeds = circuit_seeds(base, len(work.owners))
-        shots, engine, cancel = int(chosen.shots), chosen.engine(), CancelFlag()
+        shots, engine, cancel = int(chosen.shots), chosen.engine, CancelFlag()
         tasks = []
         for family in work.families if engine.checkpoint is None else work.alone():
             names = tuple((number, circuits[number].name) for number in work.circuits(family))
@@ -141,6 +141,10 @@ class QsimExBackend(BackendV2):
             date=datetime.now(UTC).isoformat(),
             base_seed=base_seed,
         )
+
+
+def _noise_of(chosen: run_options.RunOptions) -> Noise | None:
+    return None if chosen.noise_model is None else noise_of(chosen.noise_model)
 
 
 def _places(tasks: Sequence[Task], owners: Sequence[tuple[int, int]]) -> list[Place]:

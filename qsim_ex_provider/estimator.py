@@ -15,11 +15,10 @@ from qiskit.quantum_info import SparseObservable
 
 from qsim_ex import Options, PauliString, PauliSum, Simulator
 from qsim_ex.circuit import check
-from qsim_ex.circuit.families import Family
 from qsim_ex.errors import OptionError
 from qsim_ex_provider.asked import groups
 from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import base_seed, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.pubs import Swept, base_seed, coerced, engine_options, seed_sequence, swept
 
 
 class EstimatorV2(BaseEstimatorV2):
@@ -29,8 +28,8 @@ class EstimatorV2(BaseEstimatorV2):
     another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where a circuit leaves something to chance; `stds` holds its standard
     error. None leaves the number to the engine, which takes 1,000.
-    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`. Nothing is
-    read, so readout errors change no value.
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`. Readout
+    errors change values where conditions read what was measured.
     seed: the same seed gives the same noise; fresh for each call of `run` if None. All other options are those of
     `qsim_ex.Options`; `precision` is the amplitudes', 'double' or 'single'. Raises `OptionError`.
     """
@@ -72,7 +71,7 @@ class EstimatorV2(BaseEstimatorV2):
             pub = coerced(EstimatorPub, given, number, default, 2)
             _checked(pub.precision, f"PUB {number}: precision")
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
-            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise).families, sums))
+            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise), sums))
         job = PrimitiveJob(_run, work, Simulator(self._options), self._trajectories)
         job._submit()
         return job
@@ -81,7 +80,7 @@ class EstimatorV2(BaseEstimatorV2):
 @dataclass(frozen=True, slots=True)
 class _Work:
     pub: EstimatorPub
-    families: Sequence[Family]
+    swept: Swept
     sums: Sequence[PauliSum]
 
 
@@ -119,7 +118,7 @@ def _exact(
     distinct, values, errors = list(numbers), np.zeros(pub.size), np.zeros(pub.size)
     where: dict[str, Any] = {}
     for group in groups(*pairs):
-        for family in work.families:
+        for family in work.swept.families:
             some = family.of(np.flatnonzero(np.isin(family.place, group.bindings)))
             if not len(some):
                 continue
@@ -129,6 +128,7 @@ def _exact(
                 seeds=seeds[some.place].tolist(),
                 observables=[distinct[k] for k in group.observables.tolist()],
                 trajectories=trajectories,
+                readout=work.swept.readout_errors,
             )
             at, rows, columns = group.of(some.place)
             values[at], errors[at] = result.values[rows, columns], result.errors[rows, columns]

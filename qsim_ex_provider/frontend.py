@@ -21,8 +21,8 @@ from qiskit.circuit import QuantumCircuit
 from qsim_ex import Circuit, Options
 from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
 from qsim_ex_provider.backend import QsimExBackend
-from qsim_ex_provider.experiments import register_sizes
 from qsim_ex_provider.limits import Limits, check_circuit, check_program, check_text
+from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.save import save_statevector
 from qsim_ex_provider.translate import translate
 from qsim_ex_provider.walk import class_rows

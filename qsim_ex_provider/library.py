@@ -107,8 +107,7 @@ def _nothing(operation: Any, place: Place, to: Walk) -> None:
 
 @emit.register(Measure)
 def _measure(operation: Measure, place: Place, to: Walk) -> None:  # noqa: ARG001
-    to.builder.measure(place.wires, place.clbits)
-    to.used.update(place.wires)
+    to.measure(place.wires, place.clbits)
 
 
 @emit.register(Reset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ class RunOptions:
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
     noise_model: a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`; no noise if None.
-    All others are those of `qsim_ex.Options`.
+    All others are those of `qsim_ex.Options`, and `engine` is what they come to. Raises `OptionError` and `ShotsError`
+    for a value that cannot be taken.
     """
 
     shots: int = 1024
@@ -62,11 +63,13 @@ class RunOptions:
     watch: Callable[[Progress], None] | None = None
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: float = 600.0
+    engine: Options = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check.shots(self.shots)
-        self.engine()
-        noise_of(self.noise_model)
+        object.__setattr__(self, "engine", self._engine())
+        if self.noise_model is not None:
+            noise_of(self.noise_model)
         if not isinstance(self.memory, bool | np.bool_):
             raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
@@ -74,21 +77,20 @@ class RunOptions:
         if self.seed_simulator is not None and not 0 <= self.seed_simulator < 1 << 64:
             raise OptionError(f"seed_simulator={self.seed_simulator}: a whole number from 0 to 2^64 - 1 is wanted.")
 
-    def engine(self) -> Options:
-        """The engine's own options; raises `OptionError` where a value cannot be taken."""
+    def _engine(self) -> Options:
         device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'
         given = {name: getattr(self, name) for name in _ENGINE}
         return Options(**{**given, "device": device, "seed": self.seed_simulator})
 
 
-_ENGINE = tuple(field.name for field in fields(Options) if field.name != "seed")
+_ENGINE = tuple(one.name for one in fields(Options) if one.name != "seed")
 
-KNOWN = tuple(field.name for field in fields(RunOptions))
+KNOWN = tuple(one.name for one in fields(RunOptions) if one.init)
 
 
 def defaults() -> dict[str, Any]:
     """Every option with its default."""
-    return {field.name: field.default for field in fields(RunOptions)}
+    return {one.name: one.default for one in fields(RunOptions) if one.init}
 
 
 def unknown(name: str) -> str:

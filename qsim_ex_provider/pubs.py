@@ -19,7 +19,7 @@ from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
-from qsim_ex_provider.sweep import sweep_noisy
+from qsim_ex_provider.translate import sweep_noisy
 
 ENGINE = tuple(field.name for field in fields(Options) if not field.name.startswith("checkpoint"))
 """Options of the engine that a primitive takes; a checkpoint is one circuit's, and a PUB has many."""

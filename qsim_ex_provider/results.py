@@ -2,14 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from qiskit.circuit import QuantumCircuit
+from qiskit.quantum_info import Statevector
 from qiskit.result import Counts, Result
+from qiskit.result.models import ExperimentResult, ExperimentResultData
 
-from qsim_ex_provider.experiments import Experiments, LazyData
+from qsim_ex import BatchResult
+from qsim_ex import Result as EngineResult
+from qsim_ex_provider.job import Outcome
+
+COUNTED = 1 << 13
+"""Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
+
+
+class Head(NamedTuple):
+    """What Qiskit needs to know of a circuit to read its bits.
+
+    phases: the global phase of each binding, float64 [bindings], or of all of them.
+    """
+
+    fields: Mapping[str, Any]
+    phases: float | NDArray[np.float64]
+
+    def header(self, binding: int) -> dict[str, Any]:
+        """The header of one binding."""
+        phase = self.phases if isinstance(self.phases, float) else float(self.phases[binding])
+        return {**self.fields, "global_phase": phase}
+
+
+def head(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> Head:
+    """The header of a circuit, whose own global phase may be an expression."""
+    fields = {
+        "name": circuit.name,
+        "n_qubits": circuit.num_qubits,
+        "memory_slots": circuit.num_clbits,
+        "creg_sizes": register_sizes(circuit),
+        "qreg_sizes": [[register.name, register.size] for register in circuit.qregs],
+        "global_phase": 0.0,
+        "metadata": dict(circuit.metadata or {}),
+    }
+    return Head(fields, phases)
+
+
+def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
+    """Names and sizes of the classical registers if they follow one another without gaps, else none.
+
+    Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
+    """
+    bits = [bit for register in circuit.cregs for bit in register]
+    return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
+
+
+class LazyData(ExperimentResultData):
+    """The data of one circuit: ``counts``, ``memory`` and saved states, each made when it is first read."""
+
+    def __init__(self, result: EngineResult, keep_memory: bool) -> None:
+        super().__init__()
+        self.engine_result = result
+        has_shots = result.shots is not None
+        self._data_attributes = ["counts"] * has_shots + ["memory"] * (has_shots and keep_memory) + [*result.saved]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How often each outcome was found, by its value in hexadecimal."""
+        return {hex(value): count for value, count in self.engine_result.counts().items()}
+
+    @cached_property
+    def memory(self) -> list[str]:
+        """The outcome of every shot in hexadecimal."""
+        if "memory" not in self._data_attributes:
+            raise AttributeError("the outcomes of single shots were not kept; run with memory=True.")
+        return hexadecimal(np.asarray(self.engine_result.packed))
+
+    def __getattr__(self, name: str) -> Any:
+        saved = self.__dict__["engine_result"].saved if "engine_result" in self.__dict__ else {}
+        if name not in saved:
+            raise AttributeError(f"this result holds no {name!r}.")
+        state = Statevector(saved[name])
+        self.__dict__[name] = state
+        return state
+
+
+def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
+    """Write rows of packed bits, least significant byte first, as hexadecimal numbers."""
+    shots, width = packed.shape
+    if width > 8:
+        return [hex(int.from_bytes(row.tobytes(), "little")) for row in packed]
+    padded = np.zeros((shots, 8), dtype=np.uint8)
+    padded[:, :width] = packed
+    return [hex(value) for value in padded.view("<u8")[:, 0].tolist()]
+
+
+class Place(NamedTuple):
+    """Where one experiment of a job is found.
+
+    outcome, member: what came of which task, and which binding of it. circuit, binding: of the job, and of the circuit.
+    """
+
+    outcome: int
+    member: int
+    circuit: int
+    binding: int
+
+
+class Experiments(Sequence[ExperimentResult]):
+    """Qiskit's list of experiments; with a thousand bindings most of them are never looked at.
+
+    outcomes: of each task. heads: of each circuit. places: of each experiment.
+    """
+
+    def __init__(
+        self, outcomes: Sequence[Outcome], heads: Sequence[Head], places: Sequence[Place], shots: int, memory: bool
+    ) -> None:
+        self._outcomes = outcomes
+        self._heads = heads
+        self._places = places
+        self._shots = shots
+        self._memory = memory
+        self._about: dict[int, dict[str, Any]] = {}  # what is said of an outcome, said once
+        self._made: dict[int, ExperimentResult] = {}
+        self._counted: tuple[int, int, list[dict[int, int]]] = (-1, -1, [])
+
+    def __len__(self) -> int:
+        """How many experiments there are."""
+        return len(self._places)
+
+    def __getitem__(self, number: Any) -> Any:
+        """One experiment, or a list of some."""
+        if isinstance(number, slice):
+            return [self[k] for k in range(len(self))[number]]
+        number = range(len(self))[number]
+        if number not in self._made:
+            self._made[number] = self._make(number)
+        return self._made[number]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are the same experiments as those of a list."""
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __repr__(self) -> str:
+        """As a list shows its items."""
+        return repr(list(self))
+
+    @property
+    def time_taken(self) -> float:
+        """Seconds of all tasks."""
+        return sum(outcome.timings["total"] for outcome in self._outcomes)
+
+    def registers(self, number: int) -> tuple[int, list[list[Any]]]:
+        """How many classical bits an experiment has, and names and sizes of its registers."""
+        fields = self._heads[self._places[number].circuit].fields
+        return fields["memory_slots"], fields["creg_sizes"]
+
+    def counts(self, number: int) -> dict[int, int]:
+        """How often each value was found in an experiment; empty without shots."""
+        place = self._places[number]
+        step = max(1, COUNTED // max(1, self._shots))
+        block, member = divmod(place.member, step)
+        if self._counted[:2] != (place.outcome, block):  # the last ones are kept: most ask for one after the other
+            found = _counts(self._outcomes[place.outcome], block * step, (block + 1) * step)
+            self._counted = place.outcome, block, found
+        return dict(self._counted[2][member])
+
+    def _make(self, number: int) -> ExperimentResult:
+        place = self._places[number]
+        outcome = self._outcomes[place.outcome]
+        result = outcome[place.member] if isinstance(outcome, BatchResult) else outcome
+        if place.outcome not in self._about:
+            self._about[place.outcome] = result.metadata()
+        return ExperimentResult(
+            shots=self._shots,
+            success=True,
+            data=LazyData(result, self._memory),
+            status="DONE",
+            seed=result.seed,
+            header=self._heads[place.circuit].header(place.binding),
+            time_taken=result.timings["total"] / (len(outcome) if isinstance(outcome, BatchResult) else 1),
+            metadata={**self._about[place.outcome], "seed": result.seed},
+        )
+
+
+def _counts(outcome: Outcome, begin: int, end: int) -> list[dict[int, int]]:
+    """`Result.counts` of some members of an outcome at once, since NumPy takes as long for one as for many."""
+    if not isinstance(outcome, BatchResult):
+        return [{} if outcome.packed is None else outcome.counts()]
+    members = range(len(outcome))[begin:end]
+    if outcome.packed is None:
+        return [{} for _ in members]
+    packed = outcome.packed[begin:end]
+    rows, shots, width = packed.shape
+    if not 0 < width <= 8:
+        return [outcome[member].counts() for member in members]
+    words = np.zeros((rows, shots, 8), dtype=np.uint8)
+    words[..., :width] = packed
+    ordered = np.sort(words.view("<u8")[..., 0], axis=1)
+    first = np.ones((rows, shots), dtype=bool)  # of equal values in a row
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    places = np.flatnonzero(first)
+    values, counts = ordered.reshape(-1)[places].tolist(), np.diff(places, append=first.size).tolist()
+    ends = np.cumsum(first.sum(axis=1)).tolist()
+    return [dict(zip(values[a:b], counts[a:b], strict=True)) for a, b in pairwise([0, *ends])]
+
 
 _MOST_SHARED = 16
 """Bits of values that a result keeps written: at most 2^16 strings, a few MiB."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from qiskit.circuit import Clbit, ControlledGate, QuantumCircuit
+from qiskit.circuit import Barrier, Clbit, ControlledGate, Measure, QuantumCircuit
 from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
@@ -111,8 +111,11 @@ class Walk:
                     gate(row[0], on, *parameters, controls=held, control_values=values)
                     used(on)
                 else:
-                    bits = tuple([clbit_of[bit] for bit in instruction.clbits])
-                    self.emit(instruction.operation, Place(on, bits, controls), self)
+                    bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
+                    if type(operation) is Measure:
+                        self.measure(on, bits)
+                    elif type(operation) is not Barrier:  # which orders, and the state does not see it
+                        self.emit(operation, Place(on, bits, controls), self)
         except (InvalidInput, NotSupported) as error:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
@@ -162,6 +165,11 @@ class Walk:
             return False
         self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
+
+    def measure(self, wires: Wires, clbits: Wires) -> None:
+        """Append a measurement of some wires into some classical bits."""
+        self.builder.measure(wires, clbits)
+        self.used.update(wires)
 
     def gate(self, name: str, wires: Sequence[int], controls: Controls, *parameters: float) -> None:
         """Append a gate of the gate table."""

@@ -1,21 +1,24 @@
-"""What a job is made of: circuits translated, and those that share a structure put together."""
+"""What a job is made of: circuits and the values of their parameters, translated, and those of one structure together.
+
+Values come as ``parameter_binds``, as Aer takes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from qiskit.circuit import QuantumCircuit
+from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
 
 from qsim_ex.circuit.families import Family, families
 from qsim_ex.circuit.noise_model import Noise
 from qsim_ex.circuit.readout import ReadoutErrors, key_of
-from qsim_ex.circuit.sweeping import Sweep
-from qsim_ex_provider.binds import Binds
-from qsim_ex_provider.experiments import Head, head
-from qsim_ex_provider.sweep import Number, sweep_noisy
-from qsim_ex_provider.translate import translate_noisy
+from qsim_ex.circuit.sweeping import Sweep, Values
+from qsim_ex.errors import CircuitError, ParameterError, nearest
+from qsim_ex_provider.results import Head, head
+from qsim_ex_provider.translate import Number, sweep_noisy, translate_noisy
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,3 +63,89 @@ def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise
         heads.append(head(circuit, phases))
         readout_errors.append(misread)
     return Work(families(sweeps, alike), owners, heads, readout_errors)
+
+
+# --- bindings ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Binds:
+    """The values of one circuit's parameters in each of `count` bindings: name -> float64 [count]."""
+
+    columns: Mapping[str, Values]
+    count: int
+
+
+def binds_of(circuits: Sequence[QuantumCircuit], given: Any) -> list[Binds]:
+    """The bindings of each circuit; one of no parameters for each if none are given.
+
+    given: a list with one dictionary for each circuit. A key is a parameter, its name, or a `ParameterVector`; a value
+    is a list with a number for each binding, or one number, which is meant for all of them. For a vector of k
+    parameters it has the shape [bindings, k] or [k]. Lists of one dictionary are equally long.
+    Raises `CircuitError` for dictionaries of another number, `ParameterError` for what is wrong with one of them.
+    """
+    if given is None or (isinstance(given, list | tuple) and not given):
+        return [Binds({}, 1)] * len(circuits)
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+        raise CircuitError(
+            f"parameter_binds: a list with one dictionary for each circuit is wanted, got a {type(given).__name__}."
+        )
+    if len(given) != len(circuits):
+        raise CircuitError(
+            f"parameter_binds has {len(given)} dictionaries for {len(circuits)} circuits; one for each is wanted. "
+            "Several bindings of a circuit are lists of values in its one dictionary."
+        )
+    pairs = enumerate(zip(circuits, given, strict=True))
+    return [_binds(circuit, one, f"parameter_binds[{k}]") for k, (circuit, one) in pairs]
+
+
+def _binds(circuit: QuantumCircuit, given: Any, where: str) -> Binds:
+    """The bindings of one circuit from its dictionary."""
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{where}: a dictionary of values is wanted, got a {type(given).__name__}.")
+    names = [parameter.name for parameter in circuit.parameters]
+    columns: dict[str, Values] = {}
+    for key, values in given.items():
+        for name, column in _columns(key, values, where):
+            if name not in names:
+                has = f"has the parameters {', '.join(names)}" if names else "has no parameters"
+                raise ParameterError(f"{where}: circuit {circuit.name!r} {has}, not {name!r}.{nearest(name, names)}")
+            if name in columns:
+                raise ParameterError(f"{where}: the parameter {name!r} is given twice.")
+            columns[name] = column
+    if missing := [name for name in names if name not in columns]:
+        raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(missing)}.")
+    lengths = {name: len(column) for name, column in columns.items() if column.ndim}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{length} for {name!r}" for name, length in lengths.items())
+        raise ParameterError(f"{where}: all parameters need equally many values, or a single number; got {listed}.")
+    count = next(iter(lengths.values()), 1)
+    return Binds({name: np.broadcast_to(column, (count,)) for name, column in columns.items()}, count)
+
+
+def _columns(key: Any, values: Any, where: str) -> Iterator[tuple[str, Values]]:
+    """The names that a key stands for, each with its number, of shape [], or its numbers, of shape [bindings]."""
+    if not isinstance(key, str | Parameter | ParameterVector):
+        raise ParameterError(f"{where}: a key is a parameter, its name, or a ParameterVector, got {key!r}.")
+    name = key if isinstance(key, str) else key.name
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # what NumPy raises for lists of unequal lengths
+        raise ParameterError(f"{where}: the values of {name!r} are no array of numbers: {error}") from error
+    if array.size and array.dtype.kind not in "iuf":
+        raise ParameterError(f"{where}: the values of {name!r} are no real numbers: {values!r}.")
+    array = array.astype(np.float64)
+    if not isinstance(key, ParameterVector):
+        if array.ndim > 1:
+            raise ParameterError(
+                f"{where}: a number or a list of them, of shape (bindings,), is wanted for {name!r}, got an array of "
+                f"shape {array.shape}."
+            )
+        yield name, array
+    elif array.ndim not in (1, 2) or array.shape[-1] != len(key):
+        raise ParameterError(
+            f"{where}: the vector {name!r} has {len(key)} parameters, so values of shape (bindings, {len(key)}) or "
+            f"({len(key)},) are wanted, got an array of shape {array.shape}."
+        )
+    else:
+        yield from ((element.name, np.ascontiguousarray(array[..., k])) for k, element in enumerate(key))

@@ -27,7 +27,7 @@ from qsim_ex_provider.options import RunOptions
 WIRES, SHOTS = 6, 40
 
 ENGINE = tuple(one.name for one in fields(Options))
-RUN = tuple(one.name for one in fields(RunOptions))
+RUN = tuple(one.name for one in fields(RunOptions) if one.init)
 CIRQ = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 
 

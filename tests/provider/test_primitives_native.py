@@ -31,7 +31,7 @@ from qsim_ex.execution.prepare import plan_of
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
-from qsim_ex_provider.sweep import sweep
+from qsim_ex_provider.translate import sweep
 
 # Qiskit's own exponential of an evolution gate makes SciPy complain.
 pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
@@ -318,7 +318,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers, or prepared again")
 
-    monkeypatch.setattr("qsim_ex_provider.sweep.translate_noisy", refuse)
+    monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
     monkeypatch.setattr("qsim_ex.devices.cpu.Prepared", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
