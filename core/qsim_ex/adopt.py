@@ -18,7 +18,6 @@ from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, 
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.base import PIECE, Placement
-from qsim_ex.placement.request import Limits
 
 
 def adopt(
@@ -103,7 +102,7 @@ def begun(where: assign.Where, options: Options, initial: int | NDArray[np.compl
     Raises `OutOfMemory`, and keeps nothing then.
     """
     deployment = where.deployment
-    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, _limits(where, options))
+    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, where.limits(options))
     if isinstance(initial, int):  # so far amplitude 0 is all there is
         made.layout = replace(made.layout, flip=initial)
         return made
@@ -114,13 +113,6 @@ def begun(where: assign.Where, options: Options, initial: int | NDArray[np.compl
         made.release()
         raise
     return made
-
-
-def _limits(where: assign.Where, options: Options) -> Limits:
-    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
-    if options.max_memory is None and options.max_host_memory is None:
-        return None
-    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
 
 
 def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,11 @@ from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.steps.plan import Plan
+
+LATEST = 256
+"""So many results may wait with counting their plans."""
+
+_latest: deque[ref[Provenance]] = deque()
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +46,16 @@ class Provenance:
 
     @cached_property
     def plan(self) -> PlanSummary:
-        """What moved, counted from the plans when it is asked for: of a state that migrates that takes a while."""
+        """What moved, counted from the plans when it is asked for."""
         itemsize = np.dtype(np.complex64 if self.precision == "single" else np.complex128)
         return total_of(self.plans, itemsize, self.deployment)
 
-    def summed(self) -> Provenance:
-        """The same, counted now and without the plans: those of a thousand circuits would fill the memory."""
-        _ = self.plan
-        object.__setattr__(self, "plans", ())
+    def remember(self) -> Provenance:
+        """Keep the plans, which are large, for as long as this is one of the latest; then count them and let them go."""
+        _latest.append(ref(self))
+        if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
+            _ = oldest.plan
+            object.__setattr__(oldest, "plans", ())
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,18 +13,16 @@ from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.deployment.assign import Where, place
+from qsim_ex.deployment.assign import Assigner, Where, place
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.options import Options
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run import preview
-from qsim_ex.run.assign import Assigner
 from qsim_ex.run.pipeline import run_batch
 from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.run.to_state import run_to_state
-from qsim_ex.sampling import checked_seed
 from qsim_ex.state import StateVector
 from qsim_ex.steps.plan import Plan
 
@@ -38,7 +36,7 @@ class Simulator:
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self.options = (options or Options()).with_(changes)
         self._assigner = Assigner(self.options)
-        self._repeated = RepeatedCircuit(self.options)
+        self._repeated: RepeatedCircuit | None = None  # made when a state is asked for
         asks = self.options.progress, self.options.watch, self.options.checkpoint
         self._quiet = asks == (None, None, None)
 
@@ -69,7 +67,7 @@ class Simulator:
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
-        seeds = None if seed is None else (checked_seed(seed),)
+        seeds = None if seed is None else (seed,)
         return self.run_batch(circuit, shots=shots, seeds=seeds, cancel=cancel, readout=readout)[0]
 
     def run_batch(
@@ -119,6 +117,7 @@ class Simulator:
             if self._quiet and cancel is None and initial is None:
                 where = self._assigner.one(num_wires)
                 if where.grows:
+                    self._repeated = self._repeated or RepeatedCircuit(self.options)
                     return self._repeated(circuit, where)
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # refuse what must be refused before memory is touched

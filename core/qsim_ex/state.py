@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Tick, Ticker
 from qsim_ex.options import Options
 from qsim_ex.owned import Owner
 from qsim_ex.placement import layout as at
@@ -99,14 +99,14 @@ class StateVector(Wiring, Owner):
             plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             ticker = Ticker(cancel, options.progress, options.watch)
-            if not ticker.quiet:
+            if ticker.told:
                 ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
-            self._run(plan, work, ticker)
+            self._run(plan, work, ticker if ticker.told else ticker.tick)
             ticker.finish()
             self._touched = program.touched
         return self
 
-    def _run(self, plan: Plan, work: Prepared, ticker: Ticker) -> None:
+    def _run(self, plan: Plan, work: Prepared, tick: Tick) -> None:
         """Run work that was prepared for this state's devices and layout; closes the state if it is interrupted."""
         placed = self._placement
         if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
@@ -114,7 +114,7 @@ class StateVector(Wiring, Owner):
                 raise StateError("the plan begins in another layout than this state is in.")
             placed.layout = at.begun_as(placed.layout, plan.start)
         try:
-            placed.run(plan, work, ticker)
+            placed.run(plan, work, tick)
         except BaseException:
             self.close()
             raise

@@ -230,9 +230,9 @@ def test_a_run_goes_on_after_a_measurement(name: str) -> None:
 
 def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
+    from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu import CpuDevice
-    from qsim_ex.run import assign
 
     machines = [CpuDevice(1), CpuDevice(1)]
     used: list[int] = []
@@ -279,9 +279,9 @@ def test_the_user_guide() -> None:
 
 def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device works through all that is left of a batch that has failed on another one."""
+    from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu import CpuDevice
-    from qsim_ex.run import assign
 
     machines = [CpuDevice(1), CpuDevice(1)]
     failed, runs = threading.Event(), []

@@ -30,7 +30,7 @@ from qsim_ex.placement.exchange import sources
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.kinds import Kind
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.request import Limits, Request
+from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.seats import shares_of
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage
@@ -44,7 +44,7 @@ THREADS = "half of a state"
 """How the threads are named, with their rank."""
 
 
-def lay_out(request: Request) -> Iterator[Deployment]:
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Two peers on the CPU, if they have room for all wires that were asked for."""
     if request.peers != 1 or request.free.kind != "cpu" or (local := request.local()) + 1 < request.num_wires:
         return

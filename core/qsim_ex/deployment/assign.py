@@ -7,6 +7,8 @@ a placement on all devices and the host that the options allow. The reason is ke
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from qsim_ex.deployment.choice import deploy
@@ -47,6 +49,12 @@ class Where:
     def grows(self) -> bool:
         """Whether it lies in one piece on a device on which states grow."""
         return self.device.grows and self.deployment.in_one_piece
+
+    def limits(self, options: Options) -> Limits:
+        """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
+        if options.max_memory is None and options.max_host_memory is None:
+            return None
+        return self.free, self.host_free if options.max_host_memory is None else options.max_host_memory
 
     @property
     def needed(self) -> int:
@@ -152,3 +160,36 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
         numbers = (first, *(number for number in others if probe.generation(number) == probe.generation(first)))
     memory = tuple((number, probe.gpu(number).memory()[0]) for number in numbers)
     return Free("gpu", memory, host_free, lambda one, other: link(probe.gpu(one), probe.gpu(other)))
+
+
+class Assigner:
+    """Chooses where states go; for small ones what was found within the last second is good enough."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._known: dict[int, tuple[float, Where]] = {}
+        given = options.devices or ()
+        self._spreads = len(given) > 1 and options.virtual_peers == 1
+
+    def one(self, num_wires: int) -> Where:
+        """Where a state of that many wires goes and why; raises `OutOfMemory`, `DeviceError`."""
+        now = monotonic()
+        when, where = self._known.get(num_wires, (-inf, None))
+        if where is None or now - when > 1:
+            where = place(num_wires, self._options)
+            if where.deployment.in_one_piece and 64 * where.deployment.device_bytes < where.free:
+                self._known[num_wires] = now, where
+        return where
+
+    def many(self, num_wires: int, states: int) -> list[Where]:
+        """Where several states go: to all devices that each hold whole states, or where one of them would go."""
+        if states == 1:
+            return [self.one(num_wires)]
+        if self._spreads:
+            options, each = self._options, []
+            if options.device_wires is None or options.device_wires >= num_wires:
+                alone = replace(options, devices=None, device="gpu")
+                each = [place(num_wires, replace(alone, device_id=k), states) for k in options.devices or ()]
+            if each and all(where.deployment.in_one_piece for where in each):
+                return each
+        return [place(num_wires, self._options, states)]

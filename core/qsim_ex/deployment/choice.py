@@ -14,7 +14,7 @@ from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import BOUNDLESS, Free, Request
+from qsim_ex.placement.request import BOUNDLESS, Free, StateRequest
 
 
 def deploy(num_wires: int, options: Options, free: Free, reason: str = "asked for") -> Deployment:
@@ -36,7 +36,7 @@ def candidates(num_wires: int, options: Options, free: Free) -> Iterator[Deploym
     sets = _device_sets(options, free)
     for kind in kinds.every():
         for devices in sets if kind.in_device_memory else sets[:1]:
-            yield from kind.lay_out(Request(num_wires, options, free, devices))
+            yield from kind.lay_out(StateRequest(num_wires, options, free, devices))
 
 
 def _device_sets(options: Options, free: Free) -> list[tuple[int, ...]]:

@@ -20,6 +20,8 @@ Tick = Callable[[], None]
 class Ticker:
     """Called before each step of a run; several threads may share it.
 
+    told: whether somebody asks how far the work is.
+
     Raises `Cancelled` when the event is set. Tells `progress` (steps given to the device, steps in all).
     """
 
@@ -37,7 +39,7 @@ class Ticker:
         self._progress = progress
         self._watch = watch
         self._watcher: Watcher | None = None
-        self._told = progress is not None or watch is not None
+        self.told = progress is not None or watch is not None
         self._lock = threading.Lock()
 
     def expect(self, states: int, ends: Sequence[int], moved: Callable[[], int]) -> None:
@@ -55,9 +57,9 @@ class Ticker:
                     self._watcher.skipped = self.done
 
     @property
-    def quiet(self) -> bool:
-        """Whether nobody asks how far the work is, and nobody can end it."""
-        return self._cancel is None and not self._told
+    def tick(self) -> Tick:
+        """What is called before each step where nobody asks how far the work is."""
+        return _nobody if self._cancel is None else self.check
 
     def __call__(self) -> None:
         """A step is about to begin."""
@@ -66,12 +68,12 @@ class Ticker:
     def check(self) -> None:
         """Raise `Cancelled` if the event is set."""
         if self._cancel is not None and self._cancel.is_set():
-            raise Cancelled(f"cancelled after {self.done} of {self.total} steps.")
+            raise Cancelled(f"cancelled after {self.done} of {self.total} steps." if self.total else "cancelled.")
 
     def advance(self, steps: int) -> None:
         """A step is about to begin, which counts as so many."""
         self.check()
-        if self._told:
+        if self.told:
             self._tell()
         with self._lock:
             self.done += steps
@@ -94,7 +96,7 @@ class Ticker:
 
     def finish(self) -> None:
         """All steps have been given to the device."""
-        if self._told:
+        if self.told:
             self._tell()
 
     def _tell(self) -> None:
@@ -103,6 +105,10 @@ class Ticker:
             self._progress(done, self.total)
         if self._watcher is not None:
             self._watcher.tell(done, self.total)
+
+
+def _nobody() -> None:
+    """Nobody asks how far the work is, and nobody can end it."""
 
 
 class Share:

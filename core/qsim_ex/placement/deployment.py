@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ class Deployment:
     host_memory: what the host keeps a place for ('whole' or 'spread', see `Options`); None without migration bits.
     device_bytes: bytes of amplitudes on each peer's device, for each of its peers. host_bytes: on the host.
     reason: why it is this placement.
+    in_one_piece: whether one buffer on one device holds it, so that it may grow and be worked on beside others.
+    planning_levels: the levels that a plan has to be made for; None for a state in one piece.
     """
 
     kind: str
@@ -31,21 +33,18 @@ class Deployment:
     device_bytes: int
     host_bytes: int
     reason: str
+    in_one_piece: bool = field(init=False, repr=False)
+    planning_levels: Levels | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        piece = self.levels.local == self.num_wires and self.host_memory is None
+        object.__setattr__(self, "in_one_piece", piece)
+        object.__setattr__(self, "planning_levels", None if piece else self.levels)
 
     @property
     def migration(self) -> int:
         """The number of migration bits."""
         return self.num_wires - self.levels.local - self.levels.peers
-
-    @property
-    def in_one_piece(self) -> bool:
-        """Whether one buffer on one device holds it, so that it may grow and be worked on beside others."""
-        return self.levels.local == self.num_wires and self.host_memory is None
-
-    @property
-    def planning_levels(self) -> Levels | None:
-        """The levels that a plan has to be made for; None for a state in one piece."""
-        return None if self.in_one_piece else self.levels
 
     def to_json(self) -> dict[str, Any]:
         """Everything as what JSON can hold, with the number of index bits of each kind."""

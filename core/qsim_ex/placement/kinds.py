@@ -18,7 +18,7 @@ from qsim_ex.placement import migrated, peers, peers_over_host, single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.rehearsal import Copied, rehearsed
-from qsim_ex.placement.request import Limits, Request
+from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.steps.plan import Plan
 
 
@@ -37,7 +37,7 @@ class Kind:
 
     name: str
     in_device_memory: bool
-    lay_out: Callable[[Request], Iterator[Deployment]]
+    lay_out: Callable[[StateRequest], Iterator[Deployment]]
     create: Callable[[Deployment, Sequence[Device], np.dtype[Any], Limits], Placement]
     copies: Callable[[Deployment, Plan, np.dtype[Any]], Copied | None] | None = None
 

@@ -22,7 +22,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.places import NOWHERE
-from qsim_ex.placement.request import IN_FLIGHT, Limits, Request
+from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
 from qsim_ex.placement.slots import Slots, Tick
 from qsim_ex.placement.turns import turn
@@ -39,7 +39,7 @@ SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
 _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 
-def lay_out(request: Request) -> Iterator[Deployment]:
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
     if request.peers or (local := request.window()) is None:
         return

@@ -22,7 +22,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
-from qsim_ex.placement.request import Limits, Needs, Request
+from qsim_ex.placement.request import Limits, Needs, StateRequest
 from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
 from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
@@ -37,7 +37,7 @@ def needs(
     return Needs(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
 
 
-def lay_out(request: Request) -> Iterator[Deployment]:
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """A sub state vector on each of several devices, if they have room for all wires that were asked for."""
     if not request.peers or (local := request.local()) + request.peers < request.num_wires:
         return

@@ -26,7 +26,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.exchange import schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
-from qsim_ex.placement.request import Limits, Needs, Request
+from qsim_ex.placement.request import Limits, Needs, StateRequest
 from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
 from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
@@ -59,7 +59,7 @@ def needs(
     return Needs(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
 
 
-def lay_out(request: Request) -> Iterator[Deployment]:
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on several devices, which have all of it at home there."""
     if not request.peers or (local := request.window()) is None:
         return

@@ -73,7 +73,7 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class StateRequest:
     """A state of so many wires on some devices; `devices` has each number once, however many peers share it."""
 
     num_wires: int

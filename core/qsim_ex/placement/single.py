@@ -22,14 +22,14 @@ from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.request import Limits, Request
+from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Clear
 
 
-def lay_out(request: Request) -> Iterator[Deployment]:
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """One buffer on one device, if a device has room for all wires that were asked for."""
     if not request.peers and request.local() == request.num_wires:
         yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
@@ -62,7 +62,7 @@ class Single:
         self._buffer = buffer
         self.layout = layout
         self.fresh = fresh
-        self.num_wires = len(layout)
+        self.num_wires = len(layout.address)
         self._begun = begun
 
     @property

@@ -29,9 +29,9 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.choices import Choice, Conditioned
-from qsim_ex.program.open_segment import OpenSegment
-from qsim_ex.program.program import LeftToChance, Node, Program, Segment, Work
+from qsim_ex.program.choices import Choice, Conditioned, Reading
+from qsim_ex.program.gathered import Piece, segment_from
+from qsim_ex.program.program import BranchPoint, LeftToChance, Node, Program, Segment, Work
 from qsim_ex.program.reader import Groups, Reader
 
 JOINTLY = 10
@@ -76,13 +76,31 @@ def _conditions(structure: Structure) -> bool:
     return any(isinstance(instruction, Conditional) for instruction in structure.instructions)
 
 
+class _OpenSegment:
+    """The work between two branch points or saves, and what is behind it: choices and readings, or a label."""
+
+    def __init__(self) -> None:
+        self.work: list[Piece] = []
+        self.label: str | None = None
+        self.choices: list[Choice] = []
+        self.readings: list[Reading] = []
+
+    def nodes(self) -> Iterable[Node]:
+        """The segment, whose operands are gathered, and the node behind it, if there is one."""
+        yield segment_from(self.work)
+        if self.choices or self.readings:
+            yield BranchPoint(tuple(self.choices), tuple(self.readings))
+        if self.label is not None:
+            yield Save(self.label)
+
+
 class _Divider:
     """Puts every instruction into the first segment that its wires have reached; level k is segment k."""
 
     def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
         self._structure = structure
         self._observed = observed
-        self._open = [OpenSegment()]
+        self._open = [_OpenSegment()]
         self._level = [0] * structure.num_qubits  # that each wire has reached
         self._choices: list[Choice] = []
         self._used = self._touched = touched
@@ -90,32 +108,36 @@ class _Divider:
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice that asks, and of each column of a reading
-        self._reader = Reader(groups, structure.instructions)
+        self._reader = Reader(groups, structure.instructions) if groups else None
+        self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._chance: LeftToChance | None = None
         self._place = 0
 
     def program(self) -> Program:
         instructions = self._structure.instructions
-        for place, (instruction, ended) in enumerate(zip(instructions, self._ended(), strict=True)):
+        for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
-            self._put(instruction, ended)
-        choices, read = tuple(self._choices), self._reader.current()
+            self._put(instruction, acted, ended)
+        choices, reader = tuple(self._choices), self._reader
+        read = {} if reader is None else reader.current()
         return Program(
             nodes=self._nodes(),
             choices=choices,
             early=tuple(choice for choice in choices if choice.mixed),
-            readings=self._reader.columns,
+            readings=0 if reader is None else reader.columns,
             measured=self._measured,
             recorded={**self._recorded, **{bit: column for of in read.values() for bit, column in of.items()}},
             read=frozenset(read),
             has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
             touched=self._touched,
             chance=self._chance,
+            branches=bool(choices) or bool(reader and reader.columns),
+            labels=tuple(one.label for one in self._open if one.label is not None),
         )
 
     def _nodes(self) -> tuple[Node, ...]:
         """All segments and what is behind each; where nothing is decided, operands stay those of the circuit."""
-        if self._choices or self._reader.columns:
+        if self._choices or (self._reader is not None and self._reader.columns):
             return tuple(node for one in self._open for node in one.nodes())
         nodes: list[Node] = []
         for one in self._open:
@@ -124,9 +146,8 @@ class _Divider:
                 nodes.append(Save(one.label))
         return tuple(nodes)
 
-    def _put(self, instruction: Instruction, ended: int) -> None:
-        """ended: mask of the wires that a measurement may leave to the end."""
-        acted = wires_acted_on(instruction)
+    def _put(self, instruction: Instruction, acted: int, ended: int) -> None:
+        """acted: mask of the instruction's wires. ended: of those that a measurement may leave to the end."""
         match instruction:
             case Op() | Permutation():
                 self._at(self._reached(acted), acted).work.append(instruction)
@@ -134,7 +155,8 @@ class _Divider:
                 self._reset(wires, "initialising wires that were used before")
                 self._at(self._reached(acted), acted).work.append(instruction)
             case Measure(wires, clbits):
-                self._reader.measured(clbits)
+                if self._reader is not None:
+                    self._reader.measured(clbits)
                 for wire, clbit in zip(wires, clbits, strict=True):
                     self._measure(wire, clbit, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
@@ -179,7 +201,7 @@ class _Divider:
 
     def _source(self, clbit: int) -> int | None:
         """The column that holds what a condition finds in a classical bit; None for a bit that is 0."""
-        if not self._reader.misreads(clbit):
+        if self._reader is None or not self._reader.misreads(clbit):
             return self._recorded.get(clbit)
         reading, new = self._reader.reading(clbit, self._recorded)
         if new:
@@ -196,21 +218,21 @@ class _Divider:
         """
         later, found = 0, []
         wanted: set[int] = set()  # classical bits that a condition looks at before they are written again
-        for instruction in reversed(self._structure.instructions):
+        for instruction, acted in zip(reversed(self._structure.instructions), reversed(self._acted), strict=True):
             found.append(~later)
             match instruction:
                 case Measure(wires, clbits):
                     found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in wanted))
                     wanted.difference_update(clbits)
                 case Conditional(operation, clbits):
-                    wanted.update(self._reader.together(clbits))
-                    later |= wires_acted_on(operation) if self._observed else mask_of(operation.mixes)
+                    wanted.update(clbits if self._reader is None else self._reader.together(clbits))
+                    later |= acted if self._observed else mask_of(operation.mixes)
                 case Op(mixes) if not self._observed:
                     later |= mask_of(mixes)
                 case Save():
                     later = (1 << self._structure.num_qubits) - 1  # what is saved is the state after the measurement
                 case _:
-                    later |= wires_acted_on(instruction)
+                    later |= acted
         return reversed(found)
 
     def _measure(self, wire: int, clbit: int, *, final: bool) -> None:
@@ -256,10 +278,10 @@ class _Divider:
             return max(self._level, default=self._saved)
         return max(self._level[wire] for wire in wires_of(wires))
 
-    def _at(self, level: int, wires: int) -> OpenSegment:
+    def _at(self, level: int, wires: int) -> _OpenSegment:
         """The segment of a level, which some wires have reached from now on."""
         while len(self._open) <= level:
-            self._open.append(OpenSegment())
+            self._open.append(_OpenSegment())
         if level:
             for wire in wires_of(wires):
                 self._level[wire] = level

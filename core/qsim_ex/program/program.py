@@ -78,6 +78,8 @@ class Program:
     has_measurement: whether there is a measurement at all, be it of no wires.
     touched: mask of the wires that may not be |0⟩ at the end.
     chance: what first leaves the state to chance; None where nothing does.
+    branches: whether shots may part: something is left to chance before the end, or bits are read on the way.
+    labels: of the saved states, in order.
     """
 
     nodes: tuple[Node, ...]
@@ -90,6 +92,8 @@ class Program:
     has_measurement: bool
     touched: int
     chance: LeftToChance | None
+    branches: bool
+    labels: tuple[str, ...]
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -102,16 +106,6 @@ class Program:
         if len(self.segments) == 1:
             return self.segments[0]
         return Segment(tuple(piece for segment in self.segments for piece in segment.work))
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the saved states, in order."""
-        return tuple(node.label for node in self.nodes if isinstance(node, Save))
-
-    @cached_property
-    def branches(self) -> bool:
-        """Whether shots may part: something is left to chance before the end, or bits are read on the way."""
-        return bool(self.choices) or self.readings > 0
 
     @cached_property
     def branch_points(self) -> int:

@@ -22,8 +22,8 @@ from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.kraus import Kraus, density_of, strings_of
 from qsim_ex.program.program import BranchPoint
 from qsim_ex.run.branches import Branches, uniforms
-from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.readout import key_of, matrix_of, read_value
+from qsim_ex.run.work import BatchInputs
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

@@ -23,9 +23,8 @@ from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, uniforms
-from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.request import Request
-from qsim_ex.run.work import WorkUnit
+from qsim_ex.run.work import BatchInputs, WorkUnit
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
@@ -77,7 +76,8 @@ class Collector:
         if shots is not None:
             what = f"a sample of {shots} shots" + (f" for each of {count} bindings" if count > 1 else "")
             needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
-            require_on_host(what, needed, where.host_free)
+            if needed > where.host_free:
+                require_on_host(what, needed, where.host_free)
         if program.labels:
             states = count * len(program.labels) + (where.device.kind == "cpu")
             require(circuit.num_qubits, options.dtype, [("the host", where.host_free)], states=states)
@@ -97,8 +97,7 @@ class Collector:
             saved={label: np.empty(size, dtype=options.dtype) for label in program.labels},
             sums=np.zeros((count, observables), dtype=np.complex128),
             squares=np.zeros((count, observables)),
-            threads=getattr(where.device, "threads", min(cores(), _THREADS)),
-            draw_threads=sampling.threads_for(options.threads),
+            **_threads(where, options),
             num_gates=num_gates,
         )
 
@@ -170,11 +169,6 @@ class Collector:
 
     # --- checkpoints -------------------------------------------------------------------------------------------------
 
-    @property
-    def resumes(self) -> bool:
-        """Whether something may have been found by an earlier run."""
-        return self.done is not None
-
     def keep(self, checkpoints: Checkpoints) -> None:
         """Follow what is done, and take over what an earlier run has found; raises `SavedStateError`."""
         self.checkpoints = checkpoints
@@ -205,6 +199,13 @@ class Collector:
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
             self.checkpoints.write_found(self.arrays())
+
+
+def _threads(where: Where, options: Options) -> dict[str, int]:
+    """How many threads make random numbers, and how many look up shots: those of the CPU that holds the state."""
+    if (threads := getattr(where.device, "threads", None)) is not None:
+        return {"threads": threads, "draw_threads": min(sampling.MOST_THREADS, threads)}
+    return {"threads": min(cores(), _THREADS), "draw_threads": sampling.threads_for(options.threads)}
 
 
 def _added(one: Any, other: Any) -> Any:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.adopt import begun
 from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Batches
-from qsim_ex.execution.clock import Clock
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
+from qsim_ex.placement import kinds
 from qsim_ex.placement.alone import Alone
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
@@ -28,21 +28,22 @@ class Machine:
     """Works on states of one program, many at a time where they are small, else one by one.
 
     states: how many states there are in all, at most. rows: how many are worked on at a time; 1: one by one, wherever
-    they lie. plans: of the program's segments. clock: how long preparing and running took.
+    they lie. plans: of the program's segments. prepare_seconds, run_seconds: what these took so far.
     """
 
     def __init__(self, where: Where, program: Program, options: Options, states: int) -> None:
         self.where = where
-        self.clock = Clock()
+        self.prepare_seconds = self.run_seconds = 0.0
         self.dtype: np.dtype[Any] = options.dtype
         self._num_wires = where.deployment.num_wires
         self._options = options
         self.rows = 1
-        if states > 1 and where.deployment.in_one_piece and isinstance(where.device, Batches):
+        self._levels = where.deployment.planning_levels
+        if states > 1 and self._levels is None and isinstance(where.device, Batches):
             self.rows = min(states, self._rows(program))
         device = where.device
-        self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.batched else device.shape(self.dtype)
-        self.plans = plans_of(program, self._num_wires, self._shape, where.deployment.planning_levels, device.grows)
+        self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
+        self.plans = plans_of(program, self._num_wires, self._shape, self._levels, device.grows)
 
         self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None
@@ -69,7 +70,7 @@ class Machine:
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """The plan of some work on states in a layout with fresh bits."""
-        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self.where.deployment.planning_levels)
+        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self._levels)
 
     def begin(self, rows: int) -> States:
         """States |0…0⟩ in the layout that the first plan begins in."""
@@ -77,7 +78,9 @@ class Machine:
         if self.batched:
             states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
         else:
-            states = Alone(begun(self.where, self._options, 0))
+            where, options = self.where, self._options
+            how = where.deployment
+            states = Alone(kinds.of(how).create(how, where.devices, self.dtype, where.limits(options)))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states
@@ -91,16 +94,16 @@ class Machine:
 
     def run(self, states: States, plan: Plan, operands: NDArray[np.complex128], tick: Tick) -> None:
         """Bind a plan, operands [rows, total] or, alike for all rows, [1, total], and run it on some states."""
-        self.clock.start()
-        compile = self._options.compile
-        work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.batched)
-        self.clock.lap("prepare")
+        began, compile = perf_counter(), self._options.compile
+        work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.rows > 1)
+        prepared = perf_counter()
         states.run(plan, work, tick)
-        self.clock.lap("run")
+        self.prepare_seconds += prepared - began
+        self.run_seconds += perf_counter() - prepared
 
     def synchronize(self) -> None:
         """Wait until all work on the devices is done, which is then known to have taken its time for running."""
-        self.clock.start()
+        began = perf_counter()
         for device in self._devices:
             device.synchronize()
-        self.clock.lap("run")
+        self.run_seconds += perf_counter() - began

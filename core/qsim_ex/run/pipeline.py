@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.deployment.assign import Assigner
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.clock import Clock
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.planning.cut import cut
@@ -30,13 +31,11 @@ from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.result import BatchResult, Provenance
-from qsim_ex.run.assign import Assigner
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.readout import apply_readout
 from qsim_ex.run.request import Request, checked_request
-from qsim_ex.run.work import WorkQueue
-from qsim_ex.run.worker import Worker
+from qsim_ex.run.worker import Worker, WorkQueue
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,10 +63,10 @@ def run_batch(
     readout: ReadoutErrors,
 ) -> BatchResult:
     """See `Simulator.run_batch`."""
-    clock = Clock()
-    bound = circuit.operands if bindings is None else bindings
+    began = perf_counter()
+    bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    groups = groups_of(circuit.structure, readout)
+    groups = groups_of(circuit.structure, readout) if readout else ()
     program = program_of(circuit.structure, bool(observables), 0, groups)
     request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
     states = bound.count * request.trajectories
@@ -79,15 +78,21 @@ def run_batch(
     kept, given_seeds = checkpoints_of(run, seeds)
     if kept is not None:
         collector.keep(kept)
-    clock.lap("plan")
+    planned = perf_counter()
     workers = _traverse(run, collector, kept, given_seeds, cancel)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
-    clock.start()
     if readout and collector.packed is not None:
         for bits, seed in zip(collector.packed, given_seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed, program.read)
-    return _result(run, collector, workers, given_seeds, clock)
+    ended = perf_counter()
+    return _result(run, collector, workers, given_seeds, (planned - began, ended - began))
+
+
+def _own(circuit: Circuit) -> Bindings:
+    """The one binding of a circuit's own numbers."""
+    operands = circuit.operands
+    return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
 
 def _traverse(
@@ -160,10 +165,15 @@ def _identity(run: Planned) -> dict[str, Any]:
 
 
 def _result(
-    run: Planned, collector: Collector, workers: Sequence[Worker], seeds: tuple[int, ...], clock: Clock
+    run: Planned,
+    collector: Collector,
+    workers: Sequence[Worker],
+    seeds: tuple[int, ...],
+    seconds: tuple[float, float],
 ) -> BatchResult:
-    """Everything that was found, with where and how."""
+    """Everything that was found, with where and how; seconds: of planning, and of all."""
     request, where = run.request, run.machines[0].where
+    rows = max(worker.most_rows for worker in workers)
     values, errors = _means(collector.sums, collector.squares, request)
     provenance = Provenance(
         device=where.device.name,
@@ -171,9 +181,9 @@ def _result(
         precision=run.options.precision,
         deployment=where.deployment,
         plans=run.machines[0].plans,
-        timings=_timings(clock, run.machines),
-        peak_bytes=where.needed * max(1, *(worker.most_rows for worker in workers)),
-        facts=_facts(run, collector, workers),
+        timings=_timings(*seconds, run.machines),
+        peak_bytes=where.deployment.device_bytes * max(1, rows),
+        facts=_facts(run, collector, workers, rows),
     )
     return BatchResult(
         shots=request.shots,
@@ -184,7 +194,7 @@ def _result(
         errors=errors,
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance.summed() if where.deployment.in_one_piece else provenance,
+        provenance=provenance.remember(),
     )
 
 
@@ -203,10 +213,10 @@ def _means(
     return values, errors
 
 
-def _facts(run: Planned, collector: Collector, workers: Sequence[Worker]) -> dict[str, Any]:
+def _facts(run: Planned, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
-        "rows": max(worker.most_rows for worker in workers),
+        "rows": rows,
         "states": sum(worker.states for worker in workers),
         **collector.report,
     }
@@ -217,10 +227,8 @@ def _facts(run: Planned, collector: Collector, workers: Sequence[Worker]) -> dic
     return facts
 
 
-def _timings(clock: Clock, machines: Sequence[Machine]) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Sequence[Machine]) -> dict[str, float]:
     """Seconds of each part, of several machines at once their mean, and of all; what is left over is sampling's."""
-    plan, total = clock.laps["plan"], clock.total()
-    prepare, run = (
-        sum(machine.clock.laps[name] for machine in machines) / len(machines) for name in ("prepare", "run")
-    )
+    prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
+    run = sum([machine.run_seconds for machine in machines]) / len(machines)
     return {"plan": plan, "prepare": prepare, "run": run, "sample": total - plan - prepare - run, "total": total}

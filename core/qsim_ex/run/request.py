@@ -44,7 +44,8 @@ def checked_request(
 
     `NotSupported` for states that are saved in several trajectories.
     """
-    check_groups(readout, circuit.num_clbits)
+    if readout:
+        check_groups(readout, circuit.num_clbits)
     _check_operands(circuit, bound)
     widest = max((one.num_wires() for one in observables), default=0)
     if widest > circuit.num_qubits:

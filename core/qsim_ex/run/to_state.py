@@ -15,12 +15,11 @@ from qsim_ex.placement.batch import States
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.pipeline import Planned, checkpoints_of
 from qsim_ex.run.request import Request
-from qsim_ex.run.work import WorkQueue, WorkUnit
-from qsim_ex.run.worker import Worker
+from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.run.worker import Worker, WorkQueue
 from qsim_ex.state import StateVector
 
 
@@ -39,7 +38,7 @@ class _Handed(Collector):
 def run_to_state(options: Options, where: Where, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
     """The state that a circuit makes of |0…0⟩; `Simulator.state` with a checkpoint."""
     program = unitary_program(circuit.structure)
-    program = replace(program, nodes=(program.whole,))  # nobody asks for what it saves on the way
+    program = replace(program, nodes=(program.whole,), labels=())  # nobody asks for what it saves on the way
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
     run = Planned(circuit, program, bound, request, [machine], options)
@@ -53,4 +52,4 @@ def run_to_state(options: Options, where: Where, circuit: Circuit, cancel: threa
     ticker.finish()
     kept.end(0, collector.arrays)
     assert collector.state is not None
-    return StateVector.of(collector.state.placement, where, options, program.touched)
+    return StateVector.of(collector.state.single, where, options, program.touched)

@@ -20,14 +20,13 @@ from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import States
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
-from qsim_ex.program.open_segment import segment_of
+from qsim_ex.program.gathered import segment_of
 from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.run.branch_points import Deciding
 from qsim_ex.run.branches import Branches
-from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.on_the_way import OnTheWay, Position
-from qsim_ex.run.work import WorkUnit
+from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
@@ -81,7 +80,7 @@ class BranchTraversal:
     def __call__(self, branches: Branches) -> None:
         """Go through the whole program with some branches; their states begin as |0…0⟩."""
         if not self._way.program.branches:
-            self._go_on(0, self._begin(len(branches)), branches)
+            self._go_on(0, self._begin(len(branches.binding)), branches)
             return
         self._waiting = [_Waiting(0, None, branches)]
         self._rest()
@@ -124,7 +123,7 @@ class BranchTraversal:
         self.most_rows = max(self.most_rows, self._held() + rows)
         way = self._way
         states = way.machine.begin(rows)
-        if not way.ticker.quiet:
+        if way.ticker.told:
             way.ticker.expect(way.states, states.stage_ends(way.machine.plans), lambda: way.machine.bytes_moved)
         return states
 
@@ -234,8 +233,8 @@ class BranchTraversal:
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
         """The ticks of a segment; what branches have run before, and begin again, counts for nothing."""
-        if self._way.ticker.quiet:
-            return _nobody
+        if not self._way.ticker.told:
+            return self._way.ticker.tick
         shots = 0 if node < branches.decided else len(branches.shots)
         return self._way.ticker.of_states(shots, states.ticks(self._way.plans[node]))
 
@@ -305,7 +304,3 @@ class BranchTraversal:
         of = self._inputs.operands
         own = of[:, at] if len(of) == 1 else of[branches.binding, at]
         return np.where(piece.holds(branches.outcomes)[:, None], own, piece.identity())
-
-
-def _nobody() -> None:
-    """Nobody asks how far the work is."""

@@ -1,14 +1,18 @@
-"""A run in pieces: which bindings and shots are worked on at a time."""
+"""What is worked on at a time: some bindings and shots, and all their numbers."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim_ex.circuit.bindings import Bindings, Operands
-from qsim_ex.program.kraus import BLOCK, STEP
-from qsim_ex.run.request import Request
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.program.kraus import Kraus, kraus_of
+from qsim_ex.program.program import Program
+
+Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,38 +25,54 @@ class WorkUnit:
     shots: int
 
 
-class WorkQueue:
-    """All bindings and trajectories, in pieces; threads may share it.
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchInputs:
+    """The numbers of the bindings at hand.
 
-    branches: whether shots may part. rows: how many states are worked on at a time. workers: who share the pieces, so
-    that each gets some. tree: whether shots that choose alike are expected to be many, and go through the circuit
-    together; otherwise only as many shots as there are rows do.
+    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
+    kraus: of each binding, the matrices of each choice. readout: how classical bits are misread.
+    alike: whether all bindings choose among the same matrices.
     """
 
-    def __init__(
-        self, bound: Bindings, request: Request, rows: int, workers: int, *, branches: bool, tree: bool
-    ) -> None:
-        self.bound = bound
-        self._lock = threading.Lock()
-        shots = request.trajectories
-        most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
-        if bound.count < workers:
-            most = min(most, -(-shots // workers // STEP) * STEP)
-        step = max(1, rows // min(shots, most)) if branches else rows
-        self._pieces = self._all(min(step, -(-bound.count // workers)), shots, most)
+    operands: Complex
+    seeds: Sequence[int]
+    first: int
+    shots: int
+    kraus: Sequence[Sequence[Kraus]]
+    readout: ReadoutErrors
+    alike: bool
 
-    def _all(self, step: int, shots: int, most: int) -> Iterator[WorkUnit]:
-        for begin in range(0, self.bound.count, step):
-            for first in range(0, shots, most):
-                yield WorkUnit(begin, min(begin + step, self.bound.count), first, min(most, shots - first))
+    @classmethod
+    def of(
+        cls, program: Program, operands: Complex, seeds: Sequence[int], first: int, shots: int, readout: ReadoutErrors
+    ) -> BatchInputs:
+        """The inputs of some bindings; bindings whose channels are alike share their matrices."""
+        kraus: list[Sequence[Kraus]] = []
+        if program.choices:
+            known: dict[bytes, list[Kraus]] = {}
+            slices = _channels(program)
+            for row in operands:
+                key = b"".join(row[at].tobytes() for at in slices)
+                if key not in known:
+                    known[key] = _all_kraus(program, row)
+                kraus.append(known[key])
+        alike = all(one is kraus[0] for one in kraus)
+        return cls(operands, seeds, first, shots, kraus, readout, alike)
 
-    def end(self) -> None:
-        """Give out no more pieces: somebody has failed, or was interrupted."""
-        with self._lock:
-            self._pieces = iter(())
 
-    def next(self) -> tuple[WorkUnit, Operands] | None:
-        """The next piece, with the operands of its bindings."""
-        with self._lock:
-            unit = next(self._pieces, None)
-            return None if unit is None else (unit, self.bound.operands(unit.begin, unit.end))
+def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
+    """The matrices of all choices; equal channels of a circuit share their operands."""
+    known: dict[tuple[object, ...], Kraus] = {}
+    for choice in program.choices:
+        if choice.key not in known:
+            known[choice.key] = kraus_of(choice, operands)
+    return [known[choice.key] for choice in program.choices]
+
+
+def _channels(program: Program) -> list[slice]:
+    """Where the matrices of channels are among a circuit's operands."""
+    found = {}
+    for choice in program.choices:
+        if choice.kind == "channel":
+            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
+    return list(found.values())

@@ -1,22 +1,60 @@
-"""A worker: a machine that takes units of work until none is left."""
+"""A run in pieces, and the workers that take them until none is left."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 
-from qsim_ex.circuit.bindings import Operands
+from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
+from qsim_ex.program.kraus import BLOCK, STEP
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.inputs import BatchInputs
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.on_the_way import OnTheWay
 from qsim_ex.run.request import Request
 from qsim_ex.run.traversal import BranchTraversal, Way
-from qsim_ex.run.work import WorkQueue, WorkUnit
+from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.plan import Plan
+
+
+class WorkQueue:
+    """All bindings and trajectories, in pieces; threads may share it.
+
+    branches: whether shots may part. rows: how many states are worked on at a time. workers: who share the pieces, so
+    that each gets some. tree: whether shots that choose alike are expected to be many, and go through the circuit
+    together; otherwise only as many shots as there are rows do.
+    """
+
+    def __init__(
+        self, bound: Bindings, request: Request, rows: int, workers: int, *, branches: bool, tree: bool
+    ) -> None:
+        self.bound = bound
+        self._lock = threading.Lock()
+        shots = request.trajectories
+        most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
+        if bound.count < workers:
+            most = min(most, -(-shots // workers // STEP) * STEP)
+        step = max(1, rows // min(shots, most)) if branches else rows
+        self._pieces = self._all(min(step, -(-bound.count // workers)), shots, most)
+
+    def _all(self, step: int, shots: int, most: int) -> Iterator[WorkUnit]:
+        for begin in range(0, self.bound.count, step):
+            for first in range(0, shots, most):
+                yield WorkUnit(begin, min(begin + step, self.bound.count), first, min(most, shots - first))
+
+    def end(self) -> None:
+        """Give out no more pieces: somebody has failed, or was interrupted."""
+        with self._lock:
+            self._pieces = iter(())
+
+    def next(self) -> tuple[WorkUnit, Operands] | None:
+        """The next piece, with the operands of its bindings."""
+        with self._lock:
+            unit = next(self._pieces, None)
+            return None if unit is None else (unit, self.bound.operands(unit.begin, unit.end))
 
 
 class Worker:
@@ -62,9 +100,9 @@ class Worker:
         inputs = BatchInputs.of(program, operands, mine, unit.first, unit.shots, self._request.readout)
         branches = first_branches(program, inputs.kraus, mine, unit.first, unit.shots)
         traversal = BranchTraversal(self._way, unit, inputs)
-        if self._collector.resumes:
+        if self._collector.done is not None:
             branches = self._left(traversal, unit, branches)
-        if len(branches):
+        if len(branches.binding):
             traversal(branches)
         self.most_rows, self.states = max(self.most_rows, traversal.most_rows), self.states + traversal.states
 

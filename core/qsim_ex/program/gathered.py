@@ -1,4 +1,4 @@
-"""A segment while it is collected, and the branch point or the save behind it."""
+"""Segments among whose work something is chosen: they have operands of their own."""
 
 from __future__ import annotations
 
@@ -8,32 +8,14 @@ from typing import assert_never
 
 import numpy as np
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, Save, pattern
-from qsim_ex.program.choices import Choice, Conditioned, Reading
-from qsim_ex.program.program import BranchPoint, GatheredOperands, Node, Segment, Work
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
+from qsim_ex.program.choices import Choice, Conditioned
+from qsim_ex.program.program import GatheredOperands, Segment, Work
 
 _PROJECTION, _RESET = pattern("r00r"), pattern("rr00")
 
 Piece = Work | Choice | Conditioned
 """What is collected: work, what was chosen before, and work under a condition."""
-
-
-class OpenSegment:
-    """The work between two branch points or saves, and what is behind it: choices and readings, or a label."""
-
-    def __init__(self) -> None:
-        self.work: list[Piece] = []
-        self.label: str | None = None
-        self.choices: list[Choice] = []
-        self.readings: list[Reading] = []
-
-    def nodes(self) -> Iterable[Node]:
-        """The segment and the node behind it, if there is one."""
-        yield segment_from(self.work)
-        if self.choices or self.readings:
-            yield BranchPoint(tuple(self.choices), tuple(self.readings))
-        if self.label is not None:
-            yield Save(self.label)
 
 
 @lru_cache(maxsize=1024)
