@@ -29,7 +29,6 @@ from benchmarks import machine
 from benchmarks.memory import Peak, wait_for_all, watched_pool
 from qsim_ex import Circuit, CircuitBuilder, Options, Simulator, StateVector
 from qsim_ex.errors import QsimExError
-from qsim_ex.facts import facts_of
 
 FORMAT = 1
 SLICES = 16
@@ -98,7 +97,7 @@ def _once(options: Options, n: int, x: int, slices: int, bits: int) -> dict[str,
                 wait_for_all(max(numbers) + 1)
             done = perf_counter()
             with state.placed() as placed:
-                facts = dict(facts_of(placed))
+                facts = placed.report()
             deployment = state.where.deployment
             wrong, all_of_it = compare(state, x, sampled(n, slices, bits, n)) if slices else (0.0, 0.0)
             compared = perf_counter()

@@ -139,10 +139,10 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     from benchmarks.engine import appended
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import Loads
+    from qsim_ex.execution.prepare import plan_of
     from qsim_ex.kernels.cuda.launches import native
     from qsim_ex.planning.planner import bind
-    from qsim_ex.program import divide
-    from qsim_ex.ready import plan_of
+    from qsim_ex.program.divide import unitary_program
 
     builder = appended(CircuitBuilder(n), FAMILIES[family].build(n, 0))
     made = builder.build()
@@ -155,7 +155,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     shape, fresh = worker.shape(dtype), (1 << n) - 1 if worker.grows else 0
 
     def look_up() -> Any:
-        return plan_of(divide(made).whole, n, start, shape, fresh)
+        return plan_of(unitary_program(made.structure).whole, n, start, shape, fresh)
 
     plan = look_up()
     prepared = worker.prepare(plan.steps, n, dtype)

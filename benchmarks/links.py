@@ -32,7 +32,6 @@ from benchmarks.peers.ours_peer import options
 from qsim_ex import StateVector
 from qsim_ex.devices.peering import link
 from qsim_ex.devices.probe import gpu
-from qsim_ex.facts import facts_of
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 
@@ -282,7 +281,7 @@ def migration(device: Literal["cpu", "gpu"], setup: Setup, variant: str, ceiling
 
         seconds = _seconds(visit, wait, repeat)
         name = f"migration, {setup.migration} migration wires, {variant}"
-        return Row(name, seconds, moved[-1] - moved[-2], ceiling, facts_of(placed) | {"slots": placed.needed.slots})
+        return Row(name, seconds, moved[-1] - moved[-2], ceiling, placed.report() | {"slots": placed.needed.slots})
 
 
 def exchanges(
@@ -321,7 +320,7 @@ def _exchange(
     seconds = _seconds(trade, wait, repeat)
     masks = [ceiling[f"peers XOR {mask}"] for mask in range(1, 1 << bits)]
     plain = len(masks) / sum(1 / rate for rate in masks)
-    facts = dict(facts_of(placed))  # type: ignore[arg-type]  # Divided.clone returns its own kind
+    facts = placed.report()  # type: ignore[arg-type]  # Divided.clone returns its own kind
     each = (sent[-1] - sent[-2]) // setup.gpus
     return Row(f"exchange of {bits} device bits", seconds, each, plain, facts)
 

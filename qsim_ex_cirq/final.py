@@ -39,7 +39,7 @@ class FinalState:
     def vector(self) -> Vector:
         """The amplitudes in Cirq's order; on the CPU the engine's own array; from elsewhere the one copy."""
         state = self.state.canonical()
-        apart = state.device.kind == "gpu" or state.placement != "single"
+        apart = state.device.kind == "gpu" or not state.in_one_piece
         return state.to_numpy() if apart else np.asarray(state)
 
     def amplitudes(self, values: Sequence[int]) -> Vector:

@@ -23,7 +23,7 @@ from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, Outcome, QsimExJob, Task
+from qsim_ex_provider.job import CancelFlag, OneThread, Outcome, QsimExJob, Task
 from qsim_ex_provider.noise import basis_gates_of, noise_of
 from qsim_ex_provider.results import Experiments, Head, Place
 from qsim_ex_provider.target import build_target
@@ -120,7 +120,7 @@ class QsimExBackend(BackendV2):
     @cached_property
     def _thread(self) -> concurrent.futures.Executor:
         """One thread, so that jobs of a backend run in the order of their submission and share no memory."""
-        return concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
+        return OneThread()
 
     def _result(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
@@ -70,10 +72,41 @@ class Task:
         return f"These were run together: {'; '.join(named[:NAMED])}{more}."
 
 
+class OneThread(concurrent.futures.Executor):
+    """A thread that does one thing after the other; a copy, here or in another process, has a thread of its own."""
+
+    def __init__(self) -> None:
+        self._pool: concurrent.futures.Executor | None = None
+        _threads.add(self)
+
+    def __reduce__(self) -> tuple[type[OneThread], tuple[()]]:
+        return OneThread, ()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        """Begin a call as soon as those before it have ended."""
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
+        return self._pool.submit(fn, *args, **kwargs)
+
+
+_threads: WeakSet[OneThread] = WeakSet()
+
+
+def _after_fork() -> None:
+    for thread in list(_threads):  # the parent's threads are not in the child
+        thread._pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class QsimExJob(JobV1):
     """Circuits that run in the background.
 
     `assemble` makes the result of the job from those of its tasks, when it is asked for.
+    To copy or pickle a job waits until it has ended, as for the jobs of Qiskit's primitives; the copy has its result,
+    or what stopped it. A forked child knows the results of jobs that had ended, and raises `JobError` for others.
     """
 
     def __init__(
@@ -90,6 +123,18 @@ class QsimExJob(JobV1):
         self._assemble = assemble
         self._futures: list[concurrent.futures.Future[Outcome]] | None = None
         self._result: Result | None = None
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        concurrent.futures.wait(self._submitted())
+        stopped = [_what_stopped(future) for future in self._submitted()]
+        if not any(stopped):
+            self.result()
+        return {**self.__dict__, "_futures": stopped, "_executor": None, "_assemble": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        ended = [_ended(error) for error in state["_futures"]]
+        self.__dict__.update(state, _futures=ended, _process=os.getpid())
 
     def submit(self) -> None:
         """Hand the tasks to the executor; `QsimExBackend.run` has done so already."""
@@ -137,6 +182,8 @@ class QsimExJob(JobV1):
     def _submitted(self) -> list[concurrent.futures.Future[Outcome]]:
         if self._futures is None:
             raise JobError("the job was not submitted.")
+        if self._process != os.getpid() and not all(future.done() for future in self._futures):
+            raise JobError("this job runs in the process that this one was forked from; run its circuits again here.")
         return self._futures
 
     def _outcome(self, number: int) -> Outcome:
@@ -148,3 +195,21 @@ class QsimExJob(JobV1):
             if sum(len(task.circuits) for task in self._tasks) > 1:
                 error.add_note(self._tasks[number].describe())
             raise
+
+
+def _what_stopped(future: concurrent.futures.Future[Any]) -> BaseException | None:
+    """The error with which a future that is done has ended."""
+    return concurrent.futures.CancelledError() if future.cancelled() else future.exception()
+
+
+def _ended(error: BaseException | None) -> concurrent.futures.Future[Any]:
+    """A future that is done; the job has the result that it had."""
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    if error is None:
+        future.set_result(None)
+    elif isinstance(error, concurrent.futures.CancelledError):
+        future.cancel()
+        future.set_running_or_notify_cancel()  # who waits for it is told so
+    else:
+        future.set_exception(error)
+    return future

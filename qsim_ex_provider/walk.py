@@ -15,8 +15,8 @@ from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise_model import Noise, note_misreading, surround
-from qsim_ex.circuit.readout import Misread, ReadoutErrors
+from qsim_ex.circuit.noise_model import Noise, surround
+from qsim_ex.circuit.readout import ReadoutErrors, ReadoutNotes
 from qsim_ex.errors import InvalidInput, NotSupported
 
 Wires = tuple[int, ...]
@@ -79,12 +79,12 @@ class Walk:
         self.noise = noise
         self.used: set[int] = set()
         self.bits: Mapping[Clbit, int] = {}
-        self._misread: dict[int, Misread] = {}
+        self._readout = ReadoutNotes()
 
     @property
     def readout_errors(self) -> ReadoutErrors:
         """How the classical bits that were measured so far are misread."""
-        return tuple(self._misread[bit] for bit in sorted(self._misread))
+        return self._readout.errors()
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
         """Append a whole circuit, whose qubit k is ``wires[k]``."""
@@ -145,7 +145,7 @@ class Walk:
             self.used.update(place.wires)
         if measures:
             for wire, bit in zip(place.wires, place.clbits, strict=True):
-                note_misreading(self._misread, noise, wire, bit)
+                self._readout.measured(bit, noise.misreading(wire))
 
     def _closed(self, gate: ControlledGate, place: Place, noise: Noise) -> None:
         """Append a gate with open controls as Aer does: between X on the wires that must be 0, all with their noise."""

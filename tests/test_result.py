@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex.devices.choice import single
 from qsim_ex.errors import MeasurementError
+from qsim_ex.placement.deployment import single
 from qsim_ex.planning.cost import NO_WORK
 from qsim_ex.result import Result
 

@@ -24,7 +24,6 @@ try:
     import qsim_ex
     from benchmarks.engine import circuit_of
     from qsim_ex import Options, Simulator
-    from qsim_ex.facts import facts_of
     from qsim_ex.kernels.cuda.launches import native
     from qsim_ex.planning.stage_cost import seconds, stage_costs
 except ImportError as error:
@@ -80,7 +79,7 @@ class OursSession:
     def _found(self, peak: Peak) -> dict[str, Any]:
         """Where the state lies, what was counted, and what was planned for each level of memory."""
         with self._state.placed() as placed:
-            found = dict(facts_of(placed))
+            found = placed.report()
         if self._device == "gpu":
             found["peak_device_bytes"] = peak.bytes_on(self._setup.gpus)
         return {"deployment": self._state.where.deployment.to_json(), **found, "planned": self._planned()}

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.bindings import Bindings
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
-    from qsim_ex.options import Options
-    from qsim_ex.readout import apply_readout
+    from qsim_ex.execution.job_checkpoint import JobCheckpoint
+    from qsim_ex.options import Checkpoint, Options
     from qsim_ex.result import BatchResult, Result
+    from qsim_ex.run.readout import apply_readout
     from qsim_ex.simulator import Simulator
     from qsim_ex.state import StateVector
 
 _HOMES = {
+    "Checkpoint": "qsim_ex.options",
+    "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "BatchResult": "qsim_ex.result",
     "BatchedStateVector": "qsim_ex.batched",
     "Bindings": "qsim_ex.circuit.bindings",
@@ -32,15 +35,17 @@ _HOMES = {
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state",
-    "apply_readout": "qsim_ex.readout",
+    "apply_readout": "qsim_ex.run.readout",
 }
 
 __all__ = [
     "BatchResult",
     "BatchedStateVector",
     "Bindings",
+    "Checkpoint",
     "Circuit",
     "CircuitBuilder",
+    "JobCheckpoint",
     "Options",
     "PauliString",
     "PauliSum",

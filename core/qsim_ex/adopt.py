@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import basis
 from qsim_ex.circuit import check
+from qsim_ex.deployment import assign
 from qsim_ex.devices import probe
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
-from qsim_ex.placement.base import PIECE
-from qsim_ex.placement.divided import Divided
-from qsim_ex.placement.migrated import Migrated
-from qsim_ex.placement.peers import Peers
-from qsim_ex.placement.peers_over_host import PeersOverHost
-from qsim_ex.steps.layout import Layout
+from qsim_ex.placement import kinds
+from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.placement.request import Limits
 
 
 def adopt(
     array: Any, num_wires: int, options: Options, stream: Any, allocator: Any, rows: int | None = None
-) -> tuple[probe.Where, Options]:
+) -> tuple[assign.Where, Options]:
     """Where a caller's array lies, and the options with its precision. rows: how many states it holds, [rows, 2^n].
 
     Raises `StateError` unless it is contiguous, writeable, complex64 or complex128, and of 2^num_wires amplitudes;
@@ -50,10 +48,10 @@ def adopt(
         raise StateError("array: it is read only; give a copy.")
     found = replace(options, precision=precision)  # type: ignore[arg-type]
     size = state_bytes(num_wires, found.dtype)
-    return probe.on(device, num_wires, found, "where the caller's array lies", size, size), found
+    return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
 
 
-def fresh_rows(rows: int, num_wires: int, options: Options) -> probe.Where:
+def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Where:
     """Where a batch of new states goes: in one piece on one device, checked for memory.
 
     Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
@@ -76,71 +74,37 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> probe.Where:
         return with_room(host, rows, num_wires, options, f"auto: {error}")
 
 
-def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> probe.Where:
+def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Where:
     """A batch of states on a device, which has room for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = probe.free_bytes(device, needed)
     name = "the host" if device.kind == "cpu" else device.name
     require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
-    where = probe.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
+    where = assign.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
 
 
-def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> probe.Where:
+def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Where:
     """Where a new state goes, checked for memory, with the caller's stream and allocator where given."""
-    where = probe.place(num_wires, options)
+    where = assign.place(num_wires, options)
     if stream is None and allocator is None:
         return where
     if where.device.kind != "gpu":
         raise OptionError(f"stream and allocator belong to a GPU, and the state goes to the CPU ({where.reason}).")
-    if where.deployment.kind != "single":
+    if not where.deployment.in_one_piece:
         raise OptionError(f"stream and allocator belong to a state on one GPU; here: {where.deployment.describe()}.")
     device = probe.gpu_with(where.deployment.devices[0], stream, allocator)
     return replace(where, device=device, devices=(device,))
 
 
-def divided(where: probe.Where, options: Options) -> Divided:
-    """A state |0…0> in several sub state vectors, as it was deployed; raises `OutOfMemory`, and keeps nothing then."""
-    how = where.deployment
-    match how.kind:
-        case "peers":
-            return Peers(where.devices, how.num_wires, options.dtype, how.levels, limit=options.max_memory)
-        case "migrated":
-            return Migrated(
-                where.device,
-                Layout.identity(how.num_wires),
-                how.levels,
-                options.dtype,
-                slots=how.in_flight,
-                scenario=how.host_memory or "whole",
-                allowed=_allowed(where, options),
-            )
-        case "peers over host":
-            return PeersOverHost(
-                where.devices,
-                how.num_wires,
-                options.dtype,
-                how.levels,
-                frames=how.in_flight,
-                limit=_allowed(where, options),
-            )
-        case "single":
-            raise ValueError("a state in one piece is not divided.")
-        case _:
-            assert_never(how.kind)
+def begun(where: assign.Where, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
+    """A state that is a basis state or has these amplitudes, as it was deployed.
 
-
-def _allowed(where: probe.Where, options: Options) -> tuple[int, int] | None:
-    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
-    if options.max_memory is None and options.max_host_memory is None:
-        return None
-    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
-
-
-def begun(where: probe.Where, options: Options, initial: int | NDArray[np.complex128]) -> Divided:
-    """A state in several sub state vectors that is a basis state or has these amplitudes."""
-    made = divided(where, options)
-    if isinstance(initial, int):
+    Raises `OutOfMemory`, and keeps nothing then.
+    """
+    deployment = where.deployment
+    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, _limits(where, options))
+    if isinstance(initial, int):  # so far amplitude 0 is all there is
         made.layout = replace(made.layout, flip=initial)
         return made
     try:
@@ -150,6 +114,13 @@ def begun(where: probe.Where, options: Options, initial: int | NDArray[np.comple
         made.release()
         raise
     return made
+
+
+def _limits(where: assign.Where, options: Options) -> Limits:
+    """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
+    if options.max_memory is None and options.max_host_memory is None:
+        return None
+    return where.free, where.host_free if options.max_host_memory is None else options.max_host_memory
 
 
 def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:

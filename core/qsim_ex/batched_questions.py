@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import basis, expectation, sampling
-from qsim_ex.chance import density_of, strings_of
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.devices.probe import Where
+from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.options import Options
 from qsim_ex.owned import Owned
 from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.steps.layout import Layout
 
 SUMS = 1 << 22

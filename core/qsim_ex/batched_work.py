@@ -13,13 +13,13 @@ from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.each import gate_of, unitary_of
 from qsim_ex.errors import CircuitError
+from qsim_ex.execution.prepare import plan_of, prepare
+from qsim_ex.execution.progress import Ticker
 from qsim_ex.owned import Owner
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.batch import BatchDevice, rows_at_once
-from qsim_ex.program import divide
-from qsim_ex.ready import plan_of, ready_rows
+from qsim_ex.program.divide import unitary_program
 from qsim_ex.steps.plan import Plan
-from qsim_ex.ticker import Ticker, Watcher
 
 
 class BatchedWork(BatchedQuestions, Owner):
@@ -44,13 +44,9 @@ class BatchedWork(BatchedQuestions, Owner):
             if circuit.num_qubits > self.num_wires:
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on states of {self.num_wires} wires.")
             bound = self._bound(circuit, operands)
-            program = divide(circuit, self._touched)
-            states, shape, everything = (
-                self._states,
-                self._states.device.batch_shape(self.dtype),
-                (1 << self.num_wires) - 1,
-            )
-            new = states.fresh == everything
+            program = unitary_program(circuit.structure, self._touched)
+            states, shape = self._states, self._states.device.batch_shape(self.dtype)
+            new = states.fresh == (1 << self.num_wires) - 1
             plan = plan_of(program.whole, self.num_wires, states.layout, shape, states.fresh, None, new)
             if new:
                 states.layout = at.begun_as(states.layout, plan.start)
@@ -76,15 +72,14 @@ class BatchedWork(BatchedQuestions, Owner):
         states, options, device = self._states, self.options, cast(BatchDevice, self.device)
         at_once = rows_at_once(device, self.dtype.itemsize << self.num_wires, 16 * plan.numbers.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
-        watcher = None
-        if options.watch is not None:
-            watcher = Watcher(options.watch, [steps * (k + 1) for k in range(len(parts))], lambda: 0)
-        ticker = Ticker(steps * len(parts), cancel, options.progress, watcher)
+        ticker = Ticker(cancel, options.progress, options.watch)
+        ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)
         try:
             for first, part in parts:
                 begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)
-                ready = ready_rows(plan, bound.operands(begin, end), device, self.dtype, options.compile)
-                part.run(plan, ready.work, ticker)
+                operands = bound.operands(begin, end)
+                work = prepare(plan, operands, (device,), self.dtype, options.compile, rows=True)
+                part.run(plan, work, ticker.of_states(part.rows, steps))
         except BaseException:
             self.close()
             raise

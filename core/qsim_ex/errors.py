@@ -17,6 +17,7 @@
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
     ├── OutOfMemory (MemoryError)        the sum is in the message
     ├── DeviceError (RuntimeError)       the device that was asked for is not there, or failed
+    ├── CommunicationError (RuntimeError)    another rank failed or has ended, or ranks do not do the same
     ├── SavedStateError (OSError)        a file of a state that is damaged, of something else, or not written
     ├── MissingPackage (ImportError)     with the command that installs it
     ├── StateVectorClosed (RuntimeError)
@@ -89,6 +90,10 @@ class OutOfMemory(QsimExError, MemoryError):
 
 class DeviceError(QsimExError, RuntimeError):
     """The device that was asked for is not there, or it failed."""
+
+
+class CommunicationError(QsimExError, RuntimeError):
+    """Another rank has failed, which is the cause of this error, or has ended; or ranks do not do the same."""
 
 
 class SavedStateError(QsimExError, OSError):

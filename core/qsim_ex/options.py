@@ -65,6 +65,18 @@ _POWERS = ("virtual_peers", "window_slots")
 """Options that are powers of two."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A file from which a run goes on if it is there, and which it writes on the way.
+
+    keep: whether the file stays when the run has ended: the same run then gives its result from it at once, which is
+    what a job of several runs needs.
+    """
+
+    path: str | os.PathLike[str]
+    keep: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How a simulator works.
@@ -95,7 +107,7 @@ class Options:
     progress: called with (steps done, steps in all) between steps.
     watch: called with a `Progress` between steps: stages, bytes moved, and the time that is left.
     checkpoint: a file from which a run goes on if it is there, and which it writes on the way; it is removed at the
-        end of the run.
+        end of the run, unless a `Checkpoint` says that it is kept. Files beside it have names that begin with its own.
     checkpoint_every: seconds between two checkpoints, at least; 0 writes one at every boundary.
     """
 
@@ -116,7 +128,7 @@ class Options:
     seed: int | None = None
     progress: ProgressCallback | None = None
     watch: Watch | None = None
-    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None
     checkpoint_every: float = 600.0
 
     def __post_init__(self) -> None:
@@ -139,9 +151,11 @@ class Options:
         if self.devices is not None:
             object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
         if self.checkpoint is not None:
-            if not isinstance(self.checkpoint, str | os.PathLike):
+            given = self.checkpoint.path if isinstance(self.checkpoint, Checkpoint) else self.checkpoint
+            if not isinstance(given, str | os.PathLike):
                 raise OptionError(f"checkpoint={self.checkpoint!r}: the path of a file is wanted.")
-            object.__setattr__(self, "checkpoint", os.fspath(self.checkpoint))
+            if not isinstance(self.checkpoint, Checkpoint):
+                object.__setattr__(self, "checkpoint", os.fspath(given))
         every: Any = self.checkpoint_every
         if isinstance(every, bool) or not isinstance(every, int | float | np.number) or not every >= 0:
             raise OptionError(f"checkpoint_every={every!r}: seconds are wanted, 0 or more.")

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require_on_host
-from qsim_ex.devices.probe import Where, host_free
+from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import StateError
 from qsim_ex.guard import Guard
 from qsim_ex.options import Options
@@ -27,6 +28,12 @@ class Owned(ABC):
         self.where = where
         self._guard = Guard()
         self._draws = 0
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError(
+            f"a {type(self).__name__} owns memory and is neither copied nor pickled; make another one from its "
+            "amplitudes (to_numpy)."
+        )
 
     @property
     @abstractmethod

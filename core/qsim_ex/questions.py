@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex import basis, expectation, sampling
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.devices.probe import Where
+from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import StateError
 from qsim_ex.options import Options
 from qsim_ex.owned import Owned
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
-from qsim_ex.placement.single import Single
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout
 
 
 class Questions(Owned):
@@ -39,9 +38,9 @@ class Questions(Owned):
         return self._placement.layout
 
     @property
-    def _levels(self) -> Levels | None:
-        """How the index bits are divided; None for a state in one piece, which is what planning takes it for."""
-        return None if isinstance(self._placement, Single) else self._placement.levels
+    def in_one_piece(self) -> bool:
+        """Whether `array` has all amplitudes: one buffer of one device holds them."""
+        return self._placement.planning_levels is None
 
     @property
     def nbytes(self) -> int:
@@ -52,9 +51,10 @@ class Questions(Owned):
     def array(self) -> Any:
         """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
         with self._guard:
-            if not isinstance(self._placement, Single):
+            found = self._placement.array
+            if found is None:
                 raise StateError(f"the amplitudes are {self._placement.kind}; no one array holds them. Use get().")
-            return self._placement.buffer[: 1 << self.num_wires]
+            return found
 
     # --- sums -------------------------------------------------------------------------------------------------
 

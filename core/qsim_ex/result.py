@@ -4,19 +4,115 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.choice import Deployment
 from qsim_ex.errors import MeasurementError
+from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.bits import integers, unpack, words
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.steps.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where and how a run came about.
+
+    device, device_description: where it ran, and what that is. deployment: how the state was divided over devices and
+    host memory, and why. plans: that were followed. timings: seconds of plan, prepare, run, sample and total.
+    peak_bytes: each device's memory for amplitudes. facts: how many states there were; of a divided state the kind of
+    the host's memory, how devices were linked, and bytes copied over each link.
+    """
+
+    device: str
+    device_description: str
+    precision: Literal["single", "double"]
+    deployment: Deployment
+    plans: tuple[Plan, ...]
+    timings: Mapping[str, float]
+    peak_bytes: int
+    facts: Mapping[str, Any]
+
+    @cached_property
+    def plan(self) -> PlanSummary:
+        """What moved, counted from the plans when it is asked for: of a state that migrates that takes a while."""
+        itemsize = np.dtype(np.complex64 if self.precision == "single" else np.complex128)
+        return total_of(self.plans, itemsize, self.deployment)
+
+    def summed(self) -> Provenance:
+        """The same, counted now and without the plans: those of a thousand circuits would fill the memory."""
+        _ = self.plan
+        object.__setattr__(self, "plans", ())
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "plan": self.plan, "plans": ()}
+
+
+class _Ran:
+    """What every result says of where and how it ran."""
+
+    __slots__ = ()
+
+    provenance: Provenance
+
+    @property
+    def device(self) -> str:
+        """Where it ran."""
+        return self.provenance.device
+
+    @property
+    def device_description(self) -> str:
+        """What the device is."""
+        return self.provenance.device_description
+
+    @property
+    def device_reason(self) -> str:
+        """Why it ran there."""
+        return self.provenance.deployment.reason
+
+    @property
+    def precision(self) -> Literal["single", "double"]:
+        """Of the amplitudes: 'single' (complex64) or 'double' (complex128)."""
+        return self.provenance.precision
+
+    @property
+    def placement(self) -> str:
+        """'single', 'peers', 'migrated', or 'peers over host'."""
+        return self.provenance.deployment.kind
+
+    @property
+    def deployment(self) -> Deployment:
+        """How the state was divided over devices and host memory, and why."""
+        return self.provenance.deployment
+
+    @property
+    def plan(self) -> PlanSummary:
+        """What moved."""
+        return self.provenance.plan
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds of plan, prepare, run, sample and total."""
+        return self.provenance.timings
+
+    @property
+    def peak_bytes(self) -> int:
+        """Each device's memory for amplitudes."""
+        return self.provenance.peak_bytes
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How many states there were; of a divided state, what was copied and how; see `Provenance`."""
+        return self.provenance.facts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Result:
+class Result(_Ran):
     """The outcome of one circuit.
 
     shots: how many, or None if none were asked for.
@@ -24,12 +120,7 @@ class Result:
         nothing was measured into are 0. None without shots.
     saved: label -> amplitudes [2^n] in the order of the wires (bit w of the index = wire w).
     seed: the seed that gives these shots again.
-    device, device_description, device_reason: where it ran, what that is, and why it ran there.
-    plan: what moved.
-    timings: seconds of plan, prepare, run, sample and total.
-    placement: 'single', 'peers', 'migrated', or 'peers over host'. peak_bytes: each device's memory for amplitudes.
-    deployment: how the state was divided over devices and host memory, and why.
-    facts: of a divided state, the kind of the host's memory, how devices were linked, and bytes copied over each link.
+    provenance: where and how it ran; its fields can be asked of the result itself.
     """
 
     shots: int | None
@@ -37,16 +128,7 @@ class Result:
     packed: NDArray[np.uint8] | None
     saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
     seed: int
-    device: str
-    device_description: str
-    device_reason: str
-    precision: Literal["single", "double"]
-    placement: str
-    plan: PlanSummary
-    timings: Mapping[str, float]
-    peak_bytes: int
-    deployment: Deployment
-    facts: Mapping[str, Any]
+    provenance: Provenance
 
     def bits(self) -> NDArray[np.uint8]:
         """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError`."""
@@ -93,8 +175,8 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BatchResult:
-    """The outcome of many circuits of one structure, one for each binding.
+class BatchResult(_Ran):
+    """The outcome of many circuits of one structure, one for each binding; a run is a batch of one.
 
     packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
     saved: label -> amplitudes [bindings, 2^n] in the order of the wires.
@@ -102,7 +184,7 @@ class BatchResult:
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
     seeds: of each binding.
     trajectories: how many trajectories the values of a binding are means of; None where nothing was left to chance.
-    All other fields are as in `Result`, for the batch as a whole.
+    provenance: where and how the batch as a whole ran; its fields can be asked of the result itself.
     """
 
     shots: int | None
@@ -113,16 +195,7 @@ class BatchResult:
     errors: NDArray[np.float64]
     seeds: tuple[int, ...]
     trajectories: int | None
-    device: str
-    device_description: str
-    device_reason: str
-    precision: Literal["single", "double"]
-    placement: str
-    plan: PlanSummary
-    timings: Mapping[str, float]
-    peak_bytes: int
-    deployment: Deployment
-    facts: Mapping[str, Any]
+    provenance: Provenance
 
     def __len__(self) -> int:
         """How many bindings there are."""
@@ -136,14 +209,5 @@ class BatchResult:
             packed=None if self.packed is None else self.packed[binding],
             saved={label: states[binding] for label, states in self.saved.items()},
             seed=self.seeds[binding],
-            device=self.device,
-            device_description=self.device_description,
-            device_reason=self.device_reason,
-            precision=self.precision,
-            placement=self.placement,
-            plan=self.plan,
-            timings=self.timings,
-            peak_bytes=self.peak_bytes,
-            deployment=self.deployment,
-            facts=self.facts,
+            provenance=self.provenance,
         )

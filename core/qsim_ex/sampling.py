@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.batch import Batch, States
+from qsim_ex.placement.batch import States
 from qsim_ex.placement.layout import held
 
 Floats = NDArray[np.float64]
@@ -198,7 +198,7 @@ def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: 
     return prefixes << wires | found
 
 
-def draw_rows(states: Batch, rows: Values, numbers: Floats) -> Values:
+def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
     """The basis value of each shot of a batch of states, int64 [shots]: what `draw` gives for the row's state.
 
     rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
@@ -226,16 +226,24 @@ def draw_rows(states: Batch, rows: Values, numbers: Floats) -> Values:
     return prefixes << low | found
 
 
-def draw_states(states: States, rows: Values, numbers: Floats) -> Values:
-    """The basis value of each shot of some states wherever they lie; arguments as of `draw_rows`."""
-    if isinstance(states, Batch) and states.num_wires <= SEARCHED_WIRES + 10:
+def draw_states(
+    states: States,
+    rows: Values,
+    numbers: Floats,
+    check: Callable[[float], object] | None = None,
+    threads: int = 1,
+) -> Values:
+    """The basis value of each shot of some states wherever they lie; arguments as of `draw_rows` and `draw`."""
+    if states.single is not None:
+        return draw(states.single, numbers, check, threads)
+    if states.num_wires <= SEARCHED_WIRES + 10:
         return draw_rows(states, rows, numbers)
     ends = np.searchsorted(rows, np.arange(states.rows + 1))
     parts = (numbers[begin:end] for begin, end in pairwise(ends.tolist()))
     return np.concatenate([draw(states.row(row), part) for row, part in enumerate(parts)])
 
 
-def draw_wires_rows(states: Batch, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
+def draw_wires_rows(states: States, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
     """For each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` draws it.
 
     Besides, the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.

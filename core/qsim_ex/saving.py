@@ -6,24 +6,22 @@ file that is damaged or cut short is refused before or while it is read, never t
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
+import math
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.memory import human
 from qsim_ex.errors import SavedStateError
+from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
+from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.divided import Divided
 from qsim_ex.steps.layout import Layout
 
 MAGIC = b"qsim-ex state 1\n"
@@ -32,10 +30,17 @@ MAGIC = b"qsim-ex state 1\n"
 PIECE = 1 << 22
 """Amplitudes of a piece; smaller where a sub state vector is."""
 
+NORM_TOLERANCE = {"complex64": 1e-2, "complex128": 1e-6}
+"""How far the norm may be from 1 in a file that does not say what it was: long circuits round, in complex64 a lot."""
+
+_SAME = 1e-4
+"""How far the norm may be from what the file says it was, relatively: sums in another order round differently."""
+
 _HEAD = struct.Struct("<II")  # bytes of the header, and its checksum
 _FRAME = struct.Struct("<Q")  # the index of a piece's first amplitude
 _CHECK = struct.Struct("<I")  # the checksum behind a piece
 _ROOM = 4096  # the header's length is a multiple of this, so that it can be written last, at the beginning
+_BLOCK = 1024  # numbers whose squares are added up in their own precision, before float64 takes over
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
@@ -44,18 +49,51 @@ Amplitudes = NDArray[np.complexfloating[Any, Any]]
 class SavedState:
     """A file whose header is sound and whose length is right.
 
-    layout: where wires sit in the indices of the file. piece: amplitudes of a piece. offsets: where the piece that
-    begins at an index stands in the file; amplitudes of pieces that are not there are zero. about: what whoever saved
-    it wanted to be kept.
+    header: what it says, every field in its range. offsets: where the piece that begins at an index stands in the
+    file; amplitudes of pieces that are not there are zero. weights: Σ |amplitude|² of every piece that was read.
     """
 
     path: Path
-    num_wires: int
-    dtype: np.dtype[Any]
-    layout: Layout
-    piece: int
+    header: Header
     offsets: Mapping[int, int]
-    about: Mapping[str, Any]
+    weights: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def num_wires(self) -> int:
+        """How many wires the state has."""
+        return self.header.num_wires
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its amplitudes in the file."""
+        return self.header.dtype
+
+    @property
+    def layout(self) -> Layout:
+        """Where wires sit in the indices of the file."""
+        return self.header.layout
+
+    @property
+    def piece(self) -> int:
+        """Amplitudes of a piece."""
+        return self.header.piece
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What whoever saved it wanted to be kept."""
+        return self.header.about
+
+    def mask(self, name: str) -> int:
+        """A mask of wires in `about`, all of them if it is not there; raises `SavedStateError` for anything else."""
+        every = (1 << self.num_wires) - 1
+        told = self.about.get(name, hex(every))
+        try:
+            value = int(told, 16)
+        except (TypeError, ValueError):
+            value = -1
+        if not 0 <= value <= every:
+            raise _damaged(self.path, f"{name}: expected a mask of {self.num_wires} wires, got {ascii(told)[:60]}")
+        return value
 
     def read(self, file: BinaryIO, first: int) -> Amplitudes | None:
         """The piece that begins at index `first`, None if all of it is zero; raises `SavedStateError`."""
@@ -67,9 +105,28 @@ class SavedState:
         check = bytearray(_CHECK.size)
         if file.readinto(body) != len(body) or file.readinto(check) != len(check):  # type: ignore[attr-defined]
             raise _damaged(self.path, f"it ends inside the piece at amplitude {first}")
-        if zlib.crc32(body) != _CHECK.unpack(check)[0]:
+        if zlib.crc32(body) != _CHECK.unpack(check)[0] or _FRAME.unpack_from(body)[0] != first:
             raise _damaged(self.path, f"the checksum of the piece at amplitude {first} is wrong")
-        return np.frombuffer(body, dtype=self.dtype.newbyteorder("<"), offset=_FRAME.size)
+        values = np.frombuffer(body, dtype=self.dtype.newbyteorder("<"), offset=_FRAME.size)
+        weight = _weight(values)
+        if not math.isfinite(weight):
+            raise _damaged(self.path, f"an amplitude of the piece at amplitude {first} is not finite")
+        self.weights[first] = weight
+        return values
+
+    def check_norm(self) -> None:
+        """Raise `SavedStateError` unless the pieces that were read, all of them, have the norm that they should have.
+
+        That is the norm the file says the state had when it was saved, or 1 if it says nothing.
+        """
+        norm, told = math.sqrt(sum(self.weights.values())), self.header.norm
+        if told is None and abs(norm - 1) > NORM_TOLERANCE[self.dtype.name]:
+            raise SavedStateError(
+                f"{self.path}: expected a state of norm 1, got norm {norm:.9g}. If it was saved like that by version "
+                "0.1, load it there, divide it by its norm, and save it again."
+            )
+        if told is not None and abs(norm - told) > _SAME * told:
+            raise _damaged(self.path, f"it says that its norm is {told:.9g}, and its amplitudes have {norm:.9g}")
 
 
 def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = None) -> None:
@@ -77,27 +134,29 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
 
     Raises `SavedStateError` if the disk has no room, before anything is written, or fails.
     """
-    piece = min(PIECE, 1 << placement.levels.local)
-    with _written(path, (placement.dtype.itemsize << placement.num_wires) + 2 * _ROOM) as file:
-        header: dict[str, Any] = {
-            "num_wires": placement.num_wires,
-            "dtype": placement.dtype.name,
-            "address": list(placement.layout.address),
-            "flip": placement.layout.flip,
-            "piece": piece,
-            "pieces": 0,
-            "about": dict(about or {}),
-        }
-        room = -(-(len(_encoded(header)) + 64) // _ROOM) * _ROOM
+    layout = placement.layout
+    header = Header(
+        placement.num_wires, placement.dtype, layout, min(PIECE, 1 << placement.levels.local), 0, 1.0, about or {}
+    )
+    try:
+        room = -(-(len(header.encoded()) + 64) // _ROOM) * _ROOM
+    except BadHeader as error:
+        raise SavedStateError(f"{path} cannot be written: {error}.") from error
+    with written(path, (placement.dtype.itemsize << placement.num_wires) + 2 * _ROOM) as file:
         file.write(bytes(room))
-        for first, values in placement.pieces(piece):
+        pieces, weight = 0, 0.0
+        for first, values in placement.pieces(header.piece):
             frame = _FRAME.pack(first)
-            body = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).view(np.uint8).data
+            little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+            body = little.view(np.uint8).data
             file.write(frame)
             file.write(body)
             file.write(_CHECK.pack(zlib.crc32(body, zlib.crc32(frame))))
-            header["pieces"] += 1
-        text = _encoded(header).ljust(room - len(MAGIC) - _HEAD.size)
+            pieces, weight = pieces + 1, weight + _weight(little)
+        if not math.isfinite(weight):
+            raise SavedStateError(f"{path}: expected a state of finite amplitudes, got others; nothing was written.")
+        header = replace(header, layout=placement.layout, pieces=pieces, norm=math.sqrt(weight))
+        text = header.encoded().ljust(room - len(MAGIC) - _HEAD.size)
         file.seek(0)
         file.write(MAGIC + _HEAD.pack(len(text), zlib.crc32(text)) + text)
 
@@ -105,8 +164,10 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
 def look(path: Path) -> SavedState:
     """What a file says it holds; raises `SavedStateError` for a file that is missing, damaged, or something else."""
     try:
+        if path.exists() and not path.is_file():
+            raise SavedStateError(f"{path} cannot be read: expected a file, got a folder or a device.")
         with path.open("rb") as file:
-            return _look(path, file)
+            return look_into(file, path)
     except OSError as error:
         if isinstance(error, SavedStateError):
             raise
@@ -118,25 +179,31 @@ def restore(placement: Placement, saved: SavedState) -> None:
 
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
-    placement.forget()
     with saved.path.open("rb") as file:
-        if isinstance(placement, Divided):
-            for near in placement.visit(write=True):
-                base = near.high << placement.levels.local
-                for start, values in _parts(saved, file, base, 1 << placement.levels.local):
-                    near.device.write(near.buffer, start, values.astype(placement.dtype, copy=False))
-        else:
-            for start, values in _parts(saved, file, 0, 1 << saved.num_wires):
-                placement.write(start, values.astype(placement.dtype, copy=False))
-    placement.layout = saved.layout
+        placement.overwrite(partial(_parts, saved, file), saved.layout)
+
+
+def load_into(placement: Placement, saved: SavedState) -> None:
+    """Overwrite a state by a saved one, and check all of it.
+
+    Raises `SavedStateError` if the state has not as many wires, before it is touched, and for a wrong checksum, an
+    amplitude that is not finite, and a wrong norm; the state is then neither the old one nor the saved one.
+    """
+    if placement.num_wires != saved.num_wires:
+        raise SavedStateError(
+            f"{saved.path}: expected a state of {placement.num_wires} wires, got one of {saved.num_wires}."
+        )
+    restore(placement, saved)
+    saved.check_norm()
 
 
 def array_of(saved: SavedState) -> Amplitudes:
-    """All amplitudes of a file as one array on the host, as they are indexed there."""
+    """All amplitudes of a file as one array on the host, as they are indexed there; raises `SavedStateError`."""
     values = np.empty(1 << saved.num_wires, dtype=saved.dtype)
     with saved.path.open("rb") as file:
         for start, part in _parts(saved, file, 0, len(values)):
             values[start : start + len(part)] = part
+    saved.check_norm()
     return values
 
 
@@ -152,69 +219,45 @@ def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator
             yield begin - base, values[begin - first : base + count - first]
 
 
-def _look(path: Path, file: BinaryIO) -> SavedState:
+def look_into(file: BinaryIO, path: Path) -> SavedState:
+    """What an open file says it holds; nothing is allocated that the file's own length does not pay for.
+
+    path: its name, for errors and for reading on. Raises `SavedStateError`.
+    """
+    size = file.seek(0, 2)
+    file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
         raise SavedStateError(f"{path} is not a state that qsim-ex has saved (or one of another version).")
     head = file.read(_HEAD.size)
     length, check = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 1)
+    if length > MOST_BYTES:
+        raise _damaged(path, f"its header: expected at most {MOST_BYTES} bytes, got {length}")
     text = file.read(length)
     if len(text) != length or zlib.crc32(text) != check:
         raise _damaged(path, "the checksum of its header is wrong")
-    header = json.loads(text)
-    dtype, piece, pieces = np.dtype(header["dtype"]), header["piece"], header["pieces"]
-    start, step = file.tell(), _FRAME.size + piece * dtype.itemsize + _CHECK.size
-    size = os.fstat(file.fileno()).st_size
-    if size != start + pieces * step:
-        raise _damaged(path, f"it has {size} bytes, and {start + pieces * step} are wanted")
+    try:
+        header = parsed(text)
+    except BadHeader as error:
+        raise _damaged(path, f"its header: {error}") from error
+    start, step = file.tell(), _FRAME.size + header.piece * header.dtype.itemsize + _CHECK.size
+    if size != start + header.pieces * step:
+        raise _damaged(path, f"expected {start + header.pieces * step} bytes, got {size}")
     offsets = {}
-    for number in range(pieces):
+    for number in range(header.pieces):
         file.seek(start + number * step)
         offsets[_FRAME.unpack(file.read(_FRAME.size))[0]] = start + number * step
-    if len(offsets) != pieces or any(first % piece or first >> header["num_wires"] for first in offsets):
+    if len(offsets) != header.pieces or any(first % header.piece or first >> header.num_wires for first in offsets):
         raise _damaged(path, "its pieces are not where they belong")
-    layout = Layout(tuple(header["address"]), header["flip"])
-    return SavedState(path, header["num_wires"], dtype, layout, piece, offsets, header["about"])
+    return SavedState(path, header, offsets)
 
 
-def _encoded(header: Mapping[str, Any]) -> bytes:
-    return json.dumps(header).encode()
+def _weight(values: Amplitudes) -> float:
+    """Σ |amplitude|², in float64 but for short runs; not finite if one of the amplitudes is not."""
+    real = values.view(values.real.dtype)
+    rows = real.reshape(-1, min(_BLOCK, len(real)))
+    with np.errstate(all="ignore"):
+        return float(np.einsum("ij,ij->i", rows, rows).sum(dtype=np.float64))
 
 
 def _damaged(path: Path, how: str) -> SavedStateError:
     return SavedStateError(f"{path} is damaged: {how}. Save the state again, or take an earlier file.")
-
-
-@contextmanager
-def _written(path: Path, needed: int) -> Iterator[BinaryIO]:
-    """A file under another name that gets its own when all of it is on the disk, and is removed if anything fails."""
-    part = path.with_name(path.name + ".part")
-    try:
-        free = shutil.disk_usage(path.parent).free
-        if needed > free:
-            raise SavedStateError(f"{path} needs {human(needed)}; the disk has {human(free)} free.")
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        if isinstance(error, SavedStateError):
-            raise
-        raise SavedStateError(f"{path} cannot be written: {error.strerror or error}.") from error
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name last; only systems that open folders can and need it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -18,20 +17,19 @@ from qsim_ex.adopt import adopt, begun, checked, fresh, put
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, mask_of
-from qsim_ex.devices.probe import Where
+from qsim_ex.deployment.assign import Where
 from qsim_ex.errors import CircuitError, OptionError, StateError
-from qsim_ex.facts import bytes_moved, stage_ends, ticks
+from qsim_ex.execution.prepare import Prepared, plan_of, prepare
+from qsim_ex.execution.progress import Ticker
 from qsim_ex.options import Options
 from qsim_ex.owned import Owner
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
-from qsim_ex.program import divide
+from qsim_ex.program.divide import unitary_program
 from qsim_ex.questions import Questions
-from qsim_ex.ready import Ready, make_ready, plan_of
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
-from qsim_ex.ticker import Ticker, Watcher
 from qsim_ex.wiring import Wiring
 
 Collapse = Literal["normalise", "none", "reset"]
@@ -71,17 +69,13 @@ class StateVector(Wiring, Owner):
             where = fresh(num_wires, options, stream, allocator)
         start = checked(0 if initial is None else initial, num_wires)
         whole = start == 0 if isinstance(start, int) else False
-        if where.deployment.kind != "single":
-            super().__init__(begun(where, options, start), where, options)
-            self._touched = 0 if whole else (1 << num_wires) - 1
-            return
-        buffer = where.device.allocate(1 << num_wires, options.dtype) if array is None else array
-        layout, unwritten, written = Layout.identity(num_wires), 0, True
-        if array is None and isinstance(start, int) and where.device.grows:
-            layout, unwritten, written = replace(layout, flip=start), (1 << num_wires) - 1, False
-        elif array is None or initial is not None:
-            put(where.device, buffer, start)
-        super().__init__(Single(where.device, buffer, layout, unwritten, begun=written), where, options)
+        if array is None:
+            placed = begun(where, options, start)
+        else:
+            if initial is not None:
+                put(where.device, array, start)
+            placed = Single(where.device, array, Layout.identity(num_wires))
+        super().__init__(placed, where, options)
         self._touched = 0 if whole and array is None else (1 << num_wires) - 1
 
     def __repr__(self) -> str:
@@ -99,41 +93,31 @@ class StateVector(Wiring, Owner):
         with self._guard:
             if circuit.num_qubits > self.num_wires:
                 raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
-            program = divide(circuit, self._touched)
-            shape, placed = self.device.shape(self.dtype), self._placement
-            new = placed.fresh == (1 << self.num_wires) - 1
-            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, self._levels, new)
-            ready = make_ready(plan, circuit.operands, self.where.devices, self.dtype, self.options.compile)
-            ticker = self.ticker([plan], cancel)
-            self.run(ready, ticker)
+            options, placed = self.options, self._placement
+            program = unitary_program(circuit.structure, self._touched)
+            shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
+            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
+            work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
+            ticker = Ticker(cancel, options.progress, options.watch)
+            if not ticker.quiet:
+                ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
+            self._run(plan, work, ticker)
             ticker.finish()
             self._touched = program.touched
         return self
 
-    def ticker(self, plans: Sequence[Plan], cancel: threading.Event | None = None) -> Ticker:
-        """What follows the work of some plans on this state, and ends it when the event is set."""
-        options, placed = self.options, self._placement
-        if cancel is None and options.progress is None and options.watch is None:
-            return Ticker()  # nobody asks for its counts
-        counts = [ticks(placed, plan) for plan in plans]
-        watcher = None
-        if options.watch is not None:
-            watcher = Watcher(options.watch, stage_ends(placed, plans), lambda: bytes_moved(placed))
-        return Ticker(sum(counts), cancel, options.progress, watcher)
-
-    def run(self, ready: Ready, ticker: Ticker) -> None:
-        """Run work that was made ready for this state's devices and layout; closes the state if it is interrupted."""
-        with self._guard:
-            placed, plan = self._placement, ready.plan
-            if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
-                if not (placed.fresh == plan.fresh == (1 << self.num_wires) - 1):
-                    raise StateError("the plan begins in another layout than this state is in.")
-                placed.layout = at.begun_as(placed.layout, plan.start)
-            try:
-                placed.run(plan, ready.work, ticker)
-            except BaseException:
-                self.close()
-                raise
+    def _run(self, plan: Plan, work: Prepared, ticker: Ticker) -> None:
+        """Run work that was prepared for this state's devices and layout; closes the state if it is interrupted."""
+        placed = self._placement
+        if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
+            if not (placed.fresh == plan.fresh == (1 << self.num_wires) - 1):
+                raise StateError("the plan begins in another layout than this state is in.")
+            placed.layout = at.begun_as(placed.layout, plan.start)
+        try:
+            placed.run(plan, work, ticker)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def placed(self) -> Iterator[Placement]:
@@ -269,10 +253,15 @@ class StateVector(Wiring, Owner):
         found = saving.look(Path(path))
         if options is None:
             options = Options(precision="single" if found.dtype == np.complex64 else "double")
+        touched = found.mask("touched")
         state = cls(found.num_wires, options=options, **changes)
-        with state.placed() as placed:
-            saving.restore(placed, found)
-        state._touched = int(str(found.about.get("touched", hex((1 << found.num_wires) - 1))), 16)
+        try:
+            with state.placed() as placed:
+                saving.load_into(placed, found)
+        except BaseException:
+            state.close()
+            raise
+        state._touched = touched
         return state
 
     def _release(self) -> None:

@@ -17,12 +17,7 @@ from typing import Any
 
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import StateError
-from qsim_ex.facts import slice_bits
-from qsim_ex.placement.base import Placement
-from qsim_ex.placement.divided import Divided, Near
-from qsim_ex.placement.migrated import Migrated
-from qsim_ex.placement.peers import Peers
-from qsim_ex.placement.peers_over_host import PeersOverHost
+from qsim_ex.placement.near import Near
 from qsim_ex.questions import Questions
 
 
@@ -71,7 +66,7 @@ class SubStateVectors(Questions):
     def slices_per_sub_state_vector(self) -> int:
         """In how many slices a sub state vector is copied; 1 where nothing is."""
         local = self._placement.levels.local
-        return 1 if local == self.num_wires else 1 << (local - slice_bits(self._placement))
+        return 1 if local == self.num_wires else 1 << (local - self._placement.slice_bits)
 
     # --- what lies where ---------------------------------------------------------------------------------------------
 
@@ -96,9 +91,7 @@ class SubStateVectors(Questions):
         Holds until the next use of the state.
         """
         with self._guard:
-            if isinstance(self._placement, Migrated | PeersOverHost):
-                self._placement.expose()
-            self._placement.settle()
+            self._placement.expose()
             for device in self.where.devices:
                 device.synchronize()
             self._guard.pending, self._exposed, self._laid_open = self._hide, True, True
@@ -117,7 +110,7 @@ class SubStateVectors(Questions):
             self._hide()
             self._placement.settle()
             if self._migrates:
-                self._visit, self._staged = _only(self._placement, int(index))
+                self._visit, self._staged = _first(self._placement.visit_one(int(index)))
             self._guard.pending, self._exposed = self._hide, True
 
     def sub_state_vector(self, index: int) -> Any:
@@ -139,8 +132,6 @@ class SubStateVectors(Questions):
             if not self._laid_open:
                 raise StateError(f"slice {number} of sub state vector {index}: it may still move. Call expose() first.")
             placed, count = self._placement, self.slices_per_sub_state_vector
-            if not isinstance(placed, Migrated | PeersOverHost):
-                raise StateError(f"a state that is {placed.kind} has no slices in host memory; see sub_state_vector().")
             if index not in self.sub_state_vectors or number not in range(count):
                 last = len(self.sub_state_vectors) - 1
                 raise StateError(
@@ -171,15 +162,9 @@ class SubStateVectors(Questions):
             return self._staged
         if self._migrates or index not in self.sub_state_vectors:
             raise StateError(f"sub state vector {index} is not on a device. Call stage({index}) first.")
-        if isinstance(self._placement, Peers):
-            visit, near = _only(self._placement, index)
-            _finish(visit)
-            return near
-        return Near(self.device, self._placement_buffer, self.layout, 0)
-
-    @property
-    def _placement_buffer(self) -> Any:
-        return self._placement.buffer  # type: ignore[attr-defined]
+        visit, near = _first(self._placement.visit_one(index))
+        _finish(visit)
+        return near
 
     def _require_exposed(self, what: str) -> None:
         if not self._exposed:
@@ -199,10 +184,8 @@ class SubStateVectors(Questions):
             visit.close()
 
 
-def _only(placement: Placement, index: int) -> tuple[Iterator[Near], Near]:
-    """A visit that stands at one sub state vector."""
-    assert isinstance(placement, Divided)
-    visit = placement.visit_some(lambda _, high: high == index, write=True)
+def _first(visit: Iterator[Near]) -> tuple[Iterator[Near], Near]:
+    """A visit that stands at its first sub state vector."""
     return visit, next(visit)
 
 

@@ -10,7 +10,6 @@ from qsim_ex import basis
 from qsim_ex.circuit import check
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import OptionError
-from qsim_ex.facts import deployment_of
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.steps.layout import Layout
@@ -91,4 +90,4 @@ class Wiring(SubStateVectors):
         """Another number of wires lies elsewhere."""
         self._placement = placement
         self.num_wires = placement.num_wires
-        self.where = replace(self.where, deployment=deployment_of(placement, self.where.deployment))
+        self.where = replace(self.where, deployment=placement.deployed(self.where.deployment))

@@ -111,3 +111,17 @@ def test_equal_structures_are_one_object():
     assert rotation(0.1, "ry").structure is not first.structure
     assert pickle.loads(pickle.dumps(first)).structure is first.structure
     assert copy.deepcopy(first).structure is first.structure
+
+
+def test_numpy_integers_are_wires() -> None:
+    """Wires and classical bits may be NumPy integers, and instructions hold Python's all the same."""
+    wires = np.arange(11, 15)  # of other circuits no gate lies here: what was placed once is remembered
+    builder = CircuitBuilder(15, 15)
+    builder.gate("h", wires[:1]).gate("cx", wires[:2]).gate("ry", wires[3:], 0.3, controls=wires[1:3])
+    builder.unitary(np.eye(4)[[0, 2, 3, 1]], wires[1:3], controls=wires[:1]).diagonal([1, 1j], wires[2:3])
+    builder.initialize([0, 1], wires[2:3]).permutation([1, 2, 3, 0], wires[:2]).pauli_rotation(0.2, "XZ", wires[:2])
+    builder.channel(np.array([np.eye(2), np.diag([1, -1])]) * 0.5**0.5, wires[:1])
+    builder.reset(wires[:1]).measure(wires, wires[::-1])
+    with builder.condition(wires[:1], [1]):
+        builder.gate("x", wires[1:2])
+    assert "int64" not in repr(builder.build().instructions)

@@ -25,13 +25,13 @@ from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu import GpuDevice, shape_of
+from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.launches import native
 from qsim_ex.kernels.cuda.packing import CONSTANTS
 from qsim_ex.kernels.cuda.tables import Recipe
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.ready import make_ready
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
 from qsim_ex.steps.step import Shuffle, Spread, Wide
@@ -163,10 +163,10 @@ def dense(gpu: GpuDevice, dtype: type) -> int:
         for compile in ("always", "never"):
             for seed in range(3):
                 circuit = bricks(num_bits, seed)
-                ready = make_ready(plan, circuit.operands, (gpu,), np.dtype(dtype), compile)
+                work = prepare(plan, circuit.operands, (gpu,), np.dtype(dtype), compile)
                 buffer = gpu.allocate(1 << num_bits, dtype)
                 state = Single(gpu, buffer, plan.start, everything, begun=False)
-                state.run(plan, ready.work, lambda: None)
+                state.run(plan, work, lambda: None)
                 got = state.read(0, 1 << num_bits, range(num_bits))
                 close(got, reference.simulate(circuit), dtype, f"dense blocks on {num_bits} bits, {compile}, {seed}")
     return len(plan.sweeps)

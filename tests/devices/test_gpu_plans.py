@@ -13,8 +13,8 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.deployment.assign import on
 from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.devices.probe import on
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
 from qsim_ex.planning.planner import bind, make_plan

@@ -24,7 +24,6 @@ from qsim_ex.devices.base import Device, Loads
 from qsim_ex.devices.cpu import CpuDevice
 from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.placement import layout as at
-from qsim_ex.placement.divided import Divided
 from qsim_ex.placement.norm import check_norm
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import bind, make_plan
@@ -369,7 +368,7 @@ def widest(circuit: Circuit) -> int:
 def run(placement: Any, circuit: Circuit, shape: Shape | None = None) -> int:
     """Plan a circuit for a placement's levels, and run it there; how many gates it has."""
     work = tuple(circuit.instructions)
-    devices = placement.devices if isinstance(placement, Divided) else (placement.device,)
+    devices = placement.devices
     shape = shape or devices[0].shape(placement.dtype)
     plan = make_plan(work, placement.num_wires, placement.layout, shape, placement.fresh, placement.levels)
     shares = []

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from late import LateDevice, Machine
 from plain import PlainDevice
+from support.two_halves import TwoHalves
 
 from qsim_ex.devices.cpu import CpuDevice
 from qsim_ex.devices.peering import Link
@@ -100,6 +101,15 @@ def on_gpus(deployment: Deployment) -> Any:
     return pytest.param(deployment, marks=pytest.mark.gpu)
 
 
+def halves(slice_: int) -> Deployment:
+    """A state in two threads, each of which has at least one bit above its slices."""
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> TwoHalves:
+        return TwoHalves([CPU, CPU], num_wires, dtype, Levels(num_wires - 1, 1, slice_))
+
+    return Deployment(f"two halves/{slice_}", make, (slice_ + 2, 6))
+
+
 DEPLOYMENTS: list[Any] = [
     Deployment("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
     held(1, 0),
@@ -121,6 +131,8 @@ DEPLOYMENTS: list[Any] = [
     peers(8, 0, "peer"),
     over_host(2, 3, 0, "through the host"),
     over_host(4, 4, 2, "peer"),
+    halves(0),
+    halves(2),
     on_gpus(Deployment("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),

@@ -15,11 +15,11 @@ from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.errors import Cancelled
+from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels
-from qsim_ex.ticker import Ticker
 
 pytestmark = pytest.mark.gpu
 
@@ -116,7 +116,7 @@ def test_cancel(gpu: Any) -> None:
         state = Migrated(gpu, Layout.identity(n), levels, np.complex64, slots=2, piece=1 << 16)
         plan, prepared, numbers = work(gpu, state, made, levels)
         event = threading.Event()
-        ticker = Ticker(state.ticks(plan), event)
+        ticker = Ticker(event)
 
         def tick(ticker: Ticker = ticker, event: threading.Event = event, stop: bool = cancelled) -> None:
             if stop and ticker.done == 7:

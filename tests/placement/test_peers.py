@@ -189,6 +189,7 @@ def test_what_is_zero_is_not_sent() -> None:
 # --- plans -------------------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_run(data: st.DataObject) -> None:
     """A plan in stages gives another state than its steps and swaps on the whole array, or works on what is zero."""

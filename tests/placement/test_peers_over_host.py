@@ -22,7 +22,7 @@ from by_hand import (
     without,
     worked_on,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from late import LateDevice, Machine
 from states import random_state
@@ -77,6 +77,7 @@ def carried_mask(mask: int, bits: tuple[int, ...]) -> int:
     return sum((mask >> bit & 1) << p for p, bit in enumerate(bits))
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_run(data: st.DataObject) -> None:
     """Passes with exchanges inside give another state than the same steps on the whole array."""

@@ -32,7 +32,7 @@ def work_of(circuit: Circuit) -> tuple[list[Work], NumberProgram]:
     """A circuit's work as it comes to the phases."""
     work, _ = absorb(circuit.instructions, Layout.identity(circuit.num_qubits), GPU)
     program = NumberProgram(len(circuit.operands[0]))
-    return rotate(fuse(work, program, 0.0), program, 0.0), program
+    return rotate(fuse(work, program, 0.0), program), program
 
 
 def in_the_way(first: Work, second: Work) -> bool:

@@ -87,7 +87,7 @@ def test_times_are_worked_out_as_far_as_they_matter(low: int) -> None:
     """A choice that is given up is better than the best so far, or one that is not is given another time."""
     shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
     work, _ = absorb(idle_low_wires(12).instructions, Layout.identity(12), shape)
-    work = rotate(work, NumberProgram(10_000), 0.0)
+    work = rotate(work, NumberProgram(10_000))
     whole = foresee(work, 12, shape, low)
     for most in (0.1 * whole, 0.7 * whole, 0.99 * whole):
         assert most < foresee(work, 12, shape, low, most) <= whole

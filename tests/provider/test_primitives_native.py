@@ -27,9 +27,9 @@ from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, ran
 from scipy.optimize import minimize
 
 from qsim_ex import Simulator, reference
-from qsim_ex.dynamics import course_of
+from qsim_ex.execution.prepare import plan_of
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.ready import plan_of
+from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
 from qsim_ex_provider.translate import sweep
 
@@ -313,7 +313,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     start = np.random.default_rng(5).uniform(-0.5, 0.5, ansatz.num_parameters)
     first = energy(start)
-    planned = make_plan.cache_info().misses, plan_of.cache_info().misses, course_of.cache_info().misses
+    planned = make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers, or prepared again")
@@ -321,7 +321,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
     monkeypatch.setattr("qsim_ex.devices.cpu.Prepared", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
-    assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, course_of.cache_info().misses)
+    assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]
     assert found.fun < first
     assert found.fun == pytest.approx(exact, abs=0.02)

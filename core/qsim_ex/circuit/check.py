@@ -81,16 +81,17 @@ def wire(value: object, num_qubits: int, name: str) -> int:
     return number
 
 
-def wires(values: Sequence[object], num_qubits: int, name: str) -> None:
-    """Check that wires are in range and that none is given twice."""
-    numbers = [wire(value, num_qubits, name) for value in values]
+def wires(values: Sequence[object], num_qubits: int, name: str) -> tuple[int, ...]:
+    """Return wires as plain integers if they are in range and none is given twice; raises `WireError`."""
+    numbers = tuple([wire(value, num_qubits, name) for value in values])
     if len(set(numbers)) != len(numbers):
         twice = next(w for w in numbers if numbers.count(w) > 1)
-        raise WireError(f"{name}: wire {twice} is given twice in {numbers}.")
+        raise WireError(f"{name}: wire {twice} is given twice in {list(numbers)}.")
+    return numbers
 
 
-def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> None:
-    """Check the classical bits of a measurement."""
+def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> tuple[int, ...]:
+    """Return the classical bits of a measurement as plain integers; raises `MeasurementError`."""
     if len(values) != num_wires:
         raise MeasurementError(f"measure: {num_wires} wires need as many classical bits, got {len(values)}.")
     bad = [c for c in values if not 0 <= c < num_clbits]
@@ -98,6 +99,7 @@ def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> None:
         raise MeasurementError(f"measure: classical bit {bad[0]} is out of range, the circuit has {num_clbits}.")
     if len(set(values)) != len(values):
         raise MeasurementError(f"measure: a classical bit is given twice in {list(values)}.")
+    return tuple(map(int, values))
 
 
 def condition(clbits: Sequence[int], values: Iterable[int], num_clbits: int) -> tuple[int, ...]:

@@ -80,12 +80,14 @@ def _roles(
     gate = GATES[name]
     if len(wires) != gate.qubits:
         raise WireError(f"gate {name!r} acts on {gate.qubits} wires, {len(wires)} were given: {wires}.")
-    check.wires((*wires, *controls), num_qubits, name)
-    when = mask_of(tuple(wires[a] for a in gate.when))
-    control = mask_of(controls)
-    value = mask_of(tuple(w for k, w in enumerate(controls) if values >> k & 1))
-    reads = tuple(mask_of(tuple(wires[a] for a in range(gate.qubits) if m >> a & 1)) for m in gate.reads)
-    return tuple(wires[a] for a in gate.mixes), reads, When(when | control, when | value), gate.pattern
+    numbers = check.wires((*wires, *controls), num_qubits, name)
+    wires, controls = numbers[: gate.qubits], numbers[gate.qubits :]
+    bits = [1 << wire for wire in wires]
+    when = sum([bits[a] for a in gate.when])
+    control = sum([1 << wire for wire in controls])
+    value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
+    reads = tuple([sum([bits[a] for a in range(gate.qubits) if m >> a & 1]) for m in gate.reads])
+    return tuple([wires[a] for a in gate.mixes]), reads, When(when | control, when | value), gate.pattern
 
 
 @lru_cache(maxsize=64)
@@ -183,7 +185,7 @@ class CircuitBuilder:
             offset = self._fixed[name]
         else:
             offset = self._fixed[name] = self._take(len(of))
-            self._literal.append((offset, GATES[name].entries(np.empty((1, 0)))[0]))
+            self._literal.append((offset, GATES[name].constants))
         self._instructions.append(Op(mixes, reads, when, of, offset, label))
 
     def unitary(
@@ -283,9 +285,8 @@ class CircuitBuilder:
 
     def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> CircuitBuilder:
         """Append the basis permutation that moves value x of `wires` to ``indices[x]``."""
-        check.wires(tuple(wires), self.num_qubits, "permutation")
-        moved = check.permutation(indices, len(wires))
-        self._instructions.append(Permutation(tuple(wires), moved))
+        numbers = check.wires(wires, self.num_qubits, "permutation")
+        self._instructions.append(Permutation(numbers, check.permutation(indices, len(numbers))))
         return self
 
     def global_phase(self, angle: float) -> CircuitBuilder:
@@ -294,18 +295,17 @@ class CircuitBuilder:
 
     def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires, which must still be |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
-        check.wires(tuple(wires), self.num_qubits, "initialize")
+        numbers = check.wires(wires, self.num_qubits, "initialize")
         vector = check.state(amplitudes, len(wires))
         offset = self._take(len(vector))
         self._literal.append((offset, vector))
-        self._instructions.append(Initialize(tuple(wires), offset))
+        self._instructions.append(Initialize(numbers, offset))
         return self
 
     def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
         """Measure ``wires[k]`` into classical bit ``clbits[k]``."""
-        check.wires(tuple(wires), self.num_qubits, "measure")
-        check.clbits(tuple(clbits), len(wires), self.num_clbits)
-        self._instructions.append(Measure(tuple(wires), tuple(clbits)))
+        numbers = check.wires(wires, self.num_qubits, "measure")
+        self._instructions.append(Measure(numbers, check.clbits(clbits, len(numbers), self.num_clbits)))
         return self
 
     def channel(
@@ -320,14 +320,14 @@ class CircuitBuilder:
         array = check.kraus(kraus, len(wires), name, tolerance)
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
-        check.wires(tuple(wires), self.num_qubits, name)
+        numbers = check.wires(wires, self.num_qubits, name)
         known = len(wires), array.tobytes()
         if known not in self._channels:
             found = check.are_scaled_unitaries(array), check.are_products(array)
             self._channels[known] = self._take(array.size), len(array), *found
             self._literal.append((self._channels[known][0], array))
         offset, count, mixed, product = self._channels[known]
-        self._instructions.append(Channel(tuple(wires), count, offset, mixed, name, product))
+        self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
         return self
 
     @contextmanager
@@ -342,12 +342,11 @@ class CircuitBuilder:
         first = len(self._instructions)
         yield self
         for place in range(first, len(self._instructions)):
-            self._instructions[place] = _under(self._instructions[place], tuple(clbits), wanted)
+            self._instructions[place] = _under(self._instructions[place], tuple(map(int, clbits)), wanted)
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires into |0>."""
-        check.wires(tuple(wires), self.num_qubits, "reset")
-        self._instructions.append(Reset(tuple(wires)))
+        self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
         return self
 
     def save(self, label: str = "statevector") -> CircuitBuilder:
@@ -391,7 +390,7 @@ class CircuitBuilder:
         name: str,
         read_wires: tuple[int, ...] = (),
     ) -> None:
-        check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)
+        mixes = check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)[: len(mixes)]
         offset = self._take(entries.size)
         self._literal.append((offset, entries))
         when = self._when(controls, control_values)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,13 @@ class Gate:
     cirq: str | None = None
     factors: Callable[..., tuple[Factor, ...]] | None = None
     controls: int = 0
+
+    @cached_property
+    def constants(self) -> NDArray[np.complex128]:
+        """The flat entries [size] of a row without parameters, read only."""
+        out: NDArray[np.complex128] = self.entries(np.empty((1, 0)))[0]
+        out.setflags(write=False)
+        return out
 
     def entries(self, parameters: NDArray[np.float64]) -> NDArray[np.complex128]:
         """Return the flat entries [count, size] for an array [count, number of parameters]."""

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.circuit.readout import Misread, ReadoutErrors, confusion
+from qsim_ex.circuit.readout import ReadoutErrors, ReadoutNotes, confusion
 from qsim_ex.errors import NoiseError
 
 Kraus = NDArray[np.complex128]
@@ -132,13 +132,13 @@ class NoisyBuilder(CircuitBuilder):
     def __init__(self, num_qubits: int, num_clbits: int, noise: Noise) -> None:
         super().__init__(num_qubits, num_clbits)
         self.noise = noise
-        self._misread: dict[int, Misread] = {}
+        self._readout = ReadoutNotes()
         self._within = False  # a gate that is made of others has the noise of its own name alone
 
     @property
     def readout_errors(self) -> ReadoutErrors:
-        """One for each classical bit that is misread."""
-        return tuple(self._misread[bit] for bit in sorted(self._misread))
+        """How the classical bits that were measured so far are misread."""
+        return self._readout.errors()
 
     def gate(
         self,
@@ -227,7 +227,7 @@ class NoisyBuilder(CircuitBuilder):
             surround(self, self.noise, "measure", (wire,), before=True)
         super().measure(wires, clbits)
         for wire, bit in zip(wires, clbits, strict=True):
-            note_misreading(self._misread, self.noise, wire, bit)
+            self._readout.measured(bit, self.noise.misreading(wire))
         return self
 
     @contextmanager
@@ -242,12 +242,3 @@ class NoisyBuilder(CircuitBuilder):
         finally:
             self._within = False
         surround(self, self.noise, name, wires, before=False)
-
-
-def note_misreading(known: dict[int, Misread], noise: Noise, wire: int, clbit: int) -> None:
-    """Note how a classical bit is misread after a wire was measured into it; the last measurement counts."""
-    matrix = noise.misreading(wire)
-    if matrix is None:
-        known.pop(clbit, None)
-    else:
-        known[clbit] = Misread((clbit,), matrix)

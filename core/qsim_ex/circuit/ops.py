@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, assert_never
 
 
 class Entry(IntEnum):
@@ -147,8 +148,9 @@ Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Condit
 """Closed: every `match` over it ends in `assert_never`."""
 
 
+@lru_cache(maxsize=65536)
 def wires_of(mask: int) -> tuple[int, ...]:
-    """Return the wires in a mask, ascending."""
+    """Return the wires in a mask, ascending; cached, since planning asks again and again."""
     wires = []
     while mask:
         low = mask & -mask
@@ -157,9 +159,28 @@ def wires_of(mask: int) -> tuple[int, ...]:
     return tuple(wires)
 
 
+@lru_cache(maxsize=65536)
 def mask_of(wires: tuple[int, ...]) -> int:
-    """Return the mask of some wires."""
+    """Return the mask of some wires; cached as `wires_of` is, and an `int` whatever integers the wires are."""
     mask = 0
     for wire in wires:
-        mask |= 1 << wire
+        mask |= 1 << int(wire)
     return mask
+
+
+def wires_acted_on(instruction: Instruction) -> int:
+    """Return the mask of all wires that an instruction mixes, reads, or asks for."""
+    match instruction:
+        case Op(mixes, reads, when):
+            mask = mask_of(mixes) | when.mask
+            for read in reads:
+                mask |= read
+            return mask
+        case Permutation() | Initialize() | Measure() | Reset() | Channel():
+            return mask_of(instruction.wires)
+        case Conditional(operation):
+            return wires_acted_on(operation)
+        case Save():
+            return 0
+        case _:
+            assert_never(instruction)

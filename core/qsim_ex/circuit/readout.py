@@ -21,14 +21,17 @@ class Misread:
 
     clbits: ``clbits[0]`` is the least significant bit of a value.
     matrix: float64 [2^k, 2^k]; row = true value, column = value that is read; every row adds up to 1.
+    measurement: which measurement into these bits is misread so, counted from 0 in the order of the circuit; all of
+        them if None. It matters where a condition looks at bits that are measured again later.
     """
 
     clbits: tuple[int, ...]
     matrix: NDArray[np.float64]
+    measurement: int | None = None
 
 
 ReadoutErrors = tuple[Misread, ...]
-"""One `Misread` for each group of classical bits; no bit is in two groups. Empty: everything is read rightly."""
+"""The readout errors of a circuit. A classical bit is in one group at most; empty: everything is read rightly."""
 
 
 def key_of(errors: ReadoutErrors) -> Hashable:
@@ -58,6 +61,39 @@ def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:
 
 def check_groups(errors: Sequence[Misread], num_clbits: int) -> None:
     """Check that the groups are those of a circuit with so many classical bits; raises `NoiseError`."""
-    bits = [bit for error in errors for bit in error.clbits]
-    if len(set(bits)) != len(bits) or any(not 0 <= bit < num_clbits for bit in bits):
-        raise NoiseError(f"readout errors name classical bits of {num_clbits}, each once; got {bits}.")
+    if not errors:
+        return
+    bits = [bit for group in {error.clbits for error in errors} for bit in group]
+    which = [(error.clbits, error.measurement) for error in errors]
+    if len(set(bits)) != len(bits) or len(set(which)) != len(which) or any(not 0 <= b < num_clbits for b in bits):
+        named = sorted(bit for error in errors for bit in error.clbits)
+        raise NoiseError(
+            f"expected readout errors of classical bits 0 to {num_clbits - 1}, each bit in one group, got {named}; "
+            "give each group once, or once for each measurement into it."
+        )
+
+
+class ReadoutNotes:
+    """Collects how each classical bit is misread, measurement by measurement, while a circuit is built."""
+
+    def __init__(self) -> None:
+        self._matrices: dict[int, list[NDArray[np.float64] | None]] = {}
+
+    def measured(self, clbit: int, matrix: NDArray[np.float64] | None) -> None:
+        """A wire was measured into a bit; matrix: P(read | true), float64 [2, 2], None where it is read rightly."""
+        self._matrices.setdefault(clbit, []).append(matrix)
+
+    def errors(self) -> ReadoutErrors:
+        """One `Misread` for each bit, or one for each measurement into it where these differ."""
+        found: list[Misread] = []
+        for clbit, matrices in sorted(self._matrices.items()):
+            if all(_equal(matrix, matrices[0]) for matrix in matrices):
+                found += [Misread((clbit,), matrix) for matrix in matrices[:1] if matrix is not None]
+            else:
+                each = (np.eye(2) if matrix is None else matrix for matrix in matrices)
+                found += [Misread((clbit,), matrix, number) for number, matrix in enumerate(each)]
+        return tuple(found)
+
+
+def _equal(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))

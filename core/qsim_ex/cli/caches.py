@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from qsim_ex.kernels import cache_folder
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -19,10 +21,8 @@ class Folder:
 
 def folders() -> tuple[Folder, ...]:
     """The engine's own folder, and CuPy's."""
-    from qsim_ex.kernels.cpu import cache  # imports Numba
-
-    cupy = os.environ.get("CUPY_CACHE_DIR") or Path("~/.cupy/kernel_cache").expanduser()
-    return (_measure("kernels", cache.folder().parent), _measure("CuPy", Path(cupy)))
+    cupy = os.environ.get("CUPY_CACHE_DIR") or os.path.expanduser("~/.cupy/kernel_cache")  # noqa: PTH111 - may stay "~"
+    return (_measure("kernels", cache_folder.base()), _measure("CuPy", Path(cupy)))
 
 
 def _measure(what: str, path: Path) -> Folder:

@@ -20,11 +20,11 @@ from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import describe, read, title
 from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
-from qsim_ex.devices.choice import Deployment
+from qsim_ex.deployment.assign import imagine
 from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.devices.probe import imagine
 from qsim_ex.frontends import FileInfo
 from qsim_ex.options import Options
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.simulator import Simulator
@@ -104,7 +104,7 @@ class ExplainReport:
         title(page, self.path, self.circuit, self.info)
         page.print()
         rows = [(plan, step) for plan in self.plans for step in plan.steps]
-        if self.deployment.kind != "single":
+        if not self.deployment.in_one_piece:
             for plan in self.plans:
                 page.print(Text(explain(plan, self.itemsize, phases=self.full)), soft_wrap=True)
             page.print()
@@ -125,7 +125,7 @@ class ExplainReport:
                 ("arithmetic", f"{total.fma:.2e} multiply-adds"),
             ],
         )
-        if self.full and self.deployment.kind == "single":
+        if self.full and self.deployment.in_one_piece:
             heading(page, "Every phase")
             for plan in self.plans:
                 page.print(Text(explain(plan, self.itemsize)), soft_wrap=True)

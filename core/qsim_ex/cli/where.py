@@ -9,8 +9,8 @@ from rich.console import Console
 
 from qsim_ex.cli.layout import facts, heading, plural
 from qsim_ex.cli.sizes import seconds
-from qsim_ex.devices.choice import Deployment
 from qsim_ex.devices.memory import human
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost import PlanSummary
 from qsim_ex.result import Result
 
@@ -27,7 +27,7 @@ def plan_line(plan: PlanSummary) -> str:
 
 def placement_line(how: Deployment) -> str | None:
     """How a state is divided; None for one in one piece."""
-    if how.kind == "single":
+    if how.in_one_piece:
         return None
     count = 1 << (how.num_wires - how.levels.local)
     devices = plural(len(how.devices), "device")
@@ -36,7 +36,7 @@ def placement_line(how: Deployment) -> str | None:
 
 def memory_line(how: Deployment) -> str:
     """Bytes for amplitudes, on each device and on the host."""
-    if how.kind == "single":
+    if how.in_one_piece:
         return f"{human(how.device_bytes)} for amplitudes"
     host = f", {human(how.host_bytes)} on the host ({how.host_memory})" if how.host_memory else ""
     return f"{human(how.device_bytes)} for amplitudes on each device{host}"

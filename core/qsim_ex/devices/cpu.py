@@ -6,7 +6,6 @@ is needed, not when this module is.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Literal, assert_never
@@ -18,10 +17,11 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import cpu_columns, cpu_sums, locked
 from qsim_ex.devices.channels import HostCopies
 from qsim_ex.devices.cpu_batch import CpuBatches
-from qsim_ex.devices.cpu_chunks import in_chunks
 from qsim_ex.devices.cpu_sweeps import Prepared, aligned, compile_sweeps, real_of, run_sweep
 from qsim_ex.errors import OutOfMemory
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import host
+from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
@@ -47,7 +47,7 @@ class CpuDevice(HostCopies, CpuBatches):
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
         self._prepared: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
@@ -194,11 +194,12 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def marginal(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
         """Sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits]."""
-        return np.asarray(self.marginals(buffer, num_bits, bits, when)[0])
+        return np.asarray(cpu_sums.marginals(buffer, num_bits, bits, when, self.threads)[0])
 
     def searched_bits(self, num_bits: int, shots: int) -> int:
-        """As many as are worth it."""
-        return cpu_sums.searched_bits(num_bits, shots)
+        """As many as make both sums alike: the marginal of the bits above, and those behind the shots' prefixes."""
+        above = min(num_bits, (num_bits + shots.bit_length() + 1) // 2)
+        return num_bits - above
 
     def search(
         self,
@@ -223,7 +224,7 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def pauli(self, buffer: Buffer, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """For each mask z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; masks share passes, 256 a pass."""
-        return np.asarray(self.paulis(buffer, num_bits, [(x, zs)])[0])
+        return np.asarray(cpu_sums.paulis(buffer, num_bits, [(x, zs)], self.threads)[0])
 
     def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
         """The reduced density matrix of some bits."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices import cpu_sums, cpu_sweeps
 from qsim_ex.devices.base import Batches
-from qsim_ex.devices.cpu_chunks import CHUNK_BITS, in_chunks
+from qsim_ex.kernels.cpu.pool import CHUNK_BITS, in_chunks
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Clear, Step, Sweep
 

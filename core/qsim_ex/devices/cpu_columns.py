@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.cpu_chunks import in_chunks
+from qsim_ex.devices.cpu_sums import offsets_of
+from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.step import Shuffle, Spread, Wide
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -139,11 +140,3 @@ def _scatter(buffer: Buffer, offsets: Places, columns: Places, values: Buffer, t
         blocks.scatter(buffer, offsets, columns[first:last], values[:, first:last])
 
     in_chunks(len(columns), threads, part, len(offsets))
-
-
-def offsets_of(bits: Sequence[int]) -> Places:
-    """For each value of `bits`, the index that has it there and 0 elsewhere."""
-    offsets = np.zeros(1, dtype=np.int64)
-    for bit in bits:
-        offsets = np.concatenate([offsets, offsets | 1 << bit])
-    return offsets

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
-from qsim_ex.devices.cpu_chunks import in_chunks
-from qsim_ex.devices.cpu_columns import offsets_of
 from qsim_ex.devices.cpu_sweeps import real_of
 from qsim_ex.errors import InvalidInput
-from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cpu.pool import in_chunks, share
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -76,7 +74,7 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
     def work(unit: int) -> None:
         results[unit] = sums.inner(a, b, width, unit * size, unit * size + size)
 
-    pool.share(work, units, threads)
+    share(work, units, threads)
     return complex(*results.sum(axis=0))
 
 
@@ -112,12 +110,6 @@ def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArra
     out[...] = results.view(np.complex128).reshape(rows, units, len(zs)).sum(axis=1)
 
 
-def searched_bits(num_bits: int, shots: int) -> int:
-    """As many bits as make both sums alike: those of the marginal above, and those behind the shots' prefixes."""
-    above = min(num_bits, (num_bits + shots.bit_length() + 1) // 2)
-    return num_bits - above
-
-
 def search(
     buffer: Buffer,
     bits: Sequence[int],
@@ -140,6 +132,14 @@ def search(
 
     in_chunks(len(bases), threads, work, len(places))
     return found
+
+
+def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
+    """For each value of `bits`, the index that has it there and 0 elsewhere."""
+    offsets = np.zeros(1, dtype=np.int64)
+    for bit in bits:
+        offsets = np.concatenate([offsets, offsets | 1 << bit])
+    return offsets
 
 
 def _units(size: int) -> int:

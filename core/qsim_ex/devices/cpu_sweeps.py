@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.cpu_chunks import worth
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.cpu import host, pool
 from qsim_ex.steps.step import Step, Sweep
@@ -66,7 +66,7 @@ def run_sweep(
     floats = floats.reshape(1, -1) if floats.ndim == 1 else floats
     tiles, rows = 1 << program.outside_bits, buffer.size >> num_bits
     units = tiles * rows
-    threads = worth(_WORK * buffer.size, threads)
+    threads = pool.worth(_WORK * buffer.size, threads)
     work_of_unit = len(program.instructions) + 1 << max(_LEAST, num_bits - program.outside_bits)
     chunk_size = max(1, min(_CHUNK // work_of_unit, units // (4 * threads)))
     shared = None
@@ -89,8 +89,9 @@ def run_sweep(
     pool.share(work, -(-units // chunk_size), threads)
 
 
+@lru_cache(maxsize=2)
 def compile_sweeps(dtype: np.dtype[Any]) -> None:
-    """Compile the kernels of sweeps for one dtype, by running them on next to nothing."""
+    """Compile the kernels of sweeps for one dtype, by running them on next to nothing; once is enough."""
     for rows in (1, 2):
         run_sweep(aligned(rows, dtype), 0, Sweep((), (), 0, 0), np.zeros(0, dtype=np.complex128), None, 0, 1)
 
@@ -115,6 +116,7 @@ def _scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return view
 
 
+@lru_cache(maxsize=2)
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of real and imaginary parts; raises `InvalidInput` for what is no dtype of amplitudes."""
     if dtype not in (np.complex64, np.complex128):

@@ -7,7 +7,7 @@ lent to the next one that wants as much; `release` gives it back to the system, 
 from __future__ import annotations
 
 import mmap
-import threading
+import os
 import weakref
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import host
 
 Bytes = NDArray[np.uint8]
 
 _kept: defaultdict[int, list[Any]] = defaultdict(list)
-_lock = threading.Lock()
+_lock = fork.lock()
+_lost: list[Any] = []
+
+
+def _forget() -> None:
+    """What a forked child does: the memory is its parent's, and must be neither lent nor unlocked here."""
+    _lost.extend(_kept.values())
+    _kept.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def take(size: int) -> Bytes:

@@ -1,8 +1,7 @@
-"""Which devices there are, and which ones a state goes to.
+"""Which devices there are, and which one a state goes to, or begins on.
 
 The rule of ``device='auto'``: the GPU `device_id`, if there is one, CuPy is installed, and the state has at least
-2^`GPU_FROM` amplitudes; where it does not fit there, what `devices.choice` finds on all GPUs and the host. Otherwise
-the CPU. The reason is kept and told in every result.
+2^`GPU_FROM` amplitudes. Otherwise the CPU. The reason is kept and told in every result.
 ``device='gpu'``, ``device='cpu'`` and ``devices=[…]`` are demands: what can't be met is an error.
 """
 
@@ -10,22 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from dataclasses import dataclass, replace
+import os
 from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from qsim_ex.devices.base import Device
-from qsim_ex.devices.choice import BOUNDLESS, Deployment, Free, deploy, single
-from qsim_ex.devices.memory import require, state_bytes
-from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels import fork
 from qsim_ex.options import Options
-
-if TYPE_CHECKING:
-    from qsim_ex.devices.absent import Planned
 
 GPU_FROM = 16
 """Fewest wires for which 'auto' takes a GPU: a smaller state is done on a CPU before a GPU has begun."""
@@ -37,141 +32,13 @@ _read: WeakKeyDictionary[Device, tuple[float, int]] = WeakKeyDictionary()
 """When each device was last asked for its free bytes, and what it said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Where a state goes and why.
-
-    device: the device, or the first of several. deployment: how the state is divided, and why.
-    free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
-    devices: one for each peer; the same one several times where peers share it.
-    """
-
-    device: Device
-    deployment: Deployment
-    free: int
-    host_free: int
-    devices: tuple[Device, ...]
-
-    @property
-    def reason(self) -> str:
-        """Why it goes there."""
-        return self.deployment.reason
-
-    @property
-    def grows(self) -> bool:
-        """Whether it lies in one piece on a device on which states grow."""
-        return self.device.grows and self.deployment.kind == "single"
-
-    @property
-    def needed(self) -> int:
-        """Bytes of amplitudes on each device."""
-        return self.deployment.device_bytes
-
-
-def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Where:
-    """A state in one piece on one device."""
-    made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
-    return Where(device, made, free, host_free, (device,))
-
-
-def place(num_wires: int, options: Options, states: int = 1) -> Where:
-    """Choose where a state goes and check that it fits; if there are several, where they go one by one.
-
-    Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
-    every possibility if the state does not fit, `OptionError` for options that contradict one another.
-    """
-    device, reason = choose(num_wires, options, states)
-    needed = state_bytes(num_wires, options.dtype)
-    # What a GPU's state takes of the host is checked again when it is taken; an older figure is good enough here.
-    host_free = free_bytes(cpu(options.threads), needed if device.kind == "cpu" else 0)
-    if not _divides(options):
-        free = free_bytes(device, needed)
-        allowed = free if options.max_memory is None else options.max_memory
-        if needed <= allowed:
-            return on(device, num_wires, options, reason, allowed, host_free)
-        if device.kind == "cpu":
-            require(num_wires, options.dtype, [("the host", host_free)], limit=options.max_memory)
-    try:
-        free_now = survey(device, options, host_free)
-        found = deploy(num_wires, options, free_now, reason)
-    except OutOfMemory as error:
-        if options.device != "auto" or _divides(options) or needed > host_free:
-            raise
-        return on(cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
-    if device.kind == "cpu":
-        devices = (device,) * len(found.devices)
-    else:
-        devices = tuple(device if number == options.device_id else gpu(number) for number in found.devices)
-    least = min(dict(free_now.devices)[number] for number in found.devices)
-    allowed = least if options.max_memory is None else options.max_memory
-    return Where(devices[0], found, allowed, host_free, devices)
-
-
-def imagine(num_wires: int, options: Options) -> tuple[Planned, Deployment]:
-    """Where a state would go, for a plan that nobody runs: also on GPUs that are not here, and where nothing is free.
-
-    GPUs that are not here are planned for if they are described: by `devices`, or by ``device='gpu'`` and `max_memory`
-    or `device_wires`. `max_memory` and `max_host_memory` say how large their memories are.
-    """
-    from qsim_ex.devices.absent import AbsentGpu
-
-    described = options.max_memory is not None or options.device_wires is not None
-    demanded = options.devices is not None or (options.device == "gpu" and described)
-    device: Planned
-    if demanded and gpu_missing():
-        numbers = options.devices or (options.device_id,)
-        device, reason = AbsentGpu(numbers[0]), "asked for; it is not on this machine"
-        free = Free("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
-    else:
-        device, reason = choose(num_wires, options)
-        free = survey(device, options, free_bytes(cpu(options.threads), state_bytes(num_wires, options.dtype)))
-    try:
-        return device, deploy(num_wires, options, free, reason)
-    except OutOfMemory:
-        boundless = Free(free.kind, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
-        lifted = replace(options, max_memory=None, max_host_memory=None)
-        return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
-
-
-def _divides(options: Options) -> bool:
-    """Whether the options ask for a state in several pieces."""
-    return options.devices is not None or options.device_wires is not None or options.virtual_peers > 1
-
-
-def survey(device: Device, options: Options, host_free: int) -> Free:
-    """What is free on the devices that may be used besides the one that was chosen, and on the host.
-
-    Raises `DeviceError` for devices that are not there or that differ in generation.
-    """
-    if device.kind == "cpu":
-        return Free("cpu", ((0, host_free),), host_free)
-    if options.devices is not None:
-        numbers = options.devices
-        if absent := [number for number in numbers if number >= gpu_count()]:
-            told = ", ".join(map(str, absent))
-            raise DeviceError(f"devices={list(numbers)}: GPU {told} is not there; {_present(gpu_count())}.")
-        if len(found := {generation(number) for number in numbers}) > 1:
-            each = ", ".join(f"GPU {number} has {generation(number)}" for number in numbers)
-            raise DeviceError(
-                f"devices={list(numbers)}: {len(found)} compute capabilities ({each}); GPUs of one generation are "
-                "wanted, since the slowest would hold up the others."
-            )
-    elif _divides(options):
-        numbers = (options.device_id,)
-    else:
-        first = options.device_id
-        others = (number for number in range(gpu_count()) if number != first)
-        numbers = (first, *(number for number in others if generation(number) == generation(first)))
-    return Free("gpu", tuple((number, gpu(number).memory()[0]) for number in numbers), host_free)
-
-
 def choose(num_wires: int, options: Options, states: int = 1) -> tuple[Device, str]:
     """The device of a state, or the first of several, and the reason, by the rule above; asks for no memory."""
     if options.devices is not None:
         if missing := gpu_missing():
             raise missing
         if options.devices[0] >= gpu_count():
-            raise DeviceError(f"devices={list(options.devices)}: {_present(gpu_count())}.")
+            raise DeviceError(f"devices={list(options.devices)}: {present(gpu_count())}.")
         return gpu(options.devices[0]), "asked for"
     match options.device:
         case "cpu":
@@ -231,7 +98,7 @@ def gpu(device_id: int = 0) -> Device:
     """One GPU; raises `DeviceError` if there is none of that number."""
     count = gpu_count()
     if device_id >= count:
-        raise DeviceError(f"device_id={device_id}: {_present(count)}.")
+        raise DeviceError(f"device_id={device_id}: {present(count)}.")
     from qsim_ex.devices.gpu import GpuDevice
 
     return GpuDevice(device_id)
@@ -244,7 +111,8 @@ def gpu_count() -> int:
     return int(cupy.cuda.runtime.getDeviceCount())
 
 
-def _present(count: int) -> str:
+def present(count: int) -> str:
+    """Which GPUs there are, in words."""
     return "only GPU 0 is there" if count == 1 else f"GPUs 0 to {count - 1} are there"
 
 
@@ -260,6 +128,21 @@ _usable: list[bool] = []
 """Whether a GPU was found usable once: it stays so, and to ask again takes microseconds that a small run notices."""
 
 
+_lost: list[bool] = []
+"""Whether this process was forked from one that had used CUDA."""
+
+
+def _after_fork() -> None:
+    """In a forked child: a driver that was started by the parent cannot be used, nor started again."""
+    if driver_count.cache_info().currsize and driver_count():
+        _usable.clear()
+        _lost.append(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def gpu_missing() -> DeviceError | MissingPackage | None:
     """Why no GPU can be used, as the error that a demand for one raises; None if there is one."""
     if not _usable:
@@ -270,6 +153,8 @@ def gpu_missing() -> DeviceError | MissingPackage | None:
 
 
 def _missing() -> DeviceError | MissingPackage | None:
+    if _lost:
+        return fork.cuda_lost()
     count = driver_count()
     if count == 0:
         return DeviceError("no GPU found. Use device='cpu', or device='auto', which takes a GPU where there is one.")

@@ -7,7 +7,7 @@ know amplitudes through it alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,19 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
+if TYPE_CHECKING:
+    from qsim_ex.devices.base import Device
+    from qsim_ex.placement.deployment import Deployment
+    from qsim_ex.placement.near import Near
+
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]
+
+Pieces = Callable[[int, int], Iterable[tuple[int, Amplitudes]]]
+"""Given the first index of a range and how many amplitudes it has: all of them, in pieces, each with its offset."""
+
+NormCheck = Callable[[float], None]
+"""Raises `DeviceError` if a squared norm is not what it has to be."""
 
 MARGINAL_WIRES = 22
 """Most wires that one pass sums over, so that what comes back stays in a processor's cache."""
@@ -32,6 +43,7 @@ PIECE = 1 << 24
 class Placement(Protocol):
     """2^n amplitudes somewhere.
 
+    kind: the name of its row in `kinds`, for results and messages; what depends on the kind is a method here.
     layout: the index bit of each wire at rest. No question changes it in a state on one device or in host memory;
     between several devices, what is brought near may stay there.
     fresh: mask of index bits that are 0 all over (see `steps.Sweep`).
@@ -53,8 +65,45 @@ class Placement(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """complex64 or complex128."""
 
+    @property
+    def devices(self) -> Sequence[Device]:
+        """The devices on which amplitudes are worked on: one for each entry of the `work` of a run."""
+
     def release(self) -> None:
         """Let go of all memory; may be called again."""
+
+    # --- what it says of itself ----------------------------------------------------------------------------------
+
+    @property
+    def planning_levels(self) -> Levels | None:
+        """The levels that a plan for this state has to be made for; None for a state in one piece."""
+
+    @property
+    def slice_bits(self) -> int:
+        """Index bits of what is copied in one piece."""
+
+    @property
+    def array(self) -> Any | None:
+        """All amplitudes as they lie, NumPy or CuPy, [2^n], where one array holds them; otherwise None."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between devices, and between devices and the host."""
+
+    def ticks(self, plan: Plan) -> int:
+        """How often `run` calls its `tick` for a plan."""
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """How often `tick` has been called at the end of each stage of some plans that run one after another."""
+
+    def report(self) -> dict[str, Any]:
+        """What a result says of a divided state, as what JSON can hold; nothing for one in one piece."""
+
+    def norm_check(self, num_gates: int) -> NormCheck | None:
+        """What checks the squared norm after so many gates, where amplitudes were moved about; otherwise None."""
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """The deployment of this state, which was made from one of another number of wires."""
 
     # --- changes -------------------------------------------------------------------------------------------------
 
@@ -79,6 +128,9 @@ class Placement(Protocol):
     def write(self, start: int, values: Amplitudes) -> None:
         """Overwrite amplitudes from index `start` on: from that basis value, in the layout of the wires' order."""
 
+    def overwrite(self, pieces: Pieces, layout: Layout) -> None:
+        """Overwrite all amplitudes, by index: they lie in that layout then. `pieces` is asked once for each index."""
+
     def scale(self, when: When, inside: float, outside: float) -> None:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
 
@@ -94,6 +146,20 @@ class Placement(Protocol):
 
     def clone(self) -> Self:
         """Another placement of the same kind, on the same devices, that holds the same state."""
+
+    # --- by hand -------------------------------------------------------------------------------------------------
+
+    def expose(self) -> None:
+        """Write everything to memory, so that amplitudes may be looked at where they lie; the devices may be busy."""
+
+    def slice_at(self, number: int) -> Any:
+        """A slice in host memory of an exposed state, without a copy: NumPy, or the device's array if it lies there.
+
+        Raises `StateError` for a state without slices in host memory.
+        """
+
+    def visit_one(self, number: int) -> Iterator[Near]:
+        """Bring one sub state vector near; it may be changed until the iterator ends."""
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ all rows at once; a row by itself is a placement like any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
+from qsim_ex.placement import executor
 from qsim_ex.placement import layout as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Placement, Tick
+from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -59,6 +61,10 @@ class States(Protocol):
     rows: int
 
     @property
+    def num_wires(self) -> int:
+        """How many wires each state has."""
+
+    @property
     def layout(self) -> Layout:
         """The index bit of each wire."""
 
@@ -78,14 +84,42 @@ class States(Protocol):
     def marginals(self, wires: Sequence[int]) -> Floats:
         """Σ |amplitude|² for each row and each value of `wires`, [rows, 2^wires], ``wires[0]`` least significant."""
 
+    def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
+        """For each target, the value of the lowest wires that it falls on, in a row and behind a prefix there."""
+
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
         """<ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, all z]."""
 
     def read(self) -> Amplitudes:
         """All amplitudes in the order of the wires, [rows, 2^n]."""
 
+    def read_in_order(self) -> Amplitudes:
+        """The same, once the wires are in order; the states lie in that order then, and no bit is fresh."""
+
     def release(self) -> None:
         """Let go of the memory; may be called again."""
+
+    # --- what they say of themselves -----------------------------------------------------------------------------
+
+    @property
+    def single(self) -> Placement | None:
+        """The state, if it is one that lies alone, wherever that is."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between devices, and between devices and the host."""
+
+    def ticks(self, plan: Plan) -> int:
+        """How often `run` calls its `tick` for a plan."""
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """How often `tick` has been called at the end of each stage of some plans that run one after another."""
+
+    def report(self) -> dict[str, Any]:
+        """What a result says of a divided state."""
+
+    def norm_check(self, num_gates: int) -> NormCheck | None:
+        """What checks the squared norm after so many gates, where amplitudes were moved about; otherwise None."""
 
 
 class Batch:
@@ -126,10 +160,32 @@ class Batch:
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan on all rows; each step is one call."""
         ((prepared, numbers),) = work
-        for step, packed in zip(plan.steps, numbers, strict=True):
-            tick()
-            self.device.run_batch(self._buffer, self.num_wires, step, packed, prepared)
+        target = executor.ManyStates(self.device, self._buffer, self.num_wires, prepared, numbers)
+        executor.execute(plan.steps, (target,), tick)
         self.layout, self.fresh = plan.end, plan.left
+
+    single = None
+    bytes_moved = 0
+
+    def ticks(self, plan: Plan) -> int:
+        """One for each step, which is one call for all rows."""
+        return len(plan.steps)
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """The number of steps up to the end of each stage."""
+        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+
+    def report(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def norm_check(self, num_gates: int) -> None:
+        """None: amplitudes are not moved about."""
+
+    def read_in_order(self) -> Amplitudes:
+        """All amplitudes, once the wires are in order."""
+        self.arrange(Layout.identity(self.num_wires))
+        return self.read()
 
     def take(self, rows: Rows) -> Batch:
         """Copies of rows."""

@@ -6,24 +6,29 @@ only their small answers are put together, so that a state is never gathered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
-from qsim_ex.errors import NotSupported
+from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement import near as one
 from qsim_ex.placement import strings
-from qsim_ex.placement.base import PIECE, Amplitudes, Placement
+from qsim_ex.placement.base import PIECE, Amplitudes, NormCheck, Pieces, Placement
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.near import Near
+from qsim_ex.placement.norm import check_norm
 from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.visited import Visited
 from qsim_ex.placement.wires import held_values
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
 
 __all__ = ["Divided", "Near"]
 
@@ -37,7 +42,84 @@ class Divided(Visited):
     A placement provides what is abstract in `Visited`, and `another` for copies and other numbers of wires.
     """
 
+    # --- what it says of itself --------------------------------------------------------------------------------------
+
+    @property
+    def planning_levels(self) -> Levels:
+        """The levels."""
+        return self.levels
+
+    @property
+    def slice_bits(self) -> int:
+        """As the levels say."""
+        return self.levels.slice
+
+    @property
+    def array(self) -> None:
+        """None: no one array holds all amplitudes."""
+        return None
+
+    @property
+    def bytes_moved(self) -> int:
+        """Nothing is copied, as far as anybody counts."""
+        return 0
+
+    def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
+        """For each pass over the state, how many stages of a plan and how many ticks it has; by default, each stage."""
+        return ((1, len(stage.steps)) for stage in plan.stages)
+
+    def ticks(self, plan: Plan) -> int:
+        """Those of all passes."""
+        return sum(ticks for _, ticks in self.passes(plan))
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """The ticks up to the end of each stage; the stages of one pass end together."""
+        ends, done = [], 0
+        for plan in plans:
+            for stages, ticks in self.passes(plan):
+                done += ticks
+                ends += [done] * stages
+        return ends
+
+    def report(self) -> dict[str, Any]:
+        """Nothing, as far as anybody counts."""
+        return {}
+
+    def norm_check(self, num_gates: int) -> NormCheck:
+        """The bound that rounding sets."""
+        return partial(check_norm, num_gates=num_gates, dtype=self.dtype)
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """On the same devices."""
+        levels = self.levels
+        change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
+        return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
+
+    # --- by hand -----------------------------------------------------------------------------------------------------
+
+    def expose(self) -> None:
+        """Write the zeros of fresh index bits."""
+        self.settle()
+
+    def slice_at(self, number: int) -> Any:
+        """Raise `StateError`, unless a kind has slices in host memory."""
+        raise StateError(
+            f"slice {number}: a state that is {self.kind} has no slices in host memory; see sub_state_vector()."
+        )
+
+    def visit_one(self, number: int) -> Iterator[Near]:
+        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        return self.visit_some(lambda _, high: high == number, write=True)
+
     # --- changes -----------------------------------------------------------------------------------------------------
+
+    def overwrite(self, pieces: Pieces, layout: Layout) -> None:
+        """Overwrite all amplitudes, by index: they lie in that layout then. One visit."""
+        self.forget()
+        for near in self.visit(write=True):
+            for start, values in pieces(near.high << near.local, 1 << near.local):
+                near.device.write(near.buffer, start, values.astype(self.dtype, copy=False))
+        self.layout = layout
 
     def forget(self) -> None:
         """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
@@ -280,9 +362,9 @@ class Divided(Visited):
         self.release()
         return new
 
-    def clone(self) -> Divided:
+    def clone(self) -> Self:
         """Another placement of this kind, on these devices, that holds the same state."""
-        new = self.another(self.num_wires)
+        new = cast("Self", self.another(self.num_wires))
         self._copy_to(new, self.layout)
         return new
 

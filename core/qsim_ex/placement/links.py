@@ -53,6 +53,25 @@ class Seat:
     lanes: list[Lane]
 
 
+def staging_piece(levels: Levels, itemsize: int, piece_bytes: int = PIECE_BYTES) -> int:
+    """Amplitudes of one staging piece."""
+    share = max(1, piece_bytes // (itemsize * lanes(levels)))
+    return min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
+
+
+def staging(
+    place: int,
+    levels: Levels,
+    itemsize: int,
+    links: Mapping[tuple[int, int], Link],
+    piece_bytes: int = PIECE_BYTES,
+) -> tuple[int, int]:
+    """Bytes in which a peer stages what comes to it: in its device's memory, and in host memory."""
+    kinds = {kind for (_, to), kind in links.items() if to == place}
+    size = SLOTS * lanes(levels) * staging_piece(levels, itemsize, piece_bytes) * itemsize
+    return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
+
+
 class Links:
     """Channels, staging memory and kinds of links between the devices of one state.
 
@@ -73,9 +92,10 @@ class Links:
                 raise NotSupported(f"{device.name} has no channels for copies, so it cannot hold a part of a state.")
         self.devices = tuple(devices)
         self.dtype = dtype
+        self.levels = levels
+        self.piece_bytes = piece_bytes
         self.lanes = lanes(levels)
-        share = max(1, piece_bytes // (dtype.itemsize * self.lanes))
-        self.piece = min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
+        self.piece = staging_piece(levels, dtype.itemsize, piece_bytes)
         among = range(len(devices))
         self.kinds: Mapping[tuple[int, int], Link] = {
             (a, b): reach(devices[a], devices[b]) for a in among for b in among if a != b
@@ -84,9 +104,16 @@ class Links:
 
     def staging(self, place: int) -> tuple[int, int]:
         """Staging bytes that one device holds in its own memory, and in host memory."""
-        kinds = {kind for (_, to), kind in self.kinds.items() if to == place}
-        size = SLOTS * self.lanes * self.piece * self.dtype.itemsize
-        return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
+        return staging(place, self.levels, self.dtype.itemsize, self.kinds, self.piece_bytes)
+
+    def report(self) -> dict[str, Any]:
+        """The kind of each link, and the bytes sent over it so far, as what JSON can hold."""
+        pairs = sorted(self.kinds)
+        names = [f"{a}>{b}" for a, b in pairs]
+        return {
+            "links": dict(zip(names, (self.kinds[pair] for pair in pairs), strict=True)),
+            "bytes_sent": dict(zip(names, (self.sent.get(pair, 0) for pair in pairs), strict=True)),
+        }
 
     def seat(self, place: int, num_amplitudes: int, beside: Seat | None = None) -> Seat:
         """Allocate all that one sub state vector needs on its device; raises `OutOfMemory`.

@@ -14,25 +14,55 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Buffer
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.places import NOWHERE
+from qsim_ex.placement.request import IN_FLIGHT, Limits, Request
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
 from qsim_ex.placement.slots import Slots, Tick
 from qsim_ex.placement.turns import turn
 from qsim_ex.placement.visited import Wanted, every
 from qsim_ex.placement.windows import Index, Window
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage
-from qsim_ex.steps.step import Clear, Step, Sweep
+from qsim_ex.steps.step import Clear
 
-QUEUED_BYTES = 1 << 37
-"""How much work on one window may be queued before we wait for it, so that a cancelled run ends within a second."""
+SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
+"""How many windows are on the device at most: where the host has only what the device has not, as many as fit."""
 
 _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
+
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
+    if request.peers or (local := request.window()) is None:
+        return
+    n, levels, dtype = request.num_wires, request.levels(local), request.options.dtype
+    for scenario, most in SCENARIOS.items():
+        if request.options.host_memory in ("auto", scenario):
+            slots = request.in_flight(local, most)
+            needed = room(n, levels, dtype, slots=slots, scenario=scenario)
+            sizes = needed.device_bytes, needed.host_bytes
+            yield Deployment("migrated", n, levels, request.places, slots, scenario, *sizes, "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Migrated:
+    """|0…0> in host memory, with windows on one device."""
+    return Migrated(
+        devices[0],
+        Layout.identity(deployment.num_wires),
+        deployment.levels,
+        dtype,
+        slots=deployment.in_flight,
+        scenario=deployment.host_memory or "whole",
+        allowed=limits,
+    )
 
 
 class Migrated(Divided):
@@ -112,6 +142,32 @@ class Migrated(Divided):
         """Bytes copied from one place on the device to another so far."""
         return self._slots.pipe.bytes_within
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between the host and the device."""
+        return self.bytes_in + self.bytes_out
+
+    def report(self) -> dict[str, Any]:
+        """Memory, and what was copied."""
+        return {
+            "bytes_held": [self.device_bytes],
+            "bytes_held_on_host": self.host_bytes,
+            "bytes_within": self.bytes_within,
+            "bytes_from_host": [self.bytes_in],
+            "bytes_to_host": [self.bytes_out],
+            "host_memory_kind": self.memory_kind,
+        }
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """On the same device, with as many windows."""
+        return replace(
+            before,
+            num_wires=self.num_wires,
+            levels=self.levels,
+            device_bytes=self.device_bytes,
+            host_bytes=self.host_bytes,
+        )
+
     # --- work ------------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[Any], tick: Tick) -> None:
@@ -130,34 +186,20 @@ class Migrated(Divided):
             steps = [step for stage in stages for step in stage.steps]
             if window.positions(self.fresh) != stages[0].fresh:
                 raise PlanError(f"fresh positions {stages[0].fresh:#x} in the plan, others in the state.")
-            after = window.homes(_left_fresh(stages[0].fresh, steps))
+            after = window.homes(fresh_after(stages[0].fresh, steps))
             mine = packed[first : first + len(steps)]
             values = self._values(window, self.fresh)
             for slot, value in self._pass(window, values, after, write=True, tick=tick):
-                self._steps(slot, value, steps, mine, prepared, tick)
+                buffer = self._slots.buffers[slot]
+                execute(steps, (OneState(self.device, buffer, window.local, prepared, mine, value),), tick)
             first += len(steps)
         self.layout = plan.end
 
-    def ticks(self, plan: Plan) -> int:
-        """How often `run` will call its `tick` for a plan."""
-        total = 0
+    def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
+        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
         for window, stages in self._passes(plan):
-            far_fresh = stages[0].fresh >> self.levels.local
-            windows = 1 << window.far - far_fresh.bit_count()
-            total += windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
-        return total
-
-    def _steps(self, slot: int, value: int, steps: list[Step], numbers: list[Any], prepared: Any, tick: Tick) -> None:
-        """Queue all steps of a pass on one window."""
-        buffer = self._slots.buffers[slot]
-        queued = 0
-        for step, packed in zip(steps, numbers, strict=True):
-            tick()
-            self.device.run(buffer, self.levels.local, step, packed, prepared, value)
-            queued += 2 * buffer.nbytes
-            if queued > QUEUED_BYTES:
-                self.device.synchronize()
-                queued = 0
+            windows = 1 << window.far - (stages[0].fresh >> self.levels.local).bit_count()
+            yield len(stages), windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
 
     def _passes(self, plan: Plan) -> list[tuple[Window, list[Stage]]]:
         """The stages of each pass, and which bits are near then."""
@@ -340,13 +382,3 @@ class Migrated(Divided):
     def _existing(self, slices: Index, fresh: int) -> Index:
         """Slices, or `NOWHERE` in place of those that are known to be zero."""
         return np.where(slices & fresh >> self.needed.slice, NOWHERE, slices)
-
-
-def _left_fresh(fresh: int, steps: Sequence[Step]) -> int:
-    """The positions that are fresh after some steps."""
-    for step in steps:
-        if isinstance(step, Sweep):
-            fresh &= ~mask_of(step.tile)
-        elif isinstance(step, Clear):
-            fresh &= ~step.fresh
-    return fresh

@@ -18,12 +18,38 @@ from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import layout as at
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
-from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, synchronize
+from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.request import Limits, Needs, Request
 from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+
+
+def needs(
+    levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link], piece_bytes: int = PIECE_BYTES
+) -> Needs:
+    """What a state takes: on each device a sub state vector, and what comes over the links is staged beside it."""
+    staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
+    return Needs(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
+
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """A sub state vector on each of several devices, if they have room for all wires that were asked for."""
+    if not request.peers or (local := request.local()) + request.peers < request.num_wires:
+        return
+    levels = request.levels(local)
+    sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
+    yield Deployment("peers", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Peers:
+    """|0…0> on several devices."""
+    limit = None if limits is None else limits[0]
+    return Peers(devices, deployment.num_wires, dtype, deployment.levels, limit=limit)
 
 
 class Peers(Divided):
@@ -60,13 +86,10 @@ class Peers(Divided):
         self.devices = tuple(devices)
         self._options: dict[str, Any] = {"piece_bytes": piece_bytes, "limit": limit, "reach": reach}
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
+        self.needs = needs(levels, self.dtype.itemsize, self._links.kinds, piece_bytes)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, limit, None)
         self._seats = self._allocate()
         self.begin()
-
-    def _held(self, place: int) -> int:
-        """Bytes of device memory for one sub state vector and its staging."""
-        return (self.dtype.itemsize << self.levels.local) + self._links.staging(place)[0]
 
     def _sum(self) -> str:
         """What the state needs, for messages."""
@@ -132,12 +155,22 @@ class Peers(Divided):
     @property
     def memory(self) -> tuple[int, ...]:
         """Bytes that this state holds on each device of the list, staging included; that never grows."""
-        return tuple(self._held(place) for place in range(len(self.devices)))
+        return self.needs.devices
 
     @property
     def host_memory(self) -> int:
         """Bytes of host memory that links through the host are staged in."""
-        return sum(self._links.staging(place)[1] for place in range(len(self.devices)))
+        return self.needs.host
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between devices."""
+        return sum(self.sent.values())
+
+    def report(self) -> dict[str, Any]:
+        """Links, what went over them, and memory."""
+        held = {"bytes_held": list(self.memory), "bytes_held_on_host": self.host_memory}
+        return self._links.report() | held
 
     # --- work --------------------------------------------------------------------------------------------------------
 
@@ -154,7 +187,8 @@ class Peers(Divided):
         for stage in plan.stages:
             self._move(stage, tick)
             live = [(self._seats[d], d) for d in self._live()]
-            self.fresh = work_on(live, stage.steps, shares, done, self.fresh, tick)
+            work_on(live, stage.steps, shares, done, tick)
+            self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
         if self.fresh != plan.left:
             raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")

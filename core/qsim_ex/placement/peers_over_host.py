@@ -8,7 +8,7 @@ one comes and one goes while another is worked on.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
@@ -19,13 +19,16 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Channel, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
-from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
+from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
 from qsim_ex.placement import layout as at
 from qsim_ex.placement.carry import Carried, carried
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.exchange import schedule, sources
-from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, synchronize
+from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.request import Limits, Needs, Request
 from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 
@@ -40,6 +43,40 @@ class Frame:
     seats: list[Seat]
     came: dict[int, Any] = field(default_factory=dict)
     busy: dict[int, Any] = field(default_factory=dict)
+
+
+def needs(
+    num_wires: int,
+    levels: Levels,
+    itemsize: int,
+    frames: int,
+    links: Mapping[tuple[int, int], Link],
+    piece_bytes: int = PIECE_BYTES,
+) -> Needs:
+    """What a state takes: frames and staging on each device; on the host a place for every amplitude, and staging."""
+    staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
+    sizes = tuple((frames * itemsize << levels.local) + near for near, _ in staged)
+    return Needs(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
+
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """Windows of a state in host memory on several devices, which have all of it at home there."""
+    if not request.peers or (local := request.window()) is None:
+        return
+    if request.options.host_memory == "spread":
+        raise OptionError(
+            f"host_memory='spread' is for one device, and {1 << request.peers} share this state. Use 'whole', or one "
+            "device."
+        )
+    n, levels, frames = request.num_wires, request.levels(local), request.in_flight(local)
+    sizes, host = needs(n, levels, request.options.dtype.itemsize, frames, request.links)
+    yield Deployment("peers over host", n, levels, request.places, frames, "whole", max(sizes), host, "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> PeersOverHost:
+    """|0…0> in host memory, with windows on several devices."""
+    frames = deployment.in_flight
+    return PeersOverHost(devices, deployment.num_wires, dtype, deployment.levels, frames=frames, limit=limits)
 
 
 class PeersOverHost(Divided):
@@ -79,6 +116,7 @@ class PeersOverHost(Divided):
             "frames": frames, "piece_bytes": piece_bytes, "carried_bytes": carried_bytes, "limit": limit, "reach": reach
         }  # fmt: skip
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
+        self.needs = needs(num_wires, levels, self.dtype.itemsize, frames, self._links.kinds, piece_bytes)
         self._piece = 1 << (max(carried_bytes // self.dtype.itemsize, 1)).bit_length() - 1
         self.bytes_in, self.bytes_out = [0] * len(devices), [0] * len(devices)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, *(limit or (None, None)))
@@ -90,14 +128,12 @@ class PeersOverHost(Divided):
     @property
     def memory(self) -> tuple[int, ...]:
         """Bytes that this state holds on each device, staging included; that never grows."""
-        frames = self._options["frames"] * (self.dtype.itemsize << self.levels.local)
-        return tuple(frames + self._links.staging(place)[0] for place in range(len(self.devices)))
+        return self.needs.devices
 
     @property
     def host_memory(self) -> int:
         """Bytes of host memory: the state, and staging of links through the host."""
-        staging = sum(self._links.staging(place)[1] for place in range(len(self.devices)))
-        return (self.dtype.itemsize << self._size) + staging
+        return self.needs.host
 
     @property
     def sent(self) -> dict[tuple[int, int], int]:
@@ -108,6 +144,28 @@ class PeersOverHost(Divided):
     def links(self) -> dict[tuple[int, int], Link]:
         """How amplitudes get from one device to another."""
         return dict(self._links.kinds)
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between devices, and between devices and the host."""
+        return sum(self.sent.values()) + sum(self.bytes_in) + sum(self.bytes_out)
+
+    def report(self) -> dict[str, Any]:
+        """Links, what went over them, memory, and what was copied from and to the host."""
+        return self._links.report() | {
+            "bytes_held": list(self.memory),
+            "bytes_held_on_host": self.host_memory,
+            "bytes_from_host": list(self.bytes_in),
+            "bytes_to_host": list(self.bytes_out),
+            "host_memory_kind": self.memory_kind,
+        }
+
+    def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
+        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
+        window = self.levels.local + self.levels.peers
+        for _, stages in self._passes(plan):
+            windows = 1 << (self._size - window - (stages[0].fresh >> window).bit_count())
+            yield len(stages), windows * sum(len(stage.steps) for stage in stages)
 
     def _sum(self) -> str:
         """What the state needs, for messages."""
@@ -242,7 +300,8 @@ class PeersOverHost(Divided):
                 if fresh != stage.fresh:
                     raise PlanError(f"bits {fresh:#x} are fresh as a stage begins that says {stage.fresh:#x}.")
                 live = [(frame.seats[d], value << self.levels.peers | d) for d in self._live(fresh)]
-                fresh = work_on(live, stage.steps, shares, done, fresh, tick)
+                work_on(live, stage.steps, shares, done, tick)
+                fresh = fresh_after(fresh, stage.steps)
                 done += len(stage.steps)
             self._send(frame, home, fresh, value)
         self.fresh = self._homes(home, fresh)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.base import Channel, Copies
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.room import Scenario
 from qsim_ex.steps.plan import Plan
@@ -37,6 +38,11 @@ def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Co
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)
     return Copied(state.bytes_in, state.bytes_out)
+
+
+def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> Copied | None:
+    """What a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
+    return rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
 
 
 class _Nothing:

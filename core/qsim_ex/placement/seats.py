@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, assert_never
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.probe import host_free
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.placement.links import Seat, synchronize
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
-
-QUEUED_BYTES = 1 << 37
-"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.executor import OneState, execute
+from qsim_ex.placement.links import Seat
+from qsim_ex.steps.step import Clear, Step
 
 NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
@@ -64,32 +62,17 @@ def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
 
 
 def work_on(
-    seats: Sequence[tuple[Seat, int]],
-    steps: Sequence[Step],
-    shares: Sequence[Share],
-    begin: int,
-    fresh: int,
-    tick: Callable[[], None],
-) -> int:
-    """Launch each step on all devices before the next one, so that they work at the same time.
+    seats: Sequence[tuple[Seat, int]], steps: Sequence[Step], shares: Sequence[Share], begin: int, tick: Tick
+) -> None:
+    """Execute steps on the sub state vectors of some seats, each with the value of its bits from `local` up.
 
-    seats: the sub state vectors that are not known to be zero, each with the value of its bits from `local` up.
     begin: how many steps of the plan came before, whose numbers are in `shares` too.
-    fresh: mask of the positions that are fresh; returns those that are so after the steps.
     """
-    crowd = max(Counter(seat.device.name for seat, _ in seats).values(), default=1)
-    queued = 0
-    for k, step in enumerate(steps, begin):
-        tick()
-        for seat, high in seats:
-            prepared, numbers = shares[seat.place]
-            seat.device.run(seat.buffer, _bits(seat), step, numbers[k], prepared, high)
-            queued += 2 * crowd * seat.buffer.nbytes // len(seats)
-        fresh &= ~_written(step)
-        if queued > QUEUED_BYTES:
-            synchronize([seat for seat, _ in seats])
-            queued = 0
-    return fresh
+    targets, end = [], begin + len(steps)
+    for seat, high in seats:
+        prepared, numbers = shares[seat.place]
+        targets.append(OneState(seat.device, seat.buffer, _bits(seat), prepared, numbers[begin:end], high))
+    execute(steps, targets, tick)
 
 
 def clear(seat: Seat, fresh: int) -> None:
@@ -99,16 +82,3 @@ def clear(seat: Seat, fresh: int) -> None:
 
 def _bits(seat: Seat) -> int:
     return int(seat.buffer.size).bit_length() - 1
-
-
-def _written(step: Step) -> int:
-    """The fresh positions that are not fresh any more after a step."""
-    match step:
-        case Sweep():
-            return mask_of(step.tile)
-        case Clear(fresh):
-            return fresh
-        case Wide() | Shuffle() | Spread():  # only sweeps know of fresh bits, so none is local here
-            return 0
-        case _:
-            assert_never(step)

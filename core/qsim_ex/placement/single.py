@@ -7,6 +7,7 @@ without moving an amplitude.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -14,16 +15,34 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device, Loads
+from qsim_ex.errors import StateError
 from qsim_ex.placement import layout as at
-from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Placement, Tick
+from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
+from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
+from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
+from qsim_ex.placement.request import Limits, Request
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Clear
 
-QUEUED_BYTES = 1 << 37
-"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+
+def lay_out(request: Request) -> Iterator[Deployment]:
+    """One buffer on one device, if a device has room for all wires that were asked for."""
+    if not request.peers and request.local() == request.num_wires:
+        yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
+    """|0…0> in one buffer; where states grow, nothing is written yet."""
+    (device,), n = devices, deployment.num_wires
+    buffer = device.allocate(1 << n, dtype)
+    if device.grows:
+        return Single(device, buffer, Layout.identity(n), (1 << n) - 1, begun=False)
+    device.set_basis(buffer, 0)
+    return Single(device, buffer, Layout.identity(n))
 
 
 class Single:
@@ -35,6 +54,8 @@ class Single:
     """
 
     kind = "single"
+    planning_levels = None
+    bytes_moved = 0
 
     def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:
         self.device = device
@@ -69,6 +90,42 @@ class Single:
         """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
         self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True
 
+    # --- what it says of itself ----------------------------------------------------------------------------------
+
+    @property
+    def devices(self) -> tuple[Device]:
+        """The one device."""
+        return (self.device,)
+
+    @property
+    def array(self) -> Any:
+        """The buffer."""
+        return self.buffer[: 1 << self.num_wires]
+
+    @property
+    def slice_bits(self) -> int:
+        """All index bits; nothing is copied."""
+        return self.num_wires
+
+    def ticks(self, plan: Plan) -> int:
+        """One for each step."""
+        return len(plan.steps)
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """The number of steps up to the end of each stage."""
+        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+
+    def report(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def norm_check(self, num_gates: int) -> None:
+        """None: amplitudes are not moved about."""
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """In one piece, as before."""
+        return single(self.num_wires, self.dtype.itemsize, before.devices[0], before.reason)
+
     # --- work ----------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
@@ -79,14 +136,7 @@ class Single:
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):
             self._begin()
-            queued = 0
-            for step, packed in zip(plan.steps, numbers, strict=True):
-                tick()
-                self.device.run(self._buffer, self.num_wires, step, packed, prepared)
-                queued += 2 * self._buffer.nbytes
-                if queued > QUEUED_BYTES:
-                    self.device.synchronize()
-                    queued = 0
+            execute(plan.steps, (OneState(self.device, self._buffer, self.num_wires, prepared, numbers),), tick)
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
@@ -179,6 +229,27 @@ class Single:
     def write(self, start: int, values: Amplitudes) -> None:
         """Overwrite amplitudes from basis value `start` on, which needs the layout of the wires' order."""
         self.device.write(self.buffer, start, values)
+
+    def overwrite(self, pieces: Pieces, layout: Layout) -> None:
+        """Overwrite all amplitudes, by index: they lie in that layout then."""
+        self.forget()
+        for start, values in pieces(0, 1 << self.num_wires):
+            self.write(start, values.astype(self.dtype, copy=False))
+        self.layout = layout
+
+    def expose(self) -> None:
+        """Write the zeros of fresh index bits."""
+        self.settle()
+
+    def slice_at(self, number: int) -> Any:
+        """Raise `StateError`."""
+        raise StateError(
+            f"slice {number}: a state that is single has no slices in host memory; see sub_state_vector()."
+        )
+
+    def visit_one(self, number: int) -> Iterator[Near]:  # noqa: ARG002  (there is one, number 0)
+        """The whole state."""
+        yield Near(self.device, self.array, self.layout, 0)
 
     def stored(self, start: int, stop: int) -> Amplitudes:
         """Amplitudes at the indices from `start` up to `stop`, as they lie."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, When, mask_of, pattern
 from qsim_ex.planning import patterns
-from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask, run
+from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.shape import Shape
 
@@ -35,7 +35,7 @@ class _Tracker:
     def __init__(self, start: Layout) -> None:
         self.address = list(start.address)
         self.flip = start.flip
-        self.moved = start.address != tuple(range(len(start)))
+        self.moved = start.address != tuple(range(len(start.address)))
 
     def mask(self, wires: int) -> int:
         """The index bits of a mask of wires."""
@@ -100,7 +100,7 @@ def absorb(instructions: tuple[Unitary, ...], start: Layout, shape: Shape) -> tu
 
 
 def _op(op: Op, at: _Tracker, shape: Shape) -> Work | None:
-    source = run(op.operand, len(op.pattern))
+    source = np.arange(op.operand, op.operand + len(op.pattern))
     mixes, reads, when, of = op.mixes, op.reads, op.when, op.pattern
     if op.unitary and 0 < len(mixes) <= _WIDEST_RELABELING and not when.mask:
         found = patterns.relabeling(of, 1 << len(mixes))
@@ -166,5 +166,5 @@ def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
 def _initialize(wires: tuple[int, ...], operand: int, at: _Tracker) -> Work:
     bits = at.bits(wires)
     flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
-    source = run(operand, 1 << len(bits))[np.arange(1 << len(bits)) ^ flip]
+    source = operand + (np.arange(1 << len(bits)) ^ flip)
     return Work("spread", bits, (), ALWAYS, pattern(""), source, "initialize", held=flip)

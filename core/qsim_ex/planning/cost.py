@@ -78,14 +78,15 @@ def summary(
         copies = max(copied[0] / rates.host, copied[1] / rates.host, bytes_host / rates.host_both)
         work = sum(cost.work for cost in costs)
         time = max(copies, work) if overlaps else copies + work
-    phases = [phase for sweep in plan.sweeps for phase in sweep.phases]
+    sweeps = plan.sweeps
+    phases = [phase for sweep in sweeps for phase in sweep.phases]
     return PlanSummary(
         gates=plan.num_gates,
         stages=len(plan.stages),
-        sweeps=len(plan.sweeps),
+        sweeps=len(sweeps),
         phases=len(phases),
         items=sum(len(phase.items) for phase in phases),
-        wide=len(plan.steps) - len(plan.sweeps),
+        wide=len(plan.steps) - len(sweeps),
         bytes_moved=int(sum(cost.memory for cost in costs)),
         fma=sum(cost.fma for cost in costs),
         key=plan.key,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import NotSupported
 from qsim_ex.planning.far import Freedom, far_sets
-from qsim_ex.planning.locality import grow, reasons, split, weight
+from qsim_ex.planning.locality import grow, reasons, split
 from qsim_ex.planning.work import Work, bits_of_mask
 from qsim_ex.steps.layout import Levels
 
@@ -204,19 +204,20 @@ class _Divider:
 def _further(way: _Way, count: int, allowed: int, liked: int, move: Move) -> list[_Way]:
     """The ways that go on from one by one portion; with bits far that are liked, if any of them lets work run."""
     found = reasons(way.pending, way.freedom.pinned, _EVERYTHING, alone=0)
-    sets: list[int] = []
+    sets: list[tuple[int, Freedom]] = []
     for bits in (liked, allowed):
         sets = sets or far_sets(way.pending, found, count, bits & ~way.freedom.pinned, way.freedom, way.far, WIDTH)
     if not sets:  # looking for much work led nowhere, so look for the first piece
-        sets = [_late(allowed & ~way.freedom.pinned & ~way.pending[0].mix, count, way.freedom)]
+        far = _late(allowed & ~way.freedom.pinned & ~way.pending[0].mix, count, way.freedom)
+        sets = [(far, way.freedom.after(far))]
     further = []
-    for far in sets:
+    for far, freedom in sets:
         ready, left = split(way.pending, ~far, found)
         mixed = _mixed(ready)
         further.append(
             _Way(
                 left,
-                way.freedom.after(far),
+                freedom,
                 way.there | mixed,
                 (*way.portions, (ready, far)),
                 way.cost + move(way, far, mixed),
@@ -254,4 +255,4 @@ def _mixed(work: Sequence[Work]) -> int:
 
 
 def _weight(work: Sequence[Work]) -> float:
-    return sum(map(weight, work))
+    return sum([piece.weight for piece in work])

@@ -7,7 +7,8 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.planning.cost import PlanSummary, step_cost, summary
-from qsim_ex.planning.stage_cost import H200, Rates, fresh_after, passes, stage_costs
+from qsim_ex.planning.stage_cost import H200, Rates, passes, stage_costs
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Clear, Item, Phase, Shuffle, Spread, Step, Sweep, Wide
@@ -122,7 +123,7 @@ class _Levelled:
                 f"one{links}: {_seconds(cost.moving)}"
             )
         there = self.plan.num_wires - stage.fresh.bit_count()
-        after = self.plan.num_wires - fresh_after(stage).bit_count()
+        after = self.plan.num_wires - fresh_after(stage.fresh, stage.steps).bit_count()
         size = f"the state has {there} bits" if there == after else f"the state grows from {there} to {after} bits"
         lines.append(
             f"  stage {k + 1}: {_count(cost.windows * cost.devices, 'sub state vector')} on "

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.planning.locality import weight
 from qsim_ex.planning.work import Work, bits_of_mask
 
 _STAYS = 1e-3
@@ -45,9 +44,10 @@ class Freedom:
 
 def far_sets(
     pending: Sequence[Work], found: Sequence[int], count: int, allowed: int, freedom: Freedom, stays: int, most: int
-) -> list[int]:
+) -> list[tuple[int, Freedom]]:
     """At most `most` sets of `count` bits of `allowed` that may be far, those that let most work run first.
 
+    Each comes with the freedom that it leaves.
     found: the reason of every piece when no bit that may be far is near. stays: bits that are far already.
     Every set lets some work run; there is none if no set does.
     """
@@ -76,7 +76,7 @@ def far_sets(
             return []
         alive = np.array([alive[row] * (1 - holds[:, column]) for row, column in chosen.values()])
         kept = [(wider, kept[row][1] + liked[column]) for wider, (row, column) in chosen.items()]
-    return [far for far, _ in kept]
+    return [(far, freedom.after(far)) for far, _ in kept]
 
 
 def _distinct(
@@ -85,7 +85,7 @@ def _distinct(
     """The distinct reasons that some set of `count` bits leaves alone, and how much work has each."""
     weights: dict[int, float] = {}
     for piece, reason in zip(pending, found, strict=True):
-        weights[reason] = weights.get(reason, 0.0) + weight(piece)
+        weights[reason] = weights.get(reason, 0.0) + piece.weight
     fitting = {reason: w for reason, w in weights.items() if (allowed & ~reason).bit_count() >= count}
     masks = np.fromiter(fitting, dtype=np.uint64, count=len(fitting))
     return masks, np.fromiter(fitting.values(), dtype=np.float64, count=len(fitting))

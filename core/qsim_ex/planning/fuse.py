@@ -173,10 +173,15 @@ def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> li
         left = _settle(piece, neighbours) if _small(piece) else piece
         if left is not None:
             neighbours.push(left, at)
-    out = list(neighbours.kept.values())
-    for order, piece in enumerate(out):
+    return numbered(list(neighbours.kept.values()))
+
+
+def numbered(work: list[Work]) -> list[Work]:
+    """The same work, each piece with its place among the others and with what it costs."""
+    for order, piece in enumerate(work):
         piece.order = order
-    return out
+        piece.work = work_of(piece) if piece.kind in ("mix", "diagonal") else 0.0
+    return work
 
 
 def _settle(piece: Work, neighbours: _Neighbours) -> Work | None:

@@ -86,7 +86,7 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
     forbidden = ~(near | allowed)
     for piece, reason in zip(pending, found, strict=False):
         if reason and not reason & forbidden and reason.bit_count() <= capacity:
-            weights[reason] = weights.get(reason, 0.0) + weight(piece)
+            weights[reason] = weights.get(reason, 0.0) + piece.weight
             if len(weights) >= _CANDIDATES:
                 break
     if not weights:
@@ -106,11 +106,6 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
         grown = masks[fits] | added
         gain = ((masks & ~grown[:, None]) == 0) @ weight_of
         added = grown[(gain / missing[fits]).argmax()]
-
-
-def weight(piece: Work) -> float:
-    """How much a piece counts when bits are chosen: diagonals run wherever what they wait for runs."""
-    return 0.1 if piece.kind == "diagonal" else 1.0
 
 
 def arithmetic(pending: Sequence[Work], found: Sequence[int], near: int) -> list[float]:

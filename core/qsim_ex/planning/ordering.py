@@ -14,7 +14,7 @@ from math import inf
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.growth import Growth
-from qsim_ex.planning.locality import WINDOW, split
+from qsim_ex.planning.locality import split
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.shape import Shape
 
@@ -32,10 +32,9 @@ _ROUNDED = 1 + 1e-9
 def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, ...] | None:
     """Where each bit of a new state had better be: bit b on bit ``to[b]``; None if the order is good as it is.
 
-    All bits are fresh. The same work gives the same answer, always: plans have names, and kernels are kept under them.
+    All bits are fresh, and they are more than a tile holds: otherwise every tile is all bits, whichever are low.
+    The same work gives the same answer, always: plans have names, and kernels are kept under them.
     """
-    if shape.tile >= num_bits and len(pending) <= WINDOW:  # every tile is all bits, whichever are low
-        return None
     first = (1 << shape.low) - 1
     best, least = first, foresee(pending, num_bits, shape, first)
     chance = random.Random(0)

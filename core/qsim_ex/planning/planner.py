@@ -15,7 +15,7 @@ from qsim_ex.planning.binding import bind
 from qsim_ex.planning.fuse import fuse
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.ordering import reorder
-from qsim_ex.planning.rotate import rotate
+from qsim_ex.planning.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.schedule import schedule
 from qsim_ex.planning.stages import make_stages
 from qsim_ex.planning.work import NOTHING, moved
@@ -54,12 +54,15 @@ def make_plan(
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)
     program = NumberProgram(_num_operands(instructions))
-    work = rotate(fuse(work, program, fitted.item_work), program, fitted.item_work)
+    work = fuse(work, program, fitted.item_work)
+    if fitted.item_work <= MOST_ITEM_WORK:
+        work = rotate(work, program)
     left = 0
     stages: tuple[Stage, ...]
     made_from: tuple[object, ...] = (instructions, num_wires, start, shape, fresh)
     if levels.local == num_wires:
-        if place and fresh == (1 << num_wires) - 1 and (to := reorder(work, num_wires, fitted)):
+        ordered = place and fresh == (1 << num_wires) - 1 and fitted.tile < num_wires
+        if ordered and (to := reorder(work, num_wires, fitted)):
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)

@@ -53,6 +53,10 @@ class Positions:
         """The bits that are near during a pass: local bits and device bits."""
         return self.bits((1 << self.levels.local + self.levels.peers) - 1)
 
+    def local_fresh(self) -> int:
+        """The local positions that are fresh."""
+        return self.places(self.fresh) & (1 << self.levels.local) - 1
+
     def homes(self) -> tuple[int, ...]:
         """The index bit on which each bit is kept when nothing runs."""
         return tuple(self.home[place] for place in self.at) if self.migrated else tuple(self.at)
@@ -61,7 +65,11 @@ class Positions:
         """The index bit on which each bit was at the start; it differs from the bit for those that were fresh."""
         return tuple(self.source[place] for place in self.at)
 
-    # --- motions -------------------------------------------------------------------------------------------------
+    # --- changes -------------------------------------------------------------------------------------------------
+
+    def settle(self, places: int) -> None:
+        """The bits on these positions are not fresh any more."""
+        self.fresh &= ~self.bits(places)
 
     def swap(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Bits have traded places in the memory of the device, the second of each pair below the slice until now."""

@@ -8,22 +8,22 @@ neighbours read: they wait for one another and merge into tables, α of one gate
 from __future__ import annotations
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, pattern
-from qsim_ex.planning.fuse import work_of
+from qsim_ex.planning.fuse import numbered
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import Work
 
 _ROTATION = pattern("rrrr")
 _PHASE = pattern("c")
 
-_MOST_ITEM_WORK = 1.0
+MOST_ITEM_WORK = 1.0
 """Beyond this price of an item, one complex matrix is cheaper than a rotation and its share of a table."""
 
 
-def rotate(work: list[Work], program: NumberProgram, item_work: float) -> list[Work]:
-    """Return the work with complex one-bit matrices split up."""
+def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
+    """Return the work with complex one-bit matrices split up; it pays where an item costs `MOST_ITEM_WORK` or less."""
     out: list[Work] = []
     for piece in work:
-        if item_work <= _MOST_ITEM_WORK and _splits(piece):
+        if _splits(piece):
             numbers = program.euler(piece.source)
             bit = When(piece.mix, piece.mix)
             out.append(Work("diagonal", (), (), bit, _PHASE, numbers[5:6], piece.label))
@@ -32,10 +32,7 @@ def rotate(work: list[Work], program: NumberProgram, item_work: float) -> list[W
             out.append(Work("diagonal", (), (), ALWAYS, _PHASE, numbers[6:7], "phase"))
         else:
             out.append(piece)
-    for order, piece in enumerate(out):
-        piece.order = order
-        piece.work = work_of(piece) if piece.kind in ("mix", "diagonal") else 0.0
-    return out
+    return numbered(out)
 
 
 def _splits(piece: Work) -> bool:

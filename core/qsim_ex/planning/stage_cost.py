@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.step_cost import step_cost
+from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage
-from qsim_ex.steps.step import Clear, Sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,6 @@ class StageCost:
     ends: float = 0.0
 
 
-def fresh_after(stage: Stage) -> int:
-    """The positions that are fresh when a stage is done."""
-    fresh = stage.fresh
-    for step in stage.steps:
-        if isinstance(step, Sweep):
-            fresh &= ~mask_of(step.tile)
-        elif isinstance(step, Clear):
-            fresh &= ~step.fresh
-    return fresh
-
-
 def passes(stages: Sequence[Stage]) -> list[list[int]]:
     """The numbers of the stages of each pass; one group of all stages where nothing migrates."""
     groups: list[list[int]] = []
@@ -102,7 +91,8 @@ def stage_costs(
     """
     costs: list[StageCost] = []
     for group in passes(stages):
-        last = fresh_after(stages[group[-1]])
+        end = stages[group[-1]]
+        last = fresh_after(end.fresh, end.steps)
         costs += [_stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block) for k in group]
     return costs
 

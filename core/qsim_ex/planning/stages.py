@@ -50,20 +50,26 @@ def make_stages(
     A growing state on several devices is spread over them early; where exchanges take much of the time even so, also
     late, and the quicker plan wins.
     """
-    best: tuple[float, Staged] | None = None
-    for spread in (shape.start, 0) if levels.peers and fresh else (0,):
+
+    def staged(spread: int) -> Staged:
         division = divide(work, num_bits, levels, fresh, spread)
         planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh)
         planner.run()
-        staged = Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
-        costs = stage_costs(staged.stages, num_bits, levels, _SINGLE, block=shape.block)
-        time = seconds(staged.stages, costs)
-        if best is None or time < best[0]:
-            best = time, staged
-        if sum(cost.moving for cost in costs) <= _LITTLE * time:
-            break
-    assert best is not None
-    return best[1]
+        return Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+
+    def costs(of: Staged) -> tuple[float, float]:
+        """Seconds in all, and seconds of exchanges."""
+        found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
+        return seconds(of.stages, found), sum(cost.moving for cost in found)
+
+    if not (levels.peers and fresh):
+        return staged(0)
+    early = staged(shape.start)
+    time, moving = costs(early)
+    if moving <= _LITTLE * time:
+        return early
+    late = staged(0)
+    return late if costs(late)[0] < time else early
 
 
 class _StagePlanner:
@@ -130,7 +136,7 @@ class _StagePlanner:
         """Add a portion's work to the stage that is being made."""
         if portion.swaps:
             self._work_off()
-            self._clear_fresh(self._local_fresh())
+            self._clear_fresh(self.positions.local_fresh())
             for first in range(0, len(portion.swaps), _SWAPS):
                 self._shuffle(portion.swaps[first : first + _SWAPS])
         self._work += portion.work
@@ -149,9 +155,10 @@ class _StagePlanner:
         if not self._work:
             return
         work = [moved(piece, self.positions.at) for piece in sorted(self._work, key=lambda piece: piece.order)]
-        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, self._local_fresh())
+        before = self.positions.local_fresh()
+        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
         self._steps += steps
-        self._settle(self._local_fresh() & ~fresh)
+        self.positions.settle(before & ~fresh)
         self._work = []
 
     def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:
@@ -165,18 +172,10 @@ class _StagePlanner:
 
     # --- fresh bits ----------------------------------------------------------------------------------------------
 
-    def _local_fresh(self) -> int:
-        """The local positions that are fresh."""
-        return self.positions.places(self.positions.fresh) & (1 << self.levels.local) - 1
-
-    def _settle(self, places: int) -> None:
-        """These positions are not fresh any more."""
-        self.positions.fresh &= ~self.positions.bits(places)
-
     def _clear_fresh(self, places: int) -> None:
         if places:
             self._steps.append((Clear(places), NOTHING))
-            self._settle(places)
+            self.positions.settle(places)
 
     def _clear(self) -> None:
         """At the end: write the zeros of fresh bits that are kept on local index bits."""

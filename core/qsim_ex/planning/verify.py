@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
+from qsim_ex.steps.freshness import written
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan
 from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Spread, Step, Sweep, Wide
@@ -106,11 +107,11 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
             case Clear():
                 _check(bool(step.fresh) and not step.fresh & ~fresh, "a clearing clears what is fresh")
                 _check(places.size == 0, "a clearing has no numbers")
-                fresh &= ~step.fresh
+                fresh &= ~written(step)
                 continue
             case Sweep():
                 _check(step.fresh == fresh, "a sweep knows what is fresh")
-                fresh &= ~mask_of(step.tile)
+                fresh &= ~written(step)
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
                 _sweep(step, plan.levels.local, plan.shape)
                 continue

@@ -29,6 +29,7 @@ class Work:
     unitary: whether it is: only then is it a rotation between phases.
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read; touched: the bits of the latter.
     parities: masks of all parities that it depends on: what it reads, and each bit of its condition.
+    weight: how much it counts when bits are chosen; diagonals run wherever what they wait for runs.
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Work:
     touch: int = field(init=False)
     touched: tuple[int, ...] = field(init=False)
     parities: tuple[int, ...] = field(init=False)
+    weight: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.mix = mask_of(self.bits)
@@ -57,12 +59,11 @@ class Work:
         self.touch = touch
         self.touched = bits_of_mask(touch)
         self.parities = self.reads + _each_bit(self.when.mask)
+        self.weight = 0.1 if self.kind == "diagonal" else 1.0
 
 
-@lru_cache(maxsize=65536)
-def bits_of_mask(mask: int) -> tuple[int, ...]:
-    """The bits in a mask, ascending; cached, since planning asks again and again."""
-    return wires_of(mask)
+bits_of_mask = wires_of
+"""The bits in a mask, ascending: in planning masks are of index bits, and no wires are known."""
 
 
 @lru_cache(maxsize=65536)
@@ -89,13 +90,3 @@ def moved(piece: Work, at: Sequence[int]) -> Work:
 
 NOTHING = np.zeros(0, dtype=np.int64)
 NOTHING.setflags(write=False)
-
-
-@lru_cache(maxsize=64)
-def _counting(size: int) -> NDArray[np.int64]:
-    return np.arange(size, dtype=np.int64)
-
-
-def run(offset: int, size: int) -> NDArray[np.int64]:
-    """offset, offset + 1, …: `size` numbers."""
-    return _counting(size) + offset

@@ -11,12 +11,12 @@ from cuda_emulator import EmulatedRuntime
 
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cpu.run_words import MOST_ARGUMENTS
 from qsim_ex.kernels.cuda.launches import native
 from qsim_ex.kernels.cuda.queued import Queued, in_tables, plain, struct
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.ready import make_ready
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Layout
 
@@ -102,11 +102,11 @@ class Loop:
     def run(self, seed):
         """How far the state is from the definition's, and how many kernels were launched by compiled code."""
         circuit = self._make(seed)
-        ready = make_ready(self.plan, circuit.operands, (self.device,), self._dtype, self._compile)
+        work = prepare(self.plan, circuit.operands, (self.device,), self._dtype, self._compile)
         buffer = self.device.allocate(1 << WIRES, self._dtype)
         state = Single(self.device, buffer, self.plan.start, FRESH, begun=False)
         before, told = self.runtime.natively_launched, []
-        state.run(self.plan, ready.work, lambda: told.append(1))
+        state.run(self.plan, work, lambda: told.append(1))
         assert len(told) == len(self.plan.steps)
         found = state.read(0, 1 << WIRES, range(WIRES))
         return float(np.linalg.norm(found - simulate(circuit))), self.runtime.natively_launched - before
@@ -154,11 +154,11 @@ def test_a_state_that_was_begun_is_not_begun_again(dtype):
     loop = Loop(plain_gates, dtype)
     loop.run(0), loop.run(1)
     circuit = plain_gates(0)
-    ready = make_ready(loop.plan, circuit.operands, (loop.device,), dtype, "always")
+    work = prepare(loop.plan, circuit.operands, (loop.device,), dtype, "always")
     buffer = loop.device.allocate(1 << WIRES, dtype)
     state = Single(loop.device, buffer, loop.plan.start, FRESH)
     loop.device.write(buffer, 0, np.array([-1], dtype=dtype))
-    state.run(loop.plan, ready.work, lambda: None)
+    state.run(loop.plan, work, lambda: None)
     assert np.allclose(state.read(0, 1 << WIRES, range(WIRES)), -simulate(circuit), atol=1e-6)
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import tempfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,10 @@ import llvmlite
 import numba
 from numba.core import caching
 
+from qsim_ex.kernels import cache_folder
 from qsim_ex.kernels.cpu import host
+
+_DIGEST = 32
 
 
 @lru_cache(maxsize=1)
@@ -28,12 +34,15 @@ def digest() -> str:
     return sha.hexdigest()[:20]
 
 
+def name() -> str:
+    """The name of these kernels' folder in that of all compiled kernels."""
+    return f"cpu-{digest()}"
+
+
 @lru_cache(maxsize=1)
-def folder() -> Path:
-    """Return the folder of compiled kernels: under QSIM_EX_CACHE_DIR, or the user's cache folder."""
-    named = os.environ.get("QSIM_EX_CACHE_DIR")
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qsim-ex"
-    return (Path(named) if named else usual) / f"cpu-{digest()}"
+def folder() -> Path | None:
+    """The folder of these kernels, None where they cannot be kept: then every process compiles its own."""
+    return cache_folder.made(name())
 
 
 class _Locator(caching._CacheLocator):
@@ -60,23 +69,55 @@ class _Results(caching.CompileResultCacheImpl):
     _locator_classes: list[Any] = [_Locator]  # noqa: RUF012  (Numba's)
 
 
+class _Files(caching.IndexDataCacheFile):
+    """A file for each signature, with a digest in front.
+
+    Numba's own has an index beside them, which two processes can spoil for each other, and trusts what it reads.
+    """
+
+    def _path(self, key: Any) -> Path:
+        number = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()[:32]
+        return Path(self._cache_path) / f"{self._index_name.removesuffix('.nbi')}.{number}.nbc"
+
+    def load(self, key: Any) -> Any:
+        """What was kept, None if nothing was or it is not whole."""
+        try:
+            data = self._path(key).read_bytes()
+        except OSError:
+            return None
+        told, kept = data[:_DIGEST], data[_DIGEST:]
+        return pickle.loads(kept) if hashlib.sha256(kept).digest() == told else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep something; a folder that cannot be written to only means that the next process compiles again."""
+        kept = self._dump(data)
+        with suppress(OSError):
+            handle, part = tempfile.mkstemp(dir=self._cache_path, suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(kept).digest() + kept)
+                Path(part).replace(self._path(key))
+            except BaseException:
+                with suppress(OSError):
+                    Path(part).unlink()
+                raise
+
+
 class _KernelCache(caching.FunctionCache):
     _impl_class = _Results
 
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
-@lru_cache(maxsize=1)
-def _writable() -> bool:
-    """Say whether compiled kernels can be kept; where nothing can be written, every process compiles its own."""
-    try:
-        folder().mkdir(parents=True, exist_ok=True)
-        return os.access(folder(), os.W_OK)
-    except OSError:
-        return False
+    def save_overload(self, sig, data):
+        with suppress(OSError):  # Numba looks whether the folder can be written to, and means it
+            super().save_overload(sig, data)
 
 
 def kernel(function):
     """Compile `function` on first use for each signature, without the interpreter lock, and keep the result."""
     compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if _writable():
+    if folder() is not None:
         setattr(compiled, "_cache", _KernelCache(function))  # noqa: B010  (what `cache=True` does, with our folder)
     return compiled

@@ -5,34 +5,33 @@ Only structure is encoded, so it is done once; numbers are looked up by `sweep.e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cpu import program as p
-from qsim_ex.kernels.cpu.layout import PAD, TileLayout, Touch, runnable
+from qsim_ex.kernels.cpu.layout import TileLayout, runnable, touches
 from qsim_ex.kernels.cpu.writer import Writer
 from qsim_ex.steps.step import Sweep
 
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Program:
     """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes."""
-    pending = [Touch.of(item) for phase in sweep.phases for item in phase.items]
+    pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)
-    load, load_lanes = places(writer, sweep.fresh)
+    load, load_lanes = writer.places(sweep.fresh)
     load_direct = direct and not sweep.fresh & layout.lane_mask()
     while pending:
         ready, pending = runnable(pending, layout.lane_mask())
+        swaps = layout.swaps_for(pending) if pending else []
         for piece in ready:
             writer.item(piece.item)
-        if pending:
-            writer.exchange(layout.swaps_for(pending))
+        if swaps:
+            writer.exchange(swaps)
     for swaps in layout.swaps_home() if direct else ():
         writer.exchange(swaps)
     last = writer.finish()
-    store, store_lanes = places(writer)
+    store, store_lanes = writer.places()
     tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
     geometry = [num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, direct, last]
@@ -46,27 +45,3 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Pr
         num_bits - tile_mask.bit_count(),
         row_bits,
     )
-
-
-def places(writer: Writer, fresh: int = 0) -> tuple[int, int]:
-    """Write where each row and each lane is in memory (in amplitudes); return where the tables begin.
-
-    fresh: index bits at whose 1 there is nothing but zeros, which memory need not hold.
-    """
-    rows = [_place(bit, fresh) for bit in writer.layout.rows]
-    lanes = [_place(bit, fresh) for bit in writer.layout.lanes]
-    low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
-    at = writer.add(_sums(low + [0] * (p.LOW_ROWS - len(low))) + _sums(high))
-    return at, writer.add(_sums(lanes))
-
-
-def _place(bit: int, fresh: int) -> int:
-    return p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << bit
-
-
-def _sums(steps: Sequence[int]) -> list[int]:
-    """For each set of steps their sum."""
-    found = [0]
-    for step in steps:
-        found += [min(place + step, p.NOWHERE) for place in found]
-    return found

@@ -7,7 +7,6 @@ pushed them out of the processor's caches; a state of 20 wires is done sooner. S
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 
 import numba
@@ -16,6 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import run_words as form
 from qsim_ex.kernels.cpu.cache import kernel
 
@@ -152,7 +152,7 @@ def enqueue(driver, stream, state, tables, first, operands, words, places, room)
 _GIVEN = types.Array(types.complex128, 1, "C", readonly=True)  # takes those that may be written to as well
 _WORDS, _PLACES, _ROOM = (types.Array(kind, 1, "C") for kind in (types.int64, types.int32, types.float64))
 _SIGNATURE = types.int64(*[types.int64] * 5, _GIVEN, _WORDS, _PLACES, _ROOM)
-_compiling = threading.Lock()
+_compiling = fork.lock()
 
 
 def compiled() -> Callable[..., int]:

@@ -48,11 +48,6 @@ def negative(codes: Codes) -> Codes:
     return np.where(codes >= 0, codes ^ 1, constants)
 
 
-def placed(codes: Codes, at: int) -> Codes:
-    """The codes for a table that begins at number `at`."""
-    return np.where(codes >= 0, codes + 4 * at, codes)
-
-
 def entry_codes(pattern: Pattern, dense: bool) -> tuple[Codes, Codes]:
     """The codes of the real and the imaginary part of each entry.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of, wires_of
-from qsim_ex.steps.step import Diagonal, Item, Rename
+from qsim_ex.steps.step import Diagonal, Item, Rename, Sweep
 
 PAD = 1 << 10
 """Bits from here up are padding, for states with fewer bits than a vector has lanes: only their value 0 is real."""
@@ -36,6 +36,11 @@ class Touch:
             for mask in item.reads:
                 touched |= mask
         return cls(item, mix, touched)
+
+
+def touches(sweep: Sweep) -> list[Touch]:
+    """The items of all phases, in order."""
+    return [Touch.of(item) for phase in sweep.phases for item in phase.items]
 
 
 def runnable(pending: Sequence[Touch], lanes: int) -> tuple[list[Touch], list[Touch]]:

@@ -13,6 +13,12 @@ from functools import lru_cache
 
 from qsim_ex.kernels.cpu import host
 
+CHUNK_BITS = 18
+"""Amplitudes that one thread handles between two looks at Ctrl-C, where it only moves or adds them."""
+
+_ALONE = 1 << 15
+"""So few amplitudes are not worth waking a thread for."""
+
 
 @lru_cache(maxsize=1)
 def executor() -> ThreadPoolExecutor:
@@ -60,3 +66,16 @@ def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
         wait(begun)
     for helper in begun:
         helper.result()
+
+
+def worth(amplitudes: int, threads: int) -> int:
+    """How many of the threads so many amplitudes are worth."""
+    return threads if amplitudes > _ALONE else 1
+
+
+def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each: int = 1) -> None:
+    """Call ``work(first, last)`` for ranges of 0 … size − 1 of things of `each` amplitudes."""
+    step = max(1, min((1 << CHUNK_BITS) // each, -(-size // (8 * threads))))
+    share(
+        lambda chunk: work(chunk * step, min(size, chunk * step + step)), -(-size // step), worth(size * each, threads)
+    )

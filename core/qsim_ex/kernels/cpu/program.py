@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,25 @@ SIZE = 10  # of DENSE; the lane bit of LANE
 PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
 INSTRUCTION = 20
+
+
+class Where(NamedTuple):
+    """Which rows of which tiles: the fields from `OUTSIDE_MASK` to `FIXED`."""
+
+    outside_mask: int
+    outside_value: int
+    free: int
+    fixed: int
+
+
+class Table(NamedTuple):
+    """Which coefficients: the fields from `TABLE` to `COLUMNS`."""
+
+    at: int = 0
+    block: int = 0
+    reads: int = 0
+    columns: int = 0
+
 
 # PERMUTE moves each row to the row that the parities select, XOR FIXED: a block is a row number there.
 

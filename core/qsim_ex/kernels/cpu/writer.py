@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -12,28 +12,11 @@ from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import program as p
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout
+from qsim_ex.kernels.cpu.program import Table, Where
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
 _FEW_EXCHANGES = 8
 """So many exchanges of half the rows cost as much as one permutation of all of them: 40 and 350 ps an amplitude."""
-
-
-class Where(NamedTuple):
-    """Which rows of which tiles: see the fields of an instruction."""
-
-    outside_mask: int
-    outside_value: int
-    free: int
-    fixed: int
-
-
-class Table(NamedTuple):
-    """Which coefficients: see the fields of an instruction."""
-
-    at: int = 0
-    block: int = 0
-    reads: int = 0
-    columns: int = 0
 
 
 class Writer:
@@ -67,6 +50,19 @@ class Writer:
         self.integers += values
         return len(self.integers) - len(values)
 
+    def places(self, fresh: int = 0) -> tuple[int, int]:
+        """Write where each row and each lane is in memory (in amplitudes); return where the tables begin.
+
+        fresh: index bits at whose 1 there is nothing but zeros, which memory need not hold.
+        """
+        rows, lanes = [
+            [p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << bit for bit in bits]
+            for bits in (self.layout.rows, self.layout.lanes)
+        ]
+        low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]
+        at = self.add(_sums(low + [0] * (p.LOW_ROWS - len(low))) + _sums(high))
+        return at, self.add(_sums(lanes))
+
     def exchange(self, swaps: Swaps) -> None:
         """Let lane bits and row bits trade places, all at once if these are all lanes."""
         self._flush()
@@ -99,7 +95,7 @@ class Writer:
             case Diagonal():
                 found = items.diagonal(item.pattern)
                 if found is not None:
-                    self._scale(item.when, item.reads, items.placed(found[0], item.slot.at), found[1])
+                    self._scale(item.when, item.reads, placed(found[0], item.slot.at), found[1])
             case Mix():
                 for block in items.blocks(item.pattern, len(item.bits), len(item.reads)):
                     self._block(item, block)
@@ -189,7 +185,7 @@ class Writer:
 
     def _block(self, item: Mix, block: items.Block) -> None:
         """One set of values that a matrix mixes among themselves."""
-        codes = items.placed(block.codes, item.slot.at)
+        codes = placed(block.codes, item.slot.at)
         size = len(block.values)
         if size == 1:
             self._scale(item.when, item.reads, codes, block.identity, item.bits, block.values[0])
@@ -260,6 +256,19 @@ _EXCHANGE = (
     np.array([[items.ZERO, items.ONE, items.ONE, items.ZERO] * 2]),
     np.array([items.ONE, items.ZERO, items.ZERO, items.ONE] * 2),
 )
+
+
+def placed(codes: items.Codes, at: int) -> items.Codes:
+    """The codes for a table that begins at number `at`."""
+    return np.where(codes >= 0, codes + 4 * at, codes)
+
+
+def _sums(steps: Sequence[int]) -> list[int]:
+    """For each set of steps their sum; a place in memory, or none."""
+    found = [0]
+    for step in steps:
+        found += [min(place + step, p.NOWHERE) for place in found]
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,6 @@ made there (see `tables.Recipe`): a row's numbers of all sweeps behind one anoth
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda import interpreter
 from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
 from qsim_ex.kernels.cuda.emit import Kernel, emit_rows
@@ -181,7 +181,7 @@ class BatchSweeps:
         self._choosing = Choosing(runtime, emit_rows)
         self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
         self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
         """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes.

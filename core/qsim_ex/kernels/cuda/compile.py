@@ -2,8 +2,8 @@
 
 NVRTC is a large library, so it is loaded only for a text that did not come with the package (see `shipped`). The
 cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the options and
-the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
-``$QSIM_EX_CACHE_DIR``, or ``qsim-ex/kernels`` in the user's cache folder; deleting it is always safe.
+the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is ``kernels`` in that
+of `cache_folder`; deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import hashlib
 import os
 import re
 import tempfile
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels import cache_folder, fork
 from qsim_ex.kernels.cuda import shipped
 from qsim_ex.kernels.cuda.shipped import FORMAT, OPTIONS
 
@@ -89,18 +89,15 @@ def key(code: str, arch: str) -> str:
 
 
 def folder() -> Path:
-    """Where compiled kernels are kept between processes."""
-    if chosen := os.environ.get("QSIM_EX_CACHE_DIR"):
-        return Path(chosen) / "kernels"
-    base = os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.environ.get("XDG_CACHE_HOME")
-    return Path(base) / "qsim-ex" / "kernels" if base else Path.home() / ".cache" / "qsim-ex" / "kernels"
+    """Where compiled kernels are kept between processes, whether or not it is there."""
+    return cache_folder.base() / "kernels"
 
 
 def stored(name: str) -> bytes | None:
     """The machine code kept under a key, if it is there and whole."""
-    path = folder() / f"{name}.cubin"
+    kept = cache_folder.made("kernels")
     try:
-        data = path.read_bytes()
+        data = b"" if kept is None else (kept / f"{name}.cubin").read_bytes()
     except OSError:
         return None
     digest, code = data[:_DIGEST], data[_DIGEST:]
@@ -109,7 +106,8 @@ def stored(name: str) -> bytes | None:
 
 def is_stored(name: str) -> bool:
     """Whether machine code is kept under a key."""
-    return (folder() / f"{name}.cubin").exists()
+    kept = cache_folder.made("kernels")
+    return kept is not None and (kept / f"{name}.cubin").exists()
 
 
 def at_hand(code: str, arch: str) -> bool:
@@ -119,17 +117,19 @@ def at_hand(code: str, arch: str) -> bool:
 
 def store(name: str, code: bytes) -> None:
     """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
+    kept = cache_folder.made("kernels")
+    if kept is None:
+        return
     with contextlib.suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
         with _pruning:  # a cached function may run in several threads before the first result is there
             _prune()
-        handle, partial = tempfile.mkstemp(dir=folder(), suffix=".tmp")
+        handle, partial = tempfile.mkstemp(dir=kept, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(code).digest() + code)
-        Path(partial).replace(folder() / f"{name}.cubin")
+        Path(partial).replace(kept / f"{name}.cubin")
 
 
-_pruning = threading.Lock()
+_pruning = fork.lock()
 
 
 @functools.cache
@@ -163,7 +163,10 @@ def _machine_code(name: str, code: str, arch: str) -> bytes:
 
 
 _begun: dict[str, Future[bytes]] = {}
-_lock = threading.Lock()
+_lock = fork.lock()
+
+if hasattr(os, "register_at_fork"):  # the threads that were to compile these are not in the child
+    os.register_at_fork(after_in_child=_begun.clear)
 
 
 def begin(codes: Sequence[str], arch: str) -> None:

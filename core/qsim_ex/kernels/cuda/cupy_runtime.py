@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import host as machine
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda import compile as compilation
@@ -89,7 +90,8 @@ class CupyRuntime:
         self._launch = self._cupy.cuda.driver.launchKernel
         self._loaded: OrderedDict[Text, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
-        self._lock = threading.Lock()
+        self._lock = fork.lock()
+        _runtimes.add(self)
         self.name = f"gpu:{device_id}"
         self.description = self._cupy.cuda.runtime.getDeviceProperties(device_id)["name"].decode()
         self.tensor = self._arch in TENSOR
@@ -319,3 +321,25 @@ _STAGING_THREADS = 4
 
 def _gib(nbytes: int) -> str:
     return f"{nbytes / 2**30:.1f} GiB"
+
+
+class _Lost:
+    """What stands for CuPy, its device and the driver in a forked child."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise fork.cuda_lost()
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise fork.cuda_lost()
+
+
+_runtimes: WeakSet[CupyRuntime] = WeakSet()
+
+
+def _lose() -> None:
+    for runtime in list(_runtimes):
+        runtime.cupy = runtime._cupy = runtime._device = runtime._launch = _Lost()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lose)

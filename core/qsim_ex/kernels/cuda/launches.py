@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
 from qsim_ex.kernels.cuda.just_in_time import Program
 from qsim_ex.kernels.cuda.queued import Queued
@@ -31,7 +32,7 @@ class Native:
     def __init__(self) -> None:
         self._found: Enqueue | None = None
         self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._lock = fork.lock()
 
     def fetch(self) -> Enqueue | None:
         """The compiled code if it is there; if not, it will be."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
-import threading
 import zipfile
 from pathlib import Path
+
+from qsim_ex.kernels import fork
 
 FORMAT = "qsim-ex kernels 1"
 OPTIONS = ("-std=c++17", "--ptxas-options=-v")
@@ -39,7 +40,7 @@ Programming Guide, "Binary Compatibility")."""
 ARCHITECTURES = tuple(dict.fromkeys(RUNS.values()))
 """What there are archives for."""
 
-_lock = threading.Lock()
+_lock = fork.lock()
 _refused: dict[str, str] = {}
 """GPUs, by compute capability, whose driver did not take what came with the package; and what it said."""
 

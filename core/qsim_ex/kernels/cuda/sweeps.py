@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda import emit, interpreter
 from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
 from qsim_ex.kernels.cuda.loading import Given, Loaded, Loader, Takes, give
@@ -151,7 +151,7 @@ class Sweeps:
         self._plans: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
         self._choosing = Choosing(runtime, self._emitted)
         self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> Prepared:
         """Choose for each sweep, compile what is to be compiled, and return what runs it."""

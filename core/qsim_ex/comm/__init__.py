@@ -1,0 +1,1 @@
+"""How ranks that share a state talk to one another."""

@@ -1,0 +1,1 @@
+"""Which placement on which devices."""

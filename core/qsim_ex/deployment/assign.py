@@ -1,0 +1,154 @@
+"""Where a state goes: on which devices, in which placement, and why.
+
+Where a state fits in one piece on the device that `devices.probe` chooses, it goes there. Otherwise `choice` looks for
+a placement on all devices and the host that the options allow. The reason is kept and told in every result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from qsim_ex.deployment.choice import deploy
+from qsim_ex.devices import probe
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import require, state_bytes
+from qsim_ex.devices.peering import link
+from qsim_ex.errors import DeviceError, OutOfMemory
+from qsim_ex.options import Options
+from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.request import BOUNDLESS, Free
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.absent import Planned
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a state goes and why.
+
+    device: the device, or the first of several. deployment: how the state is divided, and why.
+    free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
+    devices: one for each peer; the same one several times where peers share it.
+    """
+
+    device: Device
+    deployment: Deployment
+    free: int
+    host_free: int
+    devices: tuple[Device, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why it goes there."""
+        return self.deployment.reason
+
+    @property
+    def grows(self) -> bool:
+        """Whether it lies in one piece on a device on which states grow."""
+        return self.device.grows and self.deployment.in_one_piece
+
+    @property
+    def needed(self) -> int:
+        """Bytes of amplitudes on each device."""
+        return self.deployment.device_bytes
+
+
+def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Where:
+    """A state in one piece on one device."""
+    made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
+    return Where(device, made, free, host_free, (device,))
+
+
+def place(num_wires: int, options: Options, states: int = 1) -> Where:
+    """Choose where a state goes and check that it fits; if there are several, where they go one by one.
+
+    Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
+    every possibility if the state does not fit, `OptionError` for options that contradict one another.
+    """
+    device, reason = probe.choose(num_wires, options, states)
+    needed = state_bytes(num_wires, options.dtype)
+    # What a GPU's state takes of the host is checked again when it is taken; an older figure is good enough here.
+    host_free = probe.free_bytes(probe.cpu(options.threads), needed if device.kind == "cpu" else 0)
+    if not _divides(options):
+        free = probe.free_bytes(device, needed)
+        allowed = free if options.max_memory is None else options.max_memory
+        if needed <= allowed:
+            return on(device, num_wires, options, reason, allowed, host_free)
+        if device.kind == "cpu":
+            require(num_wires, options.dtype, [("the host", host_free)], limit=options.max_memory)
+    try:
+        free_now = survey(device, options, host_free)
+        found = deploy(num_wires, options, free_now, reason)
+    except OutOfMemory as error:
+        if options.device != "auto" or _divides(options) or needed > host_free:
+            raise
+        return on(probe.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
+    if device.kind == "cpu":
+        devices = (device,) * len(found.devices)
+    else:
+        devices = tuple(device if number == options.device_id else probe.gpu(number) for number in found.devices)
+    least = min(dict(free_now.devices)[number] for number in found.devices)
+    allowed = least if options.max_memory is None else options.max_memory
+    return Where(devices[0], found, allowed, host_free, devices)
+
+
+def imagine(num_wires: int, options: Options) -> tuple[Planned, Deployment]:
+    """Where a state would go, for a plan that nobody runs: also on GPUs that are not here, and where nothing is free.
+
+    GPUs that are not here are planned for if they are described: by `devices`, or by ``device='gpu'`` and `max_memory`
+    or `device_wires`. `max_memory` and `max_host_memory` say how large their memories are.
+    """
+    from qsim_ex.devices.absent import AbsentGpu
+
+    described = options.max_memory is not None or options.device_wires is not None
+    demanded = options.devices is not None or (options.device == "gpu" and described)
+    device: Planned
+    if demanded and probe.gpu_missing():
+        numbers = options.devices or (options.device_id,)
+        device, reason = AbsentGpu(numbers[0]), "asked for; it is not on this machine"
+        free = Free("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
+    else:
+        device, reason = probe.choose(num_wires, options)
+        free = survey(
+            device, options, probe.free_bytes(probe.cpu(options.threads), state_bytes(num_wires, options.dtype))
+        )
+    try:
+        return device, deploy(num_wires, options, free, reason)
+    except OutOfMemory:
+        boundless = Free(free.kind, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
+        lifted = replace(options, max_memory=None, max_host_memory=None)
+        return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
+
+
+def _divides(options: Options) -> bool:
+    """Whether the options ask for a state in several pieces."""
+    return options.devices is not None or options.device_wires is not None or options.virtual_peers > 1
+
+
+def survey(device: Device, options: Options, host_free: int) -> Free:
+    """What is free on the devices that may be used besides the one that was chosen, and on the host.
+
+    Raises `DeviceError` for devices that are not there or that differ in generation.
+    """
+    if device.kind == "cpu":
+        return Free("cpu", ((0, host_free),), host_free)
+    if options.devices is not None:
+        numbers = options.devices
+        if absent := [number for number in numbers if number >= probe.gpu_count()]:
+            told = ", ".join(map(str, absent))
+            raise DeviceError(f"devices={list(numbers)}: GPU {told} is not there; {probe.present(probe.gpu_count())}.")
+        if len(found := {probe.generation(number) for number in numbers}) > 1:
+            each = ", ".join(f"GPU {number} has {probe.generation(number)}" for number in numbers)
+            raise DeviceError(
+                f"devices={list(numbers)}: {len(found)} compute capabilities ({each}); GPUs of one generation are "
+                "wanted, since the slowest would hold up the others."
+            )
+    elif _divides(options):
+        numbers = (options.device_id,)
+    else:
+        first = options.device_id
+        others = (number for number in range(probe.gpu_count()) if number != first)
+        numbers = (first, *(number for number in others if probe.generation(number) == probe.generation(first)))
+    memory = tuple((number, probe.gpu(number).memory()[0]) for number in numbers)
+    return Free("gpu", memory, host_free, lambda one, other: link(probe.gpu(one), probe.gpu(other)))

@@ -1,0 +1,148 @@
+"""How a state is laid out over devices and host memory: the smallest placement that fits, by arithmetic alone.
+
+A pure function of the number of wires, the options, and what every memory has free. It asks no device, so placements
+for machines that are not here can be chosen, printed and tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from qsim_ex.devices.memory import human, state_bytes
+from qsim_ex.errors import OptionError, OutOfMemory
+from qsim_ex.options import Options
+from qsim_ex.placement import kinds
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.request import BOUNDLESS, Free, Request
+
+
+def deploy(num_wires: int, options: Options, free: Free, reason: str = "asked for") -> Deployment:
+    """The smallest placement that fits: one device, several, or one with host memory; several with it if asked for.
+
+    reason: why it is these devices. Raises `OptionError` where options contradict one another, `OutOfMemory` with the
+    sum of every placement that was looked at, and with what would fit.
+    """
+    refused: list[str] = []
+    for candidate in candidates(num_wires, options, free):
+        if (lack := _lack(candidate, options, free)) is None:
+            return replace(candidate, reason=_why(candidate, options, refused, reason))
+        refused.append(lack)
+    raise OutOfMemory(_refusal(num_wires, options, free, refused))
+
+
+def candidates(num_wires: int, options: Options, free: Free) -> Iterator[Deployment]:
+    """Every placement that the options allow, in the order of preference; not all of them fit."""
+    sets = _device_sets(options, free)
+    for kind in kinds.every():
+        for devices in sets if kind.in_device_memory else sets[:1]:
+            yield from kind.lay_out(Request(num_wires, options, free, devices))
+
+
+def _device_sets(options: Options, free: Free) -> list[tuple[int, ...]]:
+    """The devices that may share a state: those that were asked for, or the first 1, 2, 4, … of all."""
+    numbers = [number for number, _ in free.devices]
+    if options.devices is not None:
+        return [options.devices]
+    if options.device_wires is not None or options.virtual_peers > 1:
+        return [(numbers[0],)]
+    return [tuple(numbers[: 1 << k]) for k in range(len(numbers).bit_length())]
+
+
+def _lack(candidate: Deployment, options: Options, free: Free) -> str | None:
+    """What a placement lacks, in words, or None if it fits."""
+    lacks = []
+    for number in dict.fromkeys(candidate.devices):
+        needed = candidate.device_bytes * candidate.devices.count(number)
+        if free.kind == "cpu" and options.max_memory is None:
+            needed += candidate.host_bytes  # the device's memory is the host's
+        if needed > (allowed := free.on_device(number, options)):
+            name = "the host" if free.kind == "cpu" else f"GPU {number}"
+            has = f"{name} has {human(allowed)} free"
+            if options.max_memory is not None:
+                has = f"max_memory allows {human(allowed)}{_besides(name, dict(free.devices)[number])}"
+            lacks.append(f"{human(needed)} on {name}, {has}")
+            break
+    if candidate.host_bytes > (allowed := free.on_host(options)):
+        has = f"the host has {human(free.host)} free"
+        if options.max_host_memory is not None:
+            has = f"max_host_memory allows {human(allowed)}{_besides('the host', free.host)}"
+        lacks.append(f"{human(candidate.host_bytes)} on the host, {has}")
+    return f"{_name(candidate, free)} needs {' and '.join(lacks)}" if lacks else None
+
+
+def _besides(name: str, free: int) -> str:
+    """What is free besides what is allowed, if anybody has looked."""
+    return f", {name} has {human(free)} free" if free < BOUNDLESS else ""
+
+
+def _name(candidate: Deployment, free: Free) -> str:
+    """A placement in a few words."""
+    numbers = list(dict.fromkeys(candidate.devices))
+    if free.kind == "cpu":
+        where = "the CPU"
+    else:
+        where = f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
+    if candidate.in_one_piece:
+        return candidate.kind
+    if candidate.host_memory is None:
+        return f"{candidate.kind} ({len(candidate.devices)} on {where})"
+    return f"{candidate.kind} (windows of {candidate.levels.local} wires, {candidate.host_memory}, on {where})"
+
+
+def _why(candidate: Deployment, options: Options, refused: list[str], reason: str) -> str:
+    """Why it is this placement."""
+    if options.device_wires is not None and not candidate.in_one_piece:
+        asked = f"device_wires={options.device_wires}"
+        return "asked for: " + asked + (f", {len(candidate.devices)} devices" if candidate.levels.peers else "")
+    if not refused:
+        return "asked for: devices" if candidate.levels.peers and options.devices else reason
+    return f"{reason}; {refused[0]}"
+
+
+def _refusal(num_wires: int, options: Options, free: Free, refused: list[str]) -> str:
+    """The sum of every placement, and what would fit."""
+    needed = human(state_bytes(num_wires, options.dtype))
+    head = f"{num_wires} wires in {options.dtype.name} need {needed}"
+    advice = [*_would_fit(num_wires, options, free)]
+    return f"{head}. " + "; ".join(refused) + ". " + _advice(advice)
+
+
+def _advice(advice: list[str]) -> str:
+    if not advice:
+        return "Use a machine with more memory."
+    return f"It would fit with {', '.join(advice[:-1]) + ' or ' + advice[-1] if len(advice) > 1 else advice[0]}."
+
+
+def _would_fit(num_wires: int, options: Options, free: Free) -> Iterator[str]:
+    """Changes that would each make the state fit."""
+    if options.dtype.itemsize == 16 and _fits(num_wires, replace(options, precision="single"), free):
+        yield "precision='single'"
+    for fewer in range(num_wires - 1, 0, -1):
+        if _fits(fewer, options, free):
+            yield f"{fewer} wires"
+            break
+    if options.device_wires is not None:
+        for less in range(options.device_wires - 1, 0, -1):
+            if _fits(num_wires, replace(options, device_wires=less), free):
+                yield f"device_wires={less}"
+                break
+    elif options.devices is not None and len(options.devices) < len(free.devices):
+        numbers = tuple(number for number, _ in free.devices)
+        for count in (1 << k for k in range(len(numbers).bit_length())):
+            if count > len(options.devices) and _fits(num_wires, replace(options, devices=numbers[:count]), free):
+                yield f"devices={list(numbers[:count])}"
+                break
+    if free.kind == "gpu" or options.device_wires is not None:
+        host = 2 * state_bytes(num_wires, options.dtype)
+        lifted = replace(options, max_host_memory=host)
+        if _fits(num_wires, lifted, free):
+            found = deploy(num_wires, lifted, free)
+            yield f"{human(found.host_bytes)} of host memory"
+
+
+def _fits(num_wires: int, options: Options, free: Free) -> bool:
+    try:
+        return any(_lack(one, options, free) is None for one in candidates(num_wires, options, free))
+    except OptionError:
+        return False

@@ -1,0 +1,176 @@
+"""Checkpoints: what a long run leaves on the disk on its way, so that it goes on after a kill with the same result.
+
+Two things are kept. What was *found* so far (bits, sums, saved states of the bindings and shots that are done) is a
+file of arrays. A *state on its way* is a saved state (`saving`) that says how far it is; states that its circuit has
+saved stand in files beside it. All of them know which run they belong to, and are removed when it has ended. Where
+states are worked on one by one, the state on its way has the given name, and what was found stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.errors import SavedStateError
+from qsim_ex.files.written import written
+from qsim_ex.options import Checkpoint
+from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.saving import SavedState, array_of, look, save
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Checkpoints:
+    """The checkpoints of one run: what an earlier run has left, and what this one leaves behind.
+
+    every: seconds between two checkpoints, at least. identity: what tells this run from others.
+    seeds: of each binding, None if they were not given: those of the files are taken then, or else `fresh_seeds`.
+    one_by_one: whether states are worked on one by one.
+    state: the state that was on its way, if there is one. found: the arrays of what was found; empty if nothing was.
+    Raises `SavedStateError`, naming what differs, if a file belongs to another run, and if it is damaged.
+    """
+
+    def __init__(
+        self,
+        where: Checkpoint,
+        every: float,
+        identity: Mapping[str, Any],
+        seeds: Sequence[int] | None,
+        fresh_seeds: Callable[[], Sequence[int]],
+        *,
+        one_by_one: bool,
+    ) -> None:
+        self.path = Path(where.path)
+        self._found_at = self._beside("found") if one_by_one else self.path
+        self._kept_at_end = where.keep
+        self._every = every
+        self._last = monotonic()
+        self._identity = identity
+        self._warned = False
+        self.state: SavedState | None = None
+        self.found: Arrays = {}
+        told: Sequence[int] | None = None
+        if self.path.exists() and _is_state(self.path):
+            self.state = look(self.path)
+            told = self._checked(self.path, self.state.about, seeds)
+        for path in {self.path, self._found_at}:
+            if path.exists() and not _is_state(path):
+                self.found, about = _read(path)
+                told = self._checked(path, about, told or seeds)
+        self.seeds = tuple(seeds or told or fresh_seeds())
+
+    def _checked(self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None) -> list[int]:
+        """The seeds of a file; raises `SavedStateError` unless it belongs to this run."""
+        belongs = about.get("run", {})
+        if not isinstance(belongs, dict) or not belongs:
+            raise SavedStateError(f"{path} is a saved state and no checkpoint. Give another path.")
+        told = [
+            f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
+            for name in dict.fromkeys((*self._identity, *belongs))
+            if belongs.get(name) != self._identity.get(name)
+        ]
+        found = about.get("seeds", [about.get("seed")])
+        if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
+            raise SavedStateError(f"{path} is damaged: it names no seeds. Remove it and run again.")
+        if seeds is not None and list(seeds) != found:
+            differing = next(((a, b) for a, b in zip(found, seeds, strict=False) if a != b), (found, list(seeds)))
+            told.append(f"seed {differing[0]}, here {differing[1]}")
+        if told:
+            raise SavedStateError(
+                f"{path} is the checkpoint of another run ({'; '.join(told)}). Run what it belongs to, remove the "
+                "file, or give another path."
+            )
+        return found
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return monotonic() - self._last >= self._every
+
+    def write_state(self, placement: Placement, about: Mapping[str, Any]) -> None:
+        """Write a state on its way, and how far it is."""
+        self._write(lambda: save(placement, self.path, self._about(about)))
+
+    def write_found(self, arrays: Arrays) -> None:
+        """Write what was found so far."""
+
+        def write() -> None:
+            with written(self._found_at, sum(array.nbytes for array in arrays.values())) as file:
+                about = np.frombuffer(json.dumps(self._about({})).encode(), dtype=np.uint8)
+                np.savez(file, about=about, **cast("dict[str, Any]", arrays))
+
+        self._write(write)
+
+    def _about(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        seeds: dict[str, Any] = {"seed": self.seeds[0]} if len(self.seeds) == 1 else {"seeds": list(self.seeds)}
+        return {"run": self._identity, **seeds, **more}
+
+    def _write(self, write: Callable[[], None]) -> None:
+        """A checkpoint that cannot be written is no reason to lose the run."""
+        self._last = monotonic()
+        try:
+            write()
+        except SavedStateError as error:
+            if not self._warned:
+                warnings.warn(f"the run goes on without a new checkpoint: {error}", RuntimeWarning, stacklevel=2)
+            self._warned = True
+
+    def keep(self, placement: Placement, number: int, binding: int) -> None:
+        """Write the state that a circuit saves under its label `number`, in the order of the wires."""
+        about = {"run": self._identity, "label": number, "binding": binding}
+        self._write(lambda: save(placement, self._beside(f"saved{number}"), about))
+
+    def kept(self, number: int, binding: int) -> Amplitudes | None:
+        """The state that an earlier run has saved under a label for a binding, if it has."""
+        path = self._beside(f"saved{number}")
+        if self.state is None or not path.exists():
+            return None
+        found = look(path)
+        if found.about.get("run") != self._identity:
+            raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
+        return array_of(found) if found.about.get("binding", 0) == binding else None
+
+    def end(self, labels: int, arrays: Callable[[], Arrays]) -> None:
+        """The run has ended: nothing is left on the disk, but what was found where the file is to be kept."""
+        if self._kept_at_end:
+            self.write_found(arrays())
+        paths = [self.path, self._found_at, *(self._beside(f"saved{number}") for number in range(labels))]
+        for path in paths:
+            if not (self._kept_at_end and path == self._found_at):
+                with suppress(FileNotFoundError):
+                    path.unlink()
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{ending}")
+
+
+def _is_state(path: Path) -> bool:
+    """Whether a file claims to be a saved state; what claims nothing is told so when it is read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(2) != b"PK"
+    except OSError as error:
+        raise SavedStateError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
+    """The arrays of a file, and what it says of itself; raises `SavedStateError`."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(arrays.pop("about").tobytes())
+    except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
+        raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
+    if not isinstance(about, dict):
+        raise SavedStateError(f"{path} is damaged: it does not say what it is. Remove it and run again.")
+    return arrays, about

@@ -1,0 +1,31 @@
+"""What the plans of a run come to: counted from the plans, and where a state migrates, from what it keeps near."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.placement import kinds
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.explain import summary
+from qsim_ex.steps.plan import Plan
+
+
+def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
+    """All plans together."""
+    copying = None if kinds.of(deployment).copies is None else deployment
+    first, *others = (_summary(plan, dtype, copying) for plan in plans)
+    return sum(others, first)
+
+
+@lru_cache(maxsize=256)
+def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
+    """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
+    copies = None if copying is None else kinds.of(copying).copies
+    if copying is None or copies is None:
+        return summary(plan, dtype.itemsize)
+    return summary(plan, dtype.itemsize, copied=copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

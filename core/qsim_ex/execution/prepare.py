@@ -1,0 +1,92 @@
+"""Work made ready for devices: planned, its numbers filled in, its kernels there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, assert_never, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import Save
+from qsim_ex.devices.base import Device, Loads
+from qsim_ex.placement.batch import BatchDevice
+from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.shape import Shape
+
+Prepared = Sequence[tuple[Any, Iterable[Any]]]
+"""For each device what it has prepared for a plan's steps, and the numbers of each of them."""
+
+
+@lru_cache(maxsize=256)
+def plan_of(
+    segment: Segment,
+    num_wires: int,
+    start: Layout,
+    shape: Shape,
+    fresh: int,
+    levels: Levels | None = None,
+    place: bool = False,
+) -> Plan:
+    """The plan of a segment, found by identity where it was made before; see `make_plan`."""
+    return make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+
+
+@lru_cache(maxsize=256)
+def plans_of(
+    program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False
+) -> tuple[Plan, ...]:
+    """A plan for each segment of a program that begins in |0…0⟩, each from where the one before it ended.
+
+    levels: how the index bits are divided; None for a state in one piece. grows: whether bits that nothing has mixed
+    yet need no memory. A save puts the wires in order.
+    """
+    plans: list[Plan] = []
+    every = (1 << num_wires) - 1
+    start, fresh = Layout.identity(num_wires), every if grows else 0
+    for node in program.nodes:
+        match node:
+            case Segment():
+                place = not plans and fresh == every
+                plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
+                start, fresh = plans[-1].end, plans[-1].left
+            case Save():
+                start, fresh = Layout.identity(num_wires), 0
+            case BranchPoint():
+                pass
+            case _:
+                assert_never(node)
+    return tuple(plans)
+
+
+def prepare(
+    plan: Plan,
+    operands: NDArray[np.complex128],
+    devices: Sequence[Device],
+    dtype: np.dtype[Any],
+    compile: str,
+    *,
+    rows: bool = False,
+) -> Prepared:
+    """Bind a plan to numbers and prepare it on each device; peers that share a device share its work.
+
+    operands: complex128 [1, total]. rows: prepare for many states on one device, operands [rows, total] or, alike for
+    all, [1, total].
+    """
+    local = plan.levels.local
+    if rows:
+        one = cast(BatchDevice, devices[0])
+        ready = one.prepare_batch(plan.steps, local, dtype, compile)
+        return ((ready, one.load_batch(ready, fill_batch(plan.numbers, operands))),)
+    numbers = fill(plan.numbers, operands[0])
+    shares: dict[int, tuple[Any, Iterable[Any]]] = {}
+    for device in devices:
+        if id(device) not in shares:
+            ready = device.prepare(plan.steps, local, dtype, compile)
+            shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, Loads) else numbers
+    return tuple(shares[id(device)] for device in devices)

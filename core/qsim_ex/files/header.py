@@ -1,0 +1,152 @@
+"""What the header of a saved state says, checked in every field before anything is done with it.
+
+A file may come from anybody, and its checksums only show that it was not damaged by chance. What passes here can be
+given to a kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from qsim_ex.steps.layout import Layout
+
+MOST_BYTES = 1 << 20
+"""Most bytes of a header."""
+
+MOST_WIRES = 58
+"""Most wires of a state in a file: its bytes can be counted in 63 bits, and so can its indices."""
+
+_DTYPES: dict[str, np.dtype[Any]] = {"complex64": np.dtype(np.complex64), "complex128": np.dtype(np.complex128)}
+
+
+class BadHeader(ValueError):
+    """A header that no state has; the message says which field, what was expected, and what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a header says, every field in its range and in agreement with the others.
+
+    piece: amplitudes of a piece. pieces: how many there are. norm: of the state when it was saved; None in files of
+    version 0.1. about: what whoever saved it wanted to be kept, any JSON object.
+    """
+
+    num_wires: int
+    dtype: np.dtype[Any]
+    layout: Layout
+    piece: int
+    pieces: int
+    norm: float | None
+    about: Mapping[str, Any]
+
+    def encoded(self) -> bytes:
+        """The header as JSON in UTF-8; raises `BadHeader` if it is too long, or `about` is nothing for JSON."""
+        fields = {
+            "num_wires": self.num_wires,
+            "dtype": self.dtype.name,
+            "address": list(self.layout.address),
+            "flip": self.layout.flip,
+            "piece": self.piece,
+            "pieces": self.pieces,
+            "norm": self.norm,
+            "about": dict(self.about),
+        }
+        try:
+            text = json.dumps(fields, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadHeader(f"about: expected what JSON can hold: {error}") from error
+        if len(text) > MOST_BYTES:
+            raise BadHeader(f"about: expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
+        return text
+
+
+def parsed(text: bytes) -> Header:
+    """What the bytes of a header say; raises `BadHeader` and nothing else, whatever they are."""
+    if len(text) > MOST_BYTES:
+        raise BadHeader(f"expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
+    fields = _fields(text)
+    num_wires = _whole(fields, "num_wires", 0, MOST_WIRES)
+    name = _field(fields, "dtype")
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise BadHeader(f"dtype: expected 'complex64' or 'complex128', got {_short(name)}")
+    address = _field(fields, "address")
+    if not isinstance(address, list) or any(type(bit) is not int for bit in address):
+        raise BadHeader(f"address: expected a list of whole numbers, got {_short(address)}")
+    if len(address) != num_wires or sorted(address) != list(range(num_wires)):
+        raise BadHeader(f"address: expected each of 0 to {num_wires - 1} once, got {_short(address)}")
+    flip = _whole(fields, "flip", 0, (1 << num_wires) - 1)
+    piece = _whole(fields, "piece", 1, 1 << num_wires)
+    if piece & (piece - 1):
+        raise BadHeader(f"piece: expected a power of two, got {piece}")
+    pieces = _whole(fields, "pieces", 0, (1 << num_wires) // piece)
+    about = _field(fields, "about")
+    if not isinstance(about, dict):
+        raise BadHeader(f"about: expected an object, got {_short(about)}")
+    return Header(num_wires, _DTYPES[name], Layout(tuple(address), flip), piece, pieces, _norm(fields), about)
+
+
+def _fields(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(
+            text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite
+        )
+    except RecursionError:
+        raise BadHeader("expected JSON of a few levels, got too many") from None
+    except ValueError as error:  # no UTF-8, no JSON, a number of thousands of digits
+        raise error if isinstance(error, BadHeader) else BadHeader(f"expected JSON in UTF-8: {error}") from None
+    if not isinstance(found, dict):
+        raise BadHeader(f"expected a JSON object, got {_short(found)}")
+    return found
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that is there twice would be read differently by different programs."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BadHeader("expected every name once, got one twice")
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise BadHeader(f"expected numbers, got {name}")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BadHeader(f"expected numbers that a float64 can hold, got {text[:40]}")
+    return value
+
+
+def _field(fields: Mapping[str, Any], name: str) -> Any:
+    if name not in fields:
+        raise BadHeader(f"expected a field {name!r}, got none")
+    return fields[name]
+
+
+def _whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    """A whole number in a range; ``true`` is none."""
+    value = _field(fields, name)
+    if type(value) is not int or not least <= value <= most:
+        raise BadHeader(f"{name}: expected a whole number from {least} to {most}, got {_short(value)}")
+    return value
+
+
+def _norm(fields: Mapping[str, Any]) -> float | None:
+    value = fields.get("norm")
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 <= value <= 1e100:
+        raise BadHeader(f"norm: expected a number from 0 up, got {_short(value)}")
+    return float(value)
+
+
+def _short(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

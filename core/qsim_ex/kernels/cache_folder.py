@@ -1,0 +1,65 @@
+"""The folder in which compiled kernels are kept between processes. What lies there is run, so nobody else may write it.
+
+It is ``$QSIM_EX_CACHE_DIR``, or ``qsim-ex`` in the user's cache folder; for a user without a home, ``qsim-ex-`` and the
+user's number in the folder of temporary files. Deleting it is always safe.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import warnings
+from pathlib import Path
+
+_warned: set[Path] = set()
+
+
+def base() -> Path:
+    """The folder, whether or not it is there."""
+    if chosen := os.environ.get("QSIM_EX_CACHE_DIR"):
+        return Path(chosen)
+    if above := os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME"):
+        return Path(above) / "qsim-ex"
+    try:
+        return Path.home() / ".cache" / "qsim-ex"
+    except RuntimeError:  # no HOME, and a user that the system does not know
+        return Path(tempfile.gettempdir()) / f"qsim-ex-{os.getuid()}"
+
+
+def made(name: str) -> Path | None:
+    """The folder `name` in it, made if it was not there; None where none can be made or others may write to it."""
+    found = base()
+    try:
+        found.parent.mkdir(parents=True, exist_ok=True)
+        for path in (found, found / name):
+            path.mkdir(mode=0o700, exist_ok=True)
+            if why := _refused(path):
+                _warn(path, why)
+                return None
+    except OSError:  # nothing can be written there, so every process compiles its own
+        return None
+    return found / name
+
+
+def _refused(path: Path) -> str | None:
+    """Why a folder is not to be trusted."""
+    if os.name == "nt":  # folders of users are theirs alone there
+        return None
+    about = path.stat()
+    if about.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to another user (number {about.st_uid})"
+    if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "others may write to it"
+    return None
+
+
+def _warn(path: Path, why: str) -> None:
+    if path not in _warned:
+        _warned.add(path)
+        warnings.warn(
+            f"the folder of compiled kernels {path} is not used: {why}. Every process compiles its own. Run: chmod "
+            f"go-w '{path}', or name a folder of your own in QSIM_EX_CACHE_DIR.",
+            RuntimeWarning,
+            stacklevel=3,
+        )

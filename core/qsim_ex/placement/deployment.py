@@ -1,0 +1,85 @@
+"""Where the amplitudes of a state will live: a placement that is described and not made yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from qsim_ex.devices.memory import human
+from qsim_ex.steps.layout import Levels
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Where the amplitudes of a state will live.
+
+    kind: the name of its row in `placement.kinds`. levels: how its index bits are divided.
+    devices: the number of each peer's device, as often as peers share it.
+    in_flight: how many sub state vectors each device holds at a time.
+    host_memory: what the host keeps a place for ('whole' or 'spread', see `Options`); None without migration bits.
+    device_bytes: bytes of amplitudes on each peer's device, for each of its peers. host_bytes: on the host.
+    reason: why it is this placement.
+    """
+
+    kind: str
+    num_wires: int
+    levels: Levels
+    devices: tuple[int, ...]
+    in_flight: int
+    host_memory: Literal["whole", "spread"] | None
+    device_bytes: int
+    host_bytes: int
+    reason: str
+
+    @property
+    def migration(self) -> int:
+        """The number of migration bits."""
+        return self.num_wires - self.levels.local - self.levels.peers
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether one buffer on one device holds it, so that it may grow and be worked on beside others."""
+        return self.levels.local == self.num_wires and self.host_memory is None
+
+    @property
+    def planning_levels(self) -> Levels | None:
+        """The levels that a plan has to be made for; None for a state in one piece."""
+        return None if self.in_one_piece else self.levels
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as what JSON can hold, with the number of index bits of each kind."""
+        return {
+            "kind": self.kind,
+            "num_wires": self.num_wires,
+            "device_wires": self.levels.local,
+            "peer_wires": self.levels.peers,
+            "migration_wires": self.migration,
+            "slice_wires": self.levels.slice,
+            "network": self.levels.network,
+            "devices": list(self.devices),
+            "in_flight_buffers": self.in_flight,
+            "host_memory": self.host_memory,
+            "bytes_per_device": self.device_bytes,
+            "bytes_on_host": self.host_bytes,
+            "reason": self.reason,
+        }
+
+    def describe(self) -> str:
+        """Everything in one line of words."""
+        words = f"{self.kind}: {describe_division(self)}, {human(self.device_bytes)} on each device"
+        if self.host_memory:
+            words += f", {human(self.host_bytes)} on the host ({self.host_memory})"
+        return f"{words} ({self.reason})"
+
+
+@lru_cache(maxsize=256)
+def single(num_wires: int, itemsize: int, device: int, reason: str) -> Deployment:
+    """One buffer on one device; made once for each number of wires."""
+    return Deployment("single", num_wires, Levels(num_wires), (device,), 1, None, itemsize << num_wires, 0, reason)
+
+
+def describe_division(candidate: Deployment) -> str:
+    """How many sub state vectors there are, in words."""
+    count = 1 << (candidate.num_wires - candidate.levels.local)
+    return "1 state vector" if count == 1 else f"{count} sub state vectors of {candidate.levels.local} wires"

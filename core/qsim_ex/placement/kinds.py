@@ -1,0 +1,78 @@
+"""The table of placements: a placement is a file and a row.
+
+Rows stand in the order of preference. Each says for itself which states it is for (`Kind.lay_out`), with the one sum of
+its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.devices.base import Device
+from qsim_ex.placement import migrated, peers, peers_over_host, single
+from qsim_ex.placement.base import Placement
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.rehearsal import Copied, rehearsed
+from qsim_ex.placement.request import Limits, Request
+from qsim_ex.steps.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of placement.
+
+    name: as results tell it. in_device_memory: whether more devices make more room; the host's memory is one, so what
+    lies there takes as few devices as it can.
+    lay_out: the placements of this kind that a request allows, best first and each with its sum of memory; none where
+    the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one another.
+    create: the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps nothing then.
+    copies: what a run of a plan on a new state copies from and to the host, where that depends on what is on the device
+    already; None where the plan itself says it all.
+    """
+
+    name: str
+    in_device_memory: bool
+    lay_out: Callable[[Request], Iterator[Deployment]]
+    create: Callable[[Deployment, Sequence[Device], np.dtype[Any], Limits], Placement]
+    copies: Callable[[Deployment, Plan, np.dtype[Any]], Copied | None] | None = None
+
+
+_ROWS: list[Kind] = [
+    Kind("single", True, single.lay_out, single.create),
+    Kind("peers", True, peers.lay_out, peers.create),
+    Kind("migrated", False, migrated.lay_out, migrated.create, rehearsed),
+    Kind("peers over host", False, peers_over_host.lay_out, peers_over_host.create),
+]
+_BY_NAME = {row.name: row for row in _ROWS}
+
+
+def every() -> tuple[Kind, ...]:
+    """All rows, in the order of preference."""
+    return tuple(_ROWS)
+
+
+def of(deployment: Deployment) -> Kind:
+    """The row of a deployment."""
+    return _BY_NAME[deployment.kind]
+
+
+@contextmanager
+def registered(kind: Kind) -> Iterator[None]:
+    """A further row while the context lasts, preferred to all others; its `lay_out` decides what it is for.
+
+    For placements from outside, such as those of tests. States that were made by it should be closed before it ends.
+    """
+    if kind.name in _BY_NAME:
+        raise ValueError(f"a placement of the name {kind.name!r} is in the table already; give it another name.")
+    _ROWS.insert(0, kind)
+    _BY_NAME[kind.name] = kind
+    try:
+        yield
+    finally:
+        _ROWS.remove(kind)
+        del _BY_NAME[kind.name]

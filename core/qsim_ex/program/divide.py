@@ -1,0 +1,287 @@
+"""The divider: a circuit becomes a `Program`.
+
+Measurements that something follows, resets of used wires, and channels are **choices**: one of a few matrices is
+applied, and which one is a matter of chance. A mixed-unitary channel is chosen before anything runs. All others ask
+the state, at a **branch point**; work is divided so that few of them are needed: an operation runs as early as its
+wires allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, assert_never
+
+from qsim_ex.circuit.ops import (
+    Channel,
+    Conditional,
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Permutation,
+    Reset,
+    Save,
+    mask_of,
+    wires_acted_on,
+    wires_of,
+)
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.errors import NotSupported
+from qsim_ex.program.choices import Choice, Conditioned
+from qsim_ex.program.open_segment import OpenSegment
+from qsim_ex.program.program import LeftToChance, Node, Program, Segment, Work
+from qsim_ex.program.reader import Groups, Reader
+
+JOINTLY = 10
+"""Most wires that are measured or reset at one branch point: their joint probabilities are 2^10 numbers a state."""
+
+
+@lru_cache(maxsize=256)
+def program_of(
+    structure: Structure, observed: bool = False, touched: int = 0, groups: tuple[tuple[int, ...], ...] = ()
+) -> Program:
+    """Divide a circuit; circuits of one structure have one program, the same object.
+
+    A measurement of a wire that nothing mixes afterwards is left to the end, where all shots of a state are drawn at
+    once. observed: the state at the end is looked at, where such a measurement shows; only those that nothing follows
+    on their wires are left to the end, and out of the state. touched: mask of the wires that may not be |0⟩ at first.
+    groups: classical bits that are misread, each group together, for conditions that look at them; see `groups_of`.
+    Raises `NotSupported` for a condition on a group of bits of which not all were measured.
+    """
+    return _Divider(structure, observed, touched, groups).program()
+
+
+def unitary_program(structure: Structure, touched: int = 0) -> Program:
+    """The program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
+
+    Raises `NotSupported`, naming the instruction, where the circuit leaves the state to chance.
+    """
+    program = program_of(structure, True, touched)
+    if program.chance is not None:
+        raise _no_one_state(program.chance, structure.instructions)
+    return program
+
+
+def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
+    """The groups of classical bits that readout errors misread, as `program_of` needs them; () without conditions."""
+    if not errors or not _conditions(structure):
+        return ()
+    return tuple(sorted({error.clbits for error in errors}))
+
+
+@lru_cache(maxsize=256)
+def _conditions(structure: Structure) -> bool:
+    return any(isinstance(instruction, Conditional) for instruction in structure.instructions)
+
+
+class _Divider:
+    """Puts every instruction into the first segment that its wires have reached; level k is segment k."""
+
+    def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
+        self._structure = structure
+        self._observed = observed
+        self._open = [OpenSegment()]
+        self._level = [0] * structure.num_qubits  # that each wire has reached
+        self._choices: list[Choice] = []
+        self._used = self._touched = touched
+        self._saved = 0  # the level behind the last save
+        self._measured: dict[int, int] = {}
+        self._recorded: dict[int, int] = {}
+        self._decided_at: dict[int, int] = {}  # the level of each choice that asks, and of each column of a reading
+        self._reader = Reader(groups, structure.instructions)
+        self._chance: LeftToChance | None = None
+        self._place = 0
+
+    def program(self) -> Program:
+        instructions = self._structure.instructions
+        for place, (instruction, ended) in enumerate(zip(instructions, self._ended(), strict=True)):
+            self._place = place
+            self._put(instruction, ended)
+        choices, read = tuple(self._choices), self._reader.current()
+        return Program(
+            nodes=self._nodes(),
+            choices=choices,
+            early=tuple(choice for choice in choices if choice.mixed),
+            readings=self._reader.columns,
+            measured=self._measured,
+            recorded={**self._recorded, **{bit: column for of in read.values() for bit, column in of.items()}},
+            read=frozenset(read),
+            has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
+            touched=self._touched,
+            chance=self._chance,
+        )
+
+    def _nodes(self) -> tuple[Node, ...]:
+        """All segments and what is behind each; where nothing is decided, operands stay those of the circuit."""
+        if self._choices or self._reader.columns:
+            return tuple(node for one in self._open for node in one.nodes())
+        nodes: list[Node] = []
+        for one in self._open:
+            nodes.append(Segment(_plain(one.work)))
+            if one.label is not None:
+                nodes.append(Save(one.label))
+        return tuple(nodes)
+
+    def _put(self, instruction: Instruction, ended: int) -> None:
+        """ended: mask of the wires that a measurement may leave to the end."""
+        acted = wires_acted_on(instruction)
+        match instruction:
+            case Op() | Permutation():
+                self._at(self._reached(acted), acted).work.append(instruction)
+            case Initialize(wires):
+                self._reset(wires, "initialising wires that were used before")
+                self._at(self._reached(acted), acted).work.append(instruction)
+            case Measure(wires, clbits):
+                self._reader.measured(clbits)
+                for wire, clbit in zip(wires, clbits, strict=True):
+                    self._measure(wire, clbit, final=bool(ended >> wire & 1))
+                return  # a measurement alone leaves |0⟩ as it is
+            case Reset(wires):
+                self._reset(wires, "reset of wires that were used before")
+                return
+            case Channel():
+                self._channel(instruction, acted)
+            case Conditional():
+                self._conditional(instruction, acted)
+            case Save(label):
+                level = self._reached(0)
+                self._at(level, 0).label = label
+                self._level = [level + 1] * len(self._level)
+                self._saved = level + 1
+            case _:
+                assert_never(instruction)
+        self._used |= acted
+        self._touched |= acted
+
+    def _channel(self, channel: Channel, acted: int) -> None:
+        self._left_to_chance("a noise channel", acted)
+        number, operand, count = len(self._choices), channel.operand, channel.count
+        choice = Choice("channel", number, channel.wires, operand, count, channel.mixed, channel.product)
+        if choice.mixed:
+            self._choices.append(choice)
+            self._at(self._reached(acted), acted).work.append(choice)
+        else:
+            self._ask(choice, self._reached(acted))
+
+    def _conditional(self, conditional: Conditional, acted: int) -> None:
+        """What depends on a choice comes behind its branch point; of other bits it is known here that they are 0."""
+        operation, values = conditional.operation, conditional.values
+        sources = tuple(self._source(clbit) for clbit in conditional.clbits)
+        decided = [1 + self._decided_at[source] for source in sources if source is not None]
+        if decided:
+            self._left_to_chance("an operation under a classical condition", acted)
+            level = max(self._reached(acted), *decided)
+            self._at(level, acted).work.append(Conditioned(operation, sources, values))
+        elif 0 in values:
+            self._at(self._reached(acted), acted).work.append(operation)
+
+    def _source(self, clbit: int) -> int | None:
+        """The column that holds what a condition finds in a classical bit; None for a bit that is 0."""
+        if not self._reader.misreads(clbit):
+            return self._recorded.get(clbit)
+        reading, new = self._reader.reading(clbit, self._recorded)
+        if new:
+            found = [self._decided_at[source] for source in reading.sources if source is not None]
+            level = max(found, default=self._saved)
+            self._at(level, 0).readings.append(reading)
+            self._decided_at.update(dict.fromkeys(reading.columns, level))
+        return reading.columns[reading.clbits.index(clbit)]
+
+    def _ended(self) -> Iterable[int]:
+        """For each instruction, the mask of wires whose measurement there can be left to the end.
+
+        What only reads a wire commutes with measuring it. What a condition depends on must be known before.
+        """
+        later, found = 0, []
+        wanted: set[int] = set()  # classical bits that a condition looks at before they are written again
+        for instruction in reversed(self._structure.instructions):
+            found.append(~later)
+            match instruction:
+                case Measure(wires, clbits):
+                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in wanted))
+                    wanted.difference_update(clbits)
+                case Conditional(operation, clbits):
+                    wanted.update(self._reader.together(clbits))
+                    later |= wires_acted_on(operation) if self._observed else mask_of(operation.mixes)
+                case Op(mixes) if not self._observed:
+                    later |= mask_of(mixes)
+                case Save():
+                    later = (1 << self._structure.num_qubits) - 1  # what is saved is the state after the measurement
+                case _:
+                    later |= wires_acted_on(instruction)
+        return reversed(found)
+
+    def _measure(self, wire: int, clbit: int, *, final: bool) -> None:
+        self._measured.pop(clbit, None)
+        self._recorded.pop(clbit, None)
+        if final:
+            self._measured[clbit] = wire
+        elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
+            self._recorded[clbit] = len(self._choices)
+            self._left_to_chance("measurement in the middle of a circuit", 1 << wire)
+            self._project("measure", wire)
+
+    def _reset(self, wires: tuple[int, ...], feature: str) -> None:
+        if used := mask_of(wires) & self._used:
+            self._left_to_chance(feature, used)
+        for wire in wires:
+            if self._used >> wire & 1:
+                self._project("reset", wire)
+                self._used &= ~(1 << wire)  # it is |0⟩ again
+
+    def _project(self, kind: Literal["measure", "reset"], wire: int) -> None:
+        level = self._reached(1 << wire)
+        while level < len(self._open) and sum(c.kind != "channel" for c in self._open[level].choices) >= JOINTLY:
+            level += 1
+        self._ask(Choice(kind, len(self._choices), (wire,)), level)
+
+    def _ask(self, choice: Choice, level: int) -> None:
+        """Make a choice after the work of a level; what it chose is the first work on its wires behind."""
+        self._choices.append(choice)
+        self._decided_at[choice.number] = level
+        self._at(level, 0).choices.append(choice)
+        self._at(level + 1, mask_of(choice.wires)).work.append(choice)
+
+    def _left_to_chance(self, feature: str, wires: int) -> None:
+        if self._chance is None:
+            self._chance = LeftToChance(feature, self._place, wires)
+
+    def _reached(self, wires: int) -> int:
+        """The level that all of some wires have reached; without wires (a global phase), that all wires have."""
+        if len(self._open) == 1 and not self._saved:
+            return 0
+        if not wires:
+            return max(self._level, default=self._saved)
+        return max(self._level[wire] for wire in wires_of(wires))
+
+    def _at(self, level: int, wires: int) -> OpenSegment:
+        """The segment of a level, which some wires have reached from now on."""
+        while len(self._open) <= level:
+            self._open.append(OpenSegment())
+        if level:
+            for wire in wires_of(wires):
+                self._level[wire] = level
+        return self._open[level]
+
+
+def _plain(work: Iterable[object]) -> tuple[Work, ...]:
+    """Work among which nothing is chosen."""
+    return tuple(piece for piece in work if isinstance(piece, Op | Permutation | Initialize))
+
+
+def _no_one_state(chance: LeftToChance, instructions: Sequence[Instruction]) -> NotSupported:
+    """Why a circuit gives no one state; a measurement is told with what follows it."""
+    place, wires = chance.place, chance.wires
+    if isinstance(instructions[place], Measure):
+        later = range(place + 1, len(instructions))
+        place = next((k for k in later if wires_acted_on(instructions[k]) & wires), place)
+    instruction = instructions[place]
+    name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
+    numbers = wires_of(wires)
+    acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
+    return NotSupported(
+        f"{chance.feature} leaves the state to chance, so that there is no one state to give: instruction {place} "
+        f"({name}) acts on {acted}. Use Simulator.run or Simulator.run_batch."
+    )

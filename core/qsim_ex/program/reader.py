@@ -1,0 +1,69 @@
+"""Which classical bits are read on the way, because a condition looks at bits that a readout error misreads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from qsim_ex.circuit.ops import Instruction, Measure
+from qsim_ex.errors import NotSupported
+from qsim_ex.program.choices import Reading
+
+Groups = tuple[tuple[int, ...], ...]
+"""Classical bits that are misread, each group together; no bit is in two."""
+
+
+class Reader:
+    """Follows the classical bits of a circuit from instruction to instruction, and makes the readings of them.
+
+    columns: how many columns the readings take so far.
+    """
+
+    def __init__(self, groups: Groups, instructions: Sequence[Instruction]) -> None:
+        self.columns = 0
+        self._group = {clbit: group for group in groups for clbit in group}
+        measures = (i for i in instructions if isinstance(i, Measure)) if groups else ()
+        self._all = Counter(clbit for measure in measures for clbit in measure.clbits)
+        self._times: Counter[int] = Counter()  # how often each bit was measured so far
+        self._readings: dict[tuple[int, ...], Reading] = {}  # of what the bits hold now
+
+    def misreads(self, clbit: int) -> bool:
+        """Whether a bit has been measured and is misread."""
+        return clbit in self._group and self._times[clbit] > 0
+
+    def together(self, clbits: Iterable[int]) -> set[int]:
+        """Some bits, and those that are misread together with them."""
+        return {one for clbit in clbits for one in self._group.get(clbit, (clbit,))}
+
+    def measured(self, clbits: Iterable[int]) -> None:
+        """Bits are written: what was read of them before is no longer what they hold."""
+        for clbit in clbits:
+            if clbit in self._group:
+                self._times[clbit] += 1
+                self._readings.pop(self._group[clbit], None)
+
+    def reading(self, clbit: int, recorded: Mapping[int, int]) -> tuple[Reading, bool]:
+        """The reading of a bit's group, and whether it is a new one; recorded: the column of each measured bit.
+
+        Raises `NotSupported` if a bit of the group was not measured as often as the others.
+        """
+        group = self._group[clbit]
+        if group in self._readings:
+            return self._readings[group], False
+        times = self._times[clbit]
+        if unequal := [one for one in group if self._times[one] != times]:
+            raise NotSupported(
+                f"expected a condition on classical bit {clbit} after all bits of its readout error {list(group)} were "
+                f"measured, got it while bit {unequal[0]} was measured {self._times[unequal[0]]} times and bit {clbit} "
+                f"{times} times; measure them before the condition, or give each bit a readout error of its own."
+            )
+        columns = tuple(-1 - self.columns - k for k in range(len(group)))
+        self.columns += len(group)
+        sources = tuple(recorded.get(one) for one in group)
+        made = Reading(group, sources, columns, times - 1, all(self._all[one] == times for one in group))
+        self._readings[group] = made
+        return made, True
+
+    def current(self) -> dict[tuple[int, ...], dict[int, int]]:
+        """The groups whose bits hold what was read of them, and the column of each of their bits."""
+        return {group: dict(zip(group, made.columns, strict=True)) for group, made in self._readings.items()}

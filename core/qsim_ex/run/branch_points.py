@@ -1,0 +1,216 @@
+"""What is decided at a branch point: choices made by asking the states, one after another, as if each were applied
+at once, and then readings of the bits that they found.
+
+The choices of a branch point act on different wires, and what they chose is applied by the segment behind it. So a
+choice has to be made as if the ones before it were applied already. Where K†K of all matrices is diagonal (measurement,
+reset, damping, relaxation) probabilities depend on populations alone: the joint populations of all wires are taken
+once, and what an earlier choice does to them is a factor. For other channels the states that ask are copied, brought up
+to date, and asked for their reduced density matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.placement.batch import States
+from qsim_ex.program.choices import Choice, Reading, value_of
+from qsim_ex.program.divide import JOINTLY
+from qsim_ex.program.kraus import Kraus, density_of, strings_of
+from qsim_ex.program.program import BranchPoint
+from qsim_ex.run.branches import Branches, uniforms
+from qsim_ex.run.inputs import BatchInputs
+from qsim_ex.run.readout import key_of, matrix_of, read_value
+
+Complex = NDArray[np.complex128]
+Floats = NDArray[np.float64]
+Values = NDArray[np.int64]
+
+
+class Deciding:
+    """Makes the choices of branch points on some states.
+
+    catch_up: applies choices of branches that are row for row in some states. room: how many states may be copied.
+    """
+
+    def __init__(
+        self,
+        inputs: BatchInputs,
+        states: States,
+        catch_up: Callable[[States, Sequence[Choice], Branches], None],
+        room: int,
+    ) -> None:
+        self._inputs = inputs
+        self._states = states
+        self._catch_up = catch_up
+        self._room = room
+        self._alike = inputs.alike
+
+    def __call__(self, point: BranchPoint, branches: Branches) -> Branches:
+        """The branches after a branch point, in the order of the rows that they come from."""
+        branches = self._chosen(point.choices, branches)
+        for reading in point.readings:
+            branches = self._read(reading, branches)
+        return branches
+
+    def _read(self, reading: Reading, branches: Branches) -> Branches:
+        """Read bits as their readout error has it; each shot owns one number for each group of bits."""
+        matrix = matrix_of(self._inputs.readout, reading.clbits, reading.measurement)
+        true = value_of(reading.sources, branches.outcomes)[branches.branch_of]
+        if matrix is None:
+            found = true
+        else:
+            key = key_of(reading.clbits, None if reading.last else reading.measurement)
+            u = uniforms(branches, self._inputs.seeds, key, self._inputs.first, self._inputs.shots)
+            found = read_value(true, matrix, u)
+        bits = found[:, None] >> np.arange(len(reading.clbits)) & 1
+        return branches.divided(reading.columns, bits)[0]
+
+    def _chosen(self, choices: Sequence[Choice], branches: Branches) -> Branches:
+        """The branches after some choices."""
+        diagonal = [choice for choice in choices if all(k[choice.number].diagonal for k in self._inputs.kraus)]
+        earlier: list[Choice] = []
+        for group in _groups(diagonal):
+            branches = self._by_populations(group, earlier, branches)
+            earlier += group
+        for choice in choices:
+            if choice not in diagonal:
+                branches = self._by_density(choice, earlier, branches)
+                earlier.append(choice)
+        return branches
+
+    # --- channels whose probabilities are those of populations -------------------------------------------------------
+
+    def _by_populations(self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches) -> Branches:
+        """Choices among matrices with diagonal K†K; `earlier` ones are not applied to the states yet."""
+        unasked = [self._unasked(choice, branches) for choice in choices]
+        asks = np.zeros(len(branches), dtype=bool)
+        for outcomes, _, _ in unasked:
+            asks[branches.branch_of[outcomes < 0]] = True
+        weights = self._populations(choices, earlier, branches, np.flatnonzero(asks))
+        place = np.where(asks, np.cumsum(asks) - 1, -1)  # of each branch among the weights
+        for number, choice in enumerate(choices):
+            outcomes, scales, rest = unasked[0] if number == 0 else self._unasked(choice, branches)
+            values = 1 << len(choice.wires)
+            weights = weights.reshape(len(weights), values, weights.shape[1] // values)
+            asking = np.flatnonzero(outcomes < 0)
+            if len(asking):
+                which = place[branches.branch_of[asking]]
+                populations = weights.sum(axis=2)[which]
+                self._ask(choice, branches, asking, outcomes, scales, rest, partial(_populated, populations))
+            branches, parent = branches.divided([choice.number], outcomes[:, None], scales[:, None])
+            place = place[parent]
+            kept = np.flatnonzero(place >= 0)
+            factors = self._gains(choice, branches)[kept]
+            weights = np.einsum("bv,bvr->br", factors, weights[place[kept]])
+            place[kept] = np.arange(len(kept))
+        return branches
+
+    def _populations(
+        self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches, asked: Values
+    ) -> Floats:
+        """Joint populations of the wires of some choices, the first choice's wires highest: [asked, 2^wires]."""
+        wires = [wire for choice in reversed(choices) for wire in choice.wires]
+        if not len(asked):
+            return np.zeros((0, 1 << len(wires)))
+        if not earlier and 2 * len(asked) > self._states.rows:
+            return self._states.marginals(wires)[branches.row[asked]]
+        return np.concatenate([copies.marginals(wires) for copies in self._copies(earlier, branches.chosen(asked))])
+
+    def _gains(self, choice: Choice, branches: Branches) -> Floats:
+        """By how much what each branch chose multiplies the population of each value of the choice's wires."""
+        outcomes = branches.outcomes[:, choice.number]
+        if self._alike:
+            return self._inputs.kraus[0][choice.number].gains[outcomes]
+        every = np.array([kraus[choice.number].gains for kraus in self._inputs.kraus])
+        found: Floats = every[branches.binding, outcomes]
+        return found
+
+    # --- all other channels ------------------------------------------------------------------------------------------
+
+    def _by_density(self, choice: Choice, earlier: Sequence[Choice], branches: Branches) -> Branches:
+        """A choice among any matrices; `earlier` ones are not applied to the states yet."""
+        outcomes, scales, rest = self._unasked(choice, branches)
+        asking = np.flatnonzero(outcomes < 0)
+        if len(asking):
+            who, which = np.unique(branches.branch_of[asking], return_inverse=True)
+            densities = self._densities(choice, earlier, branches.chosen(who))[which]
+            self._ask(choice, branches, asking, outcomes, scales, rest, partial(_dense, densities))
+        return branches.divided([choice.number], outcomes[:, None], scales[:, None])[0]
+
+    def _densities(self, choice: Choice, earlier: Sequence[Choice], asked: Branches) -> Complex:
+        """The reduced density matrix on a channel's wires of each branch that asks."""
+        parts = strings_of(choice.wires)
+        if not earlier and 2 * len(asked) > self._states.rows:
+            return density_of(self._states.paulis(parts)[asked.row], len(choice.wires))
+        found = [density_of(copies.paulis(parts), len(choice.wires)) for copies in self._copies(earlier, asked)]
+        return np.concatenate(found)
+
+    # --- both --------------------------------------------------------------------------------------------------------
+
+    def _unasked(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
+        """Of each shot: what it chooses without asking, or −1; a scale; and what is left of its random number."""
+        u = uniforms(branches, self._inputs.seeds, 1 + choice.number, self._inputs.first, self._inputs.shots)
+        outcomes, rest, scales = np.empty(len(u), dtype=np.int64), np.empty(len(u)), np.empty(len(u))
+        for kraus, mine in self._by_kraus(choice, branches, np.arange(len(u))):
+            outcomes[mine], rest[mine] = kraus.unasked(u[mine])
+            scales[mine] = kraus.mean[outcomes[mine]] ** -0.5  # the norm is only kept near 1
+        return outcomes, scales, rest
+
+    def _ask(
+        self,
+        choice: Choice,
+        branches: Branches,
+        asking: Values,
+        outcomes: Values,
+        scales: Floats,
+        rest: Floats,
+        probabilities: Callable[[Kraus, Values], Floats],
+    ) -> None:
+        """Choose for shots that ask; probabilities: of each matrix, for some of them, counted among those that ask."""
+        for kraus, mine in self._by_kraus(choice, branches, asking):
+            found, p = kraus.asked(probabilities(kraus, np.searchsorted(asking, mine)), rest[mine])
+            outcomes[mine], scales[mine] = found, p**-0.5
+
+    def _by_kraus(self, choice: Choice, branches: Branches, shots: Values) -> list[tuple[Kraus, Values]]:
+        """Shots by the matrices that they choose among."""
+        if self._alike:
+            return [(self._inputs.kraus[0][choice.number], shots)]
+        of = branches.binding[branches.branch_of[shots]]
+        return [(self._inputs.kraus[b][choice.number], shots[of == b]) for b in np.unique(of).tolist()]
+
+    def _copies(self, earlier: Sequence[Choice], asked: Branches) -> Iterator[States]:
+        """Copies of the states of some branches in which earlier choices are applied, as many at a time as fit."""
+        for first in range(0, len(asked), self._room):
+            some = asked.chosen(np.arange(first, min(first + self._room, len(asked))))
+            copies = self._states.take(some.row)
+            try:
+                if earlier:
+                    self._catch_up(copies, earlier, some)
+                yield copies
+            finally:
+                copies.release()
+
+
+def _populated(populations: Floats, kraus: Kraus, some: Values) -> Floats:
+    return kraus.populated(populations[some])
+
+
+def _dense(densities: Complex, kraus: Kraus, some: Values) -> Floats:
+    return kraus.dense(densities[some])
+
+
+def _groups(choices: Sequence[Choice]) -> list[list[Choice]]:
+    """Choices in groups of at most `JOINTLY` wires."""
+    groups: list[list[Choice]] = []
+    wires = JOINTLY
+    for choice in choices:
+        if wires + len(choice.wires) > JOINTLY:
+            groups.append([])
+            wires = 0
+        groups[-1].append(choice)
+        wires += len(choice.wires)
+    return groups

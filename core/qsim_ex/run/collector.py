@@ -1,0 +1,216 @@
+"""What a run has found so far: bits, sums of expectation values, saved states; and which shots are done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import expectation, sampling
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.deployment.assign import Where
+from qsim_ex.devices.memory import require, require_on_host
+from qsim_ex.errors import SavedStateError
+from qsim_ex.execution.checkpoints import Arrays, Checkpoints
+from qsim_ex.kernels.cpu.host import cores
+from qsim_ex.options import Options
+from qsim_ex.placement.base import Amplitudes, NormCheck
+from qsim_ex.placement.batch import States
+from qsim_ex.placement.bits import pack
+from qsim_ex.program.program import Program
+from qsim_ex.run.branches import Branches, uniforms
+from qsim_ex.run.inputs import BatchInputs
+from qsim_ex.run.request import Request
+from qsim_ex.run.work import WorkUnit
+
+_NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
+
+_THREADS = 4
+"""Threads that make random numbers for a GPU."""
+
+
+@dataclass(eq=False, slots=True)
+class Collector:
+    """What was found so far; threads write to different bindings or shots, sums are guarded.
+
+    packed: uint8 [bindings, shots, bytes]. saved: label -> [bindings, 2^n]. sums, squares: [bindings, observables].
+    masks: of the classical bits that each wire is measured into at the end. measures: whether there are any.
+    done: of each binding and trajectory, whether it is; only followed where checkpoints are written.
+    num_gates: of the plans, which a state's norm is checked with. reports: what placements told of themselves.
+    """
+
+    program: Program
+    request: Request
+    num_clbits: int
+    count: int
+    masks: list[int]
+    measures: bool
+    packed: NDArray[np.uint8] | None
+    saved: dict[str, Amplitudes]
+    sums: NDArray[np.complex128]
+    squares: NDArray[np.float64]
+    threads: int
+    draw_threads: int
+    num_gates: int
+    checkpoints: Checkpoints | None = None
+    done: NDArray[np.bool_] | None = None
+    report: dict[str, Any] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def empty(
+        cls,
+        circuit: Circuit,
+        program: Program,
+        request: Request,
+        count: int,
+        where: Where,
+        options: Options,
+        num_gates: int,
+    ) -> Self:
+        """Room for everything; raises `OutOfMemory` if there is none."""
+        width, shots = -(-circuit.num_clbits // 8), request.shots
+        if shots is not None:
+            what = f"a sample of {shots} shots" + (f" for each of {count} bindings" if count > 1 else "")
+            needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
+            require_on_host(what, needed, where.host_free)
+        if program.labels:
+            states = count * len(program.labels) + (where.device.kind == "cpu")
+            require(circuit.num_qubits, options.dtype, [("the host", where.host_free)], states=states)
+        masks = [0] * circuit.num_qubits
+        for clbit, wire in program.measured.items():
+            masks[wire] |= 1 << clbit
+        size = count, 1 << circuit.num_qubits
+        observables = len(request.observables)
+        return cls(
+            program=program,
+            request=request,
+            num_clbits=circuit.num_clbits,
+            count=count,
+            masks=masks,
+            measures=any(masks),
+            packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
+            saved={label: np.empty(size, dtype=options.dtype) for label in program.labels},
+            sums=np.zeros((count, observables), dtype=np.complex128),
+            squares=np.zeros((count, observables)),
+            threads=getattr(where.device, "threads", min(cores(), _THREADS)),
+            draw_threads=sampling.threads_for(options.threads),
+            num_gates=num_gates,
+        )
+
+    # --- what comes in -----------------------------------------------------------------------------------------------
+
+    def save(self, unit: WorkUnit, label: str, amplitudes: Amplitudes, states: States, branches: Branches) -> None:
+        """Keep states under a label; those of trajectories, which are only near the norm 1, normalised."""
+        if self.program.choices:
+            _, norms = expectation.in_rows(states, ())
+            amplitudes = amplitudes / np.sqrt(norms)[:, None].astype(amplitudes.real.dtype)
+        self.saved[label][unit.begin + branches.binding] = amplitudes
+
+    def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
+        """Sample states at the end of the program, and take expectation values."""
+        values, norms = _NO_VALUES
+        if self.request.observables:
+            values, norms = expectation.in_rows(states, self.request.observables)
+            values = values / norms[:, None] if self.program.choices else values
+        if self.packed is not None:
+            self._sample(self.packed, unit, inputs, states, branches)
+        elif (check := self._norm_check(states)) is not None:
+            check((norms if len(norms) else expectation.in_rows(states, ())[1])[0])
+        with self.lock:
+            if self.request.observables:
+                self._add(unit, branches, values)
+            if report := states.report():
+                self._merge(report)
+            if self.done is not None:
+                self._checkpoint(unit, branches)
+
+    def _add(self, unit: WorkUnit, branches: Branches, values: NDArray[np.complex128]) -> None:
+        counts, at = branches.counts[:, None], unit.begin + branches.binding
+        np.add.at(self.sums, at, counts * values)
+        np.add.at(self.squares, at, counts * np.abs(values) ** 2)
+
+    def _norm_check(self, states: States) -> NormCheck | None:
+        """What checks the norm of states that were moved about, where nothing was left to chance."""
+        return None if self.program.choices else states.norm_check(self.num_gates)
+
+    def _sample(
+        self, packed: NDArray[np.uint8], unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches
+    ) -> None:
+        """Write the classical bits of all shots of some branches, before they are misread at the end."""
+        _, shots, width = packed.shape
+        if self.program.branches:
+            rows = branches.branch_of
+            bits = np.zeros((len(rows), width), dtype=np.uint8)
+            if self.measures:
+                drawn = uniforms(branches, inputs.seeds, 0, unit.first, unit.shots)
+                values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
+                bits |= pack(values, self.masks, self.num_clbits)
+            for clbit, column in self.program.recorded.items():
+                bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
+            packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
+        elif self.measures:  # one branch for each binding stands for all of its shots
+            rows = np.repeat(branches.row, shots)
+            seeds = [inputs.seeds[binding] for binding in branches.binding.tolist()]
+            drawn = sampling.uniforms_of(seeds, 0, shots, self.threads).reshape(-1)
+            values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
+            bits = pack(values, self.masks, self.num_clbits)
+            packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
+
+    def _merge(self, report: Mapping[str, Any]) -> None:
+        """Add what one placement copied to what those before it did; what it held is told of the last one."""
+        for name, value in report.items():
+            before = self.report.get(name)
+            copied = name.startswith("bytes_") and "held" not in name
+            self.report[name] = _added(before, value) if copied and before is not None else value
+
+    # --- checkpoints -------------------------------------------------------------------------------------------------
+
+    @property
+    def resumes(self) -> bool:
+        """Whether something may have been found by an earlier run."""
+        return self.done is not None
+
+    def keep(self, checkpoints: Checkpoints) -> None:
+        """Follow what is done, and take over what an earlier run has found; raises `SavedStateError`."""
+        self.checkpoints = checkpoints
+        self.done = np.zeros((self.count, self.request.trajectories), dtype=np.bool_)
+        found = checkpoints.found
+        for name, mine in self.arrays().items() if found else ():
+            theirs = found.get(name)
+            if theirs is None or theirs.shape != mine.shape or theirs.dtype != mine.dtype:
+                raise SavedStateError(f"{checkpoints.path} is damaged: {name} is not there. Remove it and run again.")
+            mine[...] = theirs
+
+    def arrays(self) -> Arrays:
+        """All that was found, as arrays."""
+        assert self.done is not None
+        packed = {} if self.packed is None else {"packed": self.packed}
+        saved = {f"saved{number}": states for number, states in enumerate(self.saved.values())}
+        return {"done": self.done, "sums": self.sums, "squares": self.squares, **packed, **saved}
+
+    def left(self, unit: WorkUnit, branches: Branches) -> Branches:
+        """The branches of a unit without the shots that are done."""
+        assert self.done is not None
+        of = unit.begin + branches.binding[branches.branch_of]
+        return branches.without(self.done[of, unit.first + branches.shots])
+
+    def _checkpoint(self, unit: WorkUnit, branches: Branches) -> None:
+        assert self.done is not None
+        assert self.checkpoints is not None
+        self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
+        if self.checkpoints.due() and not self.done.all():
+            self.checkpoints.write_found(self.arrays())
+
+
+def _added(one: Any, other: Any) -> Any:
+    """Sums of numbers, of lists of them, or of dictionaries of them."""
+    if isinstance(one, Mapping):
+        return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys((*one, *other))}
+    if isinstance(one, Sequence):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    return one + other

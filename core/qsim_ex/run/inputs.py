@@ -1,0 +1,68 @@
+"""The numbers of the bindings that are worked on at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.program.kraus import Kraus, kraus_of
+from qsim_ex.program.program import Program
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchInputs:
+    """The numbers of the bindings at hand.
+
+    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
+    kraus: of each binding, the matrices of each choice. readout: how classical bits are misread.
+    alike: whether all bindings choose among the same matrices.
+    """
+
+    operands: Complex
+    seeds: Sequence[int]
+    first: int
+    shots: int
+    kraus: Sequence[Sequence[Kraus]]
+    readout: ReadoutErrors
+    alike: bool
+
+    @classmethod
+    def of(
+        cls, program: Program, operands: Complex, seeds: Sequence[int], first: int, shots: int, readout: ReadoutErrors
+    ) -> BatchInputs:
+        """The inputs of some bindings; bindings whose channels are alike share their matrices."""
+        kraus: list[Sequence[Kraus]] = []
+        if program.choices:
+            known: dict[bytes, list[Kraus]] = {}
+            slices = _channels(program)
+            for row in operands:
+                key = b"".join(row[at].tobytes() for at in slices)
+                if key not in known:
+                    known[key] = _all_kraus(program, row)
+                kraus.append(known[key])
+        alike = all(one is kraus[0] for one in kraus)
+        return cls(operands, seeds, first, shots, kraus, readout, alike)
+
+
+def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
+    """The matrices of all choices; equal channels of a circuit share their operands."""
+    known: dict[tuple[object, ...], Kraus] = {}
+    for choice in program.choices:
+        if choice.key not in known:
+            known[choice.key] = kraus_of(choice, operands)
+    return [known[choice.key] for choice in program.choices]
+
+
+def _channels(program: Program) -> list[slice]:
+    """Where the matrices of channels are among a circuit's operands."""
+    found = {}
+    for choice in program.choices:
+        if choice.kind == "channel":
+            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
+    return list(found.values())

@@ -1,0 +1,106 @@
+"""One device, or the devices that share one state: where states begin, and where plans are run on them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.adopt import begun
+from qsim_ex.deployment.assign import Where
+from qsim_ex.devices.base import Batches
+from qsim_ex.execution.clock import Clock
+from qsim_ex.execution.prepare import plan_of, plans_of, prepare
+from qsim_ex.options import Options
+from qsim_ex.placement.alone import Alone
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
+from qsim_ex.program.program import Program, Segment
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+_BRANCHING = 8
+"""So many times more rows at a time where the state is asked on the way, which takes a while for any number of them."""
+
+
+class Machine:
+    """Works on states of one program, many at a time where they are small, else one by one.
+
+    states: how many states there are in all, at most. rows: how many are worked on at a time; 1: one by one, wherever
+    they lie. plans: of the program's segments. clock: how long preparing and running took.
+    """
+
+    def __init__(self, where: Where, program: Program, options: Options, states: int) -> None:
+        self.where = where
+        self.clock = Clock()
+        self.dtype: np.dtype[Any] = options.dtype
+        self._num_wires = where.deployment.num_wires
+        self._options = options
+        self.rows = 1
+        if states > 1 and where.deployment.in_one_piece and isinstance(where.device, Batches):
+            self.rows = min(states, self._rows(program))
+        device = where.device
+        self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.batched else device.shape(self.dtype)
+        self.plans = plans_of(program, self._num_wires, self._shape, where.deployment.planning_levels, device.grows)
+
+        self._devices = tuple(dict.fromkeys(where.devices))
+        self._latest: States | None = None
+        self._moved_before = 0  # bytes, by states before the latest
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between devices, and between devices and the host."""
+        return self._moved_before + (0 if self._latest is None else self._latest.bytes_moved)
+
+    @property
+    def batched(self) -> bool:
+        """Whether several states are worked on at a time."""
+        return self.rows > 1
+
+    def _rows(self, program: Program) -> int:
+        """How many states should be worked on at a time."""
+        device = cast(BatchDevice, self.where.device)
+        plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
+        state = self.dtype.itemsize << self._num_wires
+        count = 16 * max(plan.numbers.size() for plan in plans)
+        wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
+        return max(1, min(wanted, self.where.free // (2 * state)))
+
+    def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
+        """The plan of some work on states in a layout with fresh bits."""
+        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self.where.deployment.planning_levels)
+
+    def begin(self, rows: int) -> States:
+        """States |0…0⟩ in the layout that the first plan begins in."""
+        states: Batch | Alone
+        if self.batched:
+            states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
+        else:
+            states = Alone(begun(self.where, self._options, 0))
+        if states.fresh:
+            states.layout = self.plans[0].start
+        self._latest = states
+        return states
+
+    def end(self, states: States) -> None:
+        """Let go of states that are through."""
+        if states is self._latest:
+            self._moved_before, self._latest = self.bytes_moved, None
+        states.release()
+
+    def run(self, states: States, plan: Plan, operands: NDArray[np.complex128], tick: Tick) -> None:
+        """Bind a plan, operands [rows, total] or, alike for all rows, [1, total], and run it on some states."""
+        self.clock.start()
+        compile = self._options.compile
+        work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.batched)
+        self.clock.lap("prepare")
+        states.run(plan, work, tick)
+        self.clock.lap("run")
+
+    def synchronize(self) -> None:
+        """Wait until all work on the devices is done, which is then known to have taken its time for running."""
+        self.clock.start()
+        for device in self._devices:
+            device.synchronize()
+        self.clock.lap("run")

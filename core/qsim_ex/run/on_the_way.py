@@ -1,0 +1,146 @@
+"""The state of a run on its way: where it stands in the program, written to a checkpoint and read from one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.circuit.ops import Save
+from qsim_ex.errors import SavedStateError
+from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.planning.cut import cut
+from qsim_ex.program.program import Program
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.work import WorkUnit
+from qsim_ex.saving import restore
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Position:
+    """Where a state stands: behind so many parts of the plan of a segment.
+
+    node: of the segment, among the program's. start, fresh: the layout and the fresh bits that the plan began in.
+    """
+
+    node: int
+    part: int
+    start: Layout
+    fresh: int
+
+
+class OnTheWay:
+    """Writes states on their way, one at a time, and brings back the one that an earlier run has left.
+
+    plans: of each segment, by its node.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, program: Program, plans: Mapping[int, Plan]) -> None:
+        self.checkpoints = checkpoints
+        self._program = program
+        self._plans = plans
+        self._labels = {node: k for k, node in enumerate(k for k, n in enumerate(program.nodes) if isinstance(n, Save))}
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def after(self, placement: Placement, plan: Plan, at: Position, unit: WorkUnit, branches: Branches) -> None:
+        """A part of a plan is done, for one branch; write a checkpoint if it is time."""
+        if not self.checkpoints.due():
+            return
+        about: dict[str, Any] = {}
+        foreseen = self._plans[at.node]
+        if self._program.branches or (foreseen.start, foreseen.fresh) != (at.start, at.fresh):
+            about["at"] = {
+                "node": at.node,
+                "address": list(at.start.address),
+                "flip": hex(at.start.flip),
+                "fresh": hex(at.fresh),
+            }
+        else:  # the plans are known, so it is enough to count their parts
+            before = (plan for node, plan in self._plans.items() if node < at.node)
+            at = replace(at, part=at.part + sum(len(cut(one)) for one in before))
+        if self._program.branches:
+            about["branch"] = {
+                "shots": (unit.first + branches.shots).tolist(),
+                "outcomes": branches.outcomes[0].tolist(),
+                "scales": branches.scales[0].tolist(),
+                "decided": branches.decided,
+            }
+        binding = unit.begin + int(branches.binding[0])
+        if binding:
+            about["binding"] = binding
+        self.checkpoints.write_state(placement, {"parts": at.part, **about})
+        placement.unsettle(plan.left)  # saving may have written zeros; the plan goes on without them
+
+    def keep(self, placement: Placement, node: int, binding: int) -> None:
+        """Write the state that is saved at a node."""
+        self.checkpoints.keep(placement, self._labels[node], binding)
+
+    # --- going on ----------------------------------------------------------------------------------------------------
+
+    def found(self, unit: WorkUnit, left: Branches) -> tuple[Position, Branches] | None:
+        """Where the state of an earlier run stands, and its branch, if that is one of those that are left of a unit."""
+        state = self.checkpoints.state
+        if state is None:
+            return None
+        try:
+            at = self._position(state.about.get("at"), int(state.about["parts"]))
+            binding = int(state.about.get("binding", 0)) - unit.begin
+            mine = left.chosen(np.flatnonzero(left.binding == binding))
+            if not self._program.branches:
+                return (at, mine.settled()) if len(mine) else None
+            told = state.about["branch"]
+            shots = np.array(told["shots"], dtype=np.int64) - unit.first
+            if not len(shots) or not np.isin(shots, mine.shots).all():
+                return None
+            one = mine.chosen(np.zeros(1, dtype=np.int64))
+            branch = Branches(
+                binding=one.binding,
+                shots=shots,
+                begins=np.array([0, len(shots)]),
+                outcomes=np.array([told["outcomes"]], dtype=one.outcomes.dtype).reshape(one.outcomes.shape),
+                scales=np.array([told["scales"]], dtype=np.float64).reshape(one.scales.shape),
+                row=np.zeros(1, dtype=np.int64),
+                decided=int(told["decided"]),
+            )
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise SavedStateError(f"{state.path} is damaged: {error!r}. Remove it and run again.") from error
+        return at, branch
+
+    def _position(self, told: Any, parts: int) -> Position:
+        """The position that a file tells; behind so many parts of all plans together, if it tells no more."""
+        if told is not None:
+            layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
+            found = Position(int(told["node"]), parts, layout, int(told["fresh"], 16))
+            n = next(iter(self._plans.values())).num_wires
+            if found.node not in self._plans or sorted(layout.address) != list(range(n)):
+                raise ValueError("it stands at no segment of this program")
+            if max(layout.flip, found.fresh) >> n or min(layout.flip, found.fresh) < 0:
+                raise ValueError("it names index bits that are not there")
+            return found
+        for node, plan in self._plans.items():
+            count = len(cut(plan))
+            if parts <= count:
+                return Position(node, parts, plan.start, plan.fresh)
+            parts -= count
+        raise ValueError(f"{parts} parts more than the run has")
+
+    def restore(self, placement: Placement, parts: Sequence[Plan], done: int) -> None:
+        """Bring a new state to where the earlier run stood; raises `SavedStateError` for a wrong checksum."""
+        assert self.checkpoints.state is not None
+        restore(placement, self.checkpoints.state)
+        placement.unsettle(parts[done - 1].left if done else parts[0].fresh)
+
+    def saved_before(self, node: int, binding: int) -> Amplitudes:
+        """The state that the earlier run has saved at a node; raises `SavedStateError` if it is lost."""
+        found = self.checkpoints.kept(self._labels[node], binding)
+        if found is None:
+            raise SavedStateError(
+                f"{self.checkpoints.path} has lost the state that was saved beside it. Remove it and run again."
+            )
+        return found

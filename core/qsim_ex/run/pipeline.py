@@ -1,0 +1,226 @@
+"""The one pipeline: assign → plan → prepare → traverse → observe.
+
+A circuit, or many bindings of it, is divided into a program; its states are assigned to devices; its segments are
+planned; then units of work are prepared and led through the program, and what is found at the end is observed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex import sampling
+from qsim_ex.circuit.bindings import Bindings
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.execution.clock import Clock
+from qsim_ex.execution.progress import Ticker
+from qsim_ex.options import Checkpoint, Options
+from qsim_ex.planning.cut import cut
+from qsim_ex.program.divide import groups_of, program_of
+from qsim_ex.program.kraus import entropy
+from qsim_ex.program.program import Program
+from qsim_ex.result import BatchResult, Provenance
+from qsim_ex.run.assign import Assigner
+from qsim_ex.run.collector import Collector
+from qsim_ex.run.machine import Machine
+from qsim_ex.run.readout import apply_readout
+from qsim_ex.run.request import Request, checked_request
+from qsim_ex.run.work import WorkQueue
+from qsim_ex.run.worker import Worker
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Planned:
+    """A run that nothing stands in the way of: what it does, on which machines, and what is asked."""
+
+    circuit: Circuit
+    program: Program
+    bound: Bindings
+    request: Request
+    machines: list[Machine]
+    options: Options
+
+
+def run_batch(
+    assigner: Assigner,
+    options: Options,
+    circuit: Circuit,
+    bindings: Bindings | ArrayLike | None,
+    shots: int | None,
+    seeds: int | Sequence[int] | None,
+    observables: Sequence[PauliSum],
+    trajectories: int | None,
+    cancel: threading.Event | None,
+    readout: ReadoutErrors,
+) -> BatchResult:
+    """See `Simulator.run_batch`."""
+    clock = Clock()
+    bound = circuit.operands if bindings is None else bindings
+    bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
+    groups = groups_of(circuit.structure, readout)
+    program = program_of(circuit.structure, bool(observables), 0, groups)
+    request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
+    states = bound.count * request.trajectories
+    wheres = assigner.many(circuit.num_qubits, states)
+    machines = [Machine(where, program, options, states) for where in wheres]
+    run = Planned(circuit, program, bound, request, machines, options)
+    gates = sum(plan.num_gates for plan in machines[0].plans)
+    collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
+    kept, given_seeds = checkpoints_of(run, seeds)
+    if kept is not None:
+        collector.keep(kept)
+    clock.lap("plan")
+    workers = _traverse(run, collector, kept, given_seeds, cancel)
+    if kept is not None:
+        kept.end(len(program.labels), collector.arrays)
+    clock.start()
+    if readout and collector.packed is not None:
+        for bits, seed in zip(collector.packed, given_seeds, strict=True):
+            bits[...] = apply_readout(bits, readout, seed, program.read)
+    return _result(run, collector, workers, given_seeds, clock)
+
+
+def _traverse(
+    run: Planned, collector: Collector, kept: Checkpoints | None, seeds: Sequence[int], cancel: threading.Event | None
+) -> list[Worker]:
+    """Lead all units of work through the program, on all machines at once."""
+    ticker = Ticker(cancel, run.options.progress, run.options.watch)
+    count = run.bound.count
+    workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
+    tree = False
+    if run.program.branches:
+        tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
+    rows = max(machine.rows for machine in run.machines)
+    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
+    if len(workers) == 1:
+        workers[0](queue, seeds)
+    else:
+        with ThreadPoolExecutor(len(workers) - 1, thread_name_prefix="qsim-ex-batch") as pool:
+            others = [pool.submit(worker, queue, seeds) for worker in workers[1:]]
+            workers[0](queue, seeds)
+            for other in others:
+                other.result()
+    ticker.finish()
+    return workers
+
+
+def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None:
+    """A seed for each binding: those given, or made of one; None if neither the call nor the options give one."""
+    if seeds is None:
+        seeds = options.seed
+    return None if seeds is None else sampling.seeds_of(seeds, count, "bindings")
+
+
+def checkpoints_of(run: Planned, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
+    """The checkpoints of a run, if there are any, and the seed of each binding."""
+    count, options = run.bound.count, run.options
+    known = seeds_of(seeds, count, options)
+
+    def fresh() -> tuple[int, ...]:
+        return sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+
+    if options.checkpoint is None:
+        return None, known or fresh()
+    where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
+    alone = not run.machines[0].batched
+    kept = Checkpoints(where, options.checkpoint_every, _identity(run), known, fresh, one_by_one=alone)
+    return kept, kept.seeds
+
+
+def _identity(run: Planned) -> dict[str, Any]:
+    """What tells a run from others: its circuit, numbers, plan, and what is asked beyond shots of one binding."""
+    request, bound = run.request, run.bound
+    numbers = hashlib.blake2b(digest_size=8)
+    step = max(1, (1 << 20) // run.circuit.operands.shape[1])
+    for begin in range(0, bound.count, step):
+        numbers.update(np.ascontiguousarray(bound.operands(begin, min(begin + step, bound.count))).tobytes())
+    keys = " ".join(part.key for plan in run.machines[0].plans for part in cut(plan))
+    identity: dict[str, Any] = {
+        "circuit": run.circuit.key,
+        "numbers": numbers.hexdigest(),
+        "wires": run.circuit.num_qubits,
+        "precision": run.options.dtype.name,
+        "plan": hashlib.blake2b(keys.encode(), digest_size=8).hexdigest(),
+    }
+    if bound.count > 1 or run.program.branches or request.observables:
+        misread = tuple((error.clbits, error.measurement, error.matrix.tobytes()) for error in request.readout)
+        asked = (bound.count, request.shots, request.trajectories, request.observables, misread)
+        identity["asked"] = hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest()
+    return identity
+
+
+def _result(
+    run: Planned, collector: Collector, workers: Sequence[Worker], seeds: tuple[int, ...], clock: Clock
+) -> BatchResult:
+    """Everything that was found, with where and how."""
+    request, where = run.request, run.machines[0].where
+    values, errors = _means(collector.sums, collector.squares, request)
+    provenance = Provenance(
+        device=where.device.name,
+        device_description=where.device.description,
+        precision=run.options.precision,
+        deployment=where.deployment,
+        plans=run.machines[0].plans,
+        timings=_timings(clock, run.machines),
+        peak_bytes=where.needed * max(1, *(worker.most_rows for worker in workers)),
+        facts=_facts(run, collector, workers),
+    )
+    return BatchResult(
+        shots=request.shots,
+        num_clbits=run.circuit.num_clbits,
+        packed=collector.packed,
+        saved=collector.saved,
+        values=values,
+        errors=errors,
+        seeds=seeds,
+        trajectories=request.trajectories if run.program.branches else None,
+        provenance=provenance.summed() if where.deployment.in_one_piece else provenance,
+    )
+
+
+def _means(
+    sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The mean of each observable over the trajectories of a binding, and its standard error."""
+    trajectories = request.trajectories
+    if not request.observables:
+        return sums.real, squares
+    values: NDArray[Any] = sums / trajectories
+    spread = np.maximum(squares / trajectories - np.abs(values) ** 2, 0)
+    errors = np.sqrt(spread / (trajectories - 1)) if trajectories > 1 else np.zeros(spread.shape)
+    if all(complex(term.coefficient).imag == 0 for one in request.observables for term in one.terms):
+        values = np.ascontiguousarray(values.real)
+    return values, errors
+
+
+def _facts(run: Planned, collector: Collector, workers: Sequence[Worker]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "bindings": run.bound.count,
+        "rows": max(worker.most_rows for worker in workers),
+        "states": sum(worker.states for worker in workers),
+        **collector.report,
+    }
+    if run.program.branches:
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+    if len(workers) > 1:
+        facts["devices"] = [machine.where.device.name for machine in run.machines]
+    return facts
+
+
+def _timings(clock: Clock, machines: Sequence[Machine]) -> dict[str, float]:
+    """Seconds of each part, of several machines at once their mean, and of all; what is left over is sampling's."""
+    plan, total = clock.laps["plan"], clock.total()
+    prepare, run = (
+        sum(machine.clock.laps[name] for machine in machines) / len(machines) for name in ("prepare", "run")
+    )
+    return {"plan": plan, "prepare": prepare, "run": run, "sample": total - plan - prepare - run, "total": total}

@@ -1,0 +1,76 @@
+"""What a run would do, told beforehand: its plans, their sum, and all of it in words; runs nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Save
+from qsim_ex.deployment.assign import imagine
+from qsim_ex.execution.costs import total_of
+from qsim_ex.execution.prepare import plans_of
+from qsim_ex.options import Options
+from qsim_ex.placement import kinds
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.explain import explain as explain_plan
+from qsim_ex.program.divide import program_of
+from qsim_ex.program.kraus import entropy
+from qsim_ex.program.program import BranchPoint, Segment
+from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.absent import Planned
+
+
+def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], Planned, Deployment]:
+    """The plans of the segments of a circuit, and where they would run, which need not be here."""
+    device, deployment = imagine(circuit.num_qubits, options)
+    shape, levels = device.shape(options.dtype), deployment.planning_levels
+    program = program_of(circuit.structure, False, 0, ())
+    return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
+
+
+def summary(circuit: Circuit, options: Options) -> PlanSummary:
+    """What the plans of a circuit come to."""
+    found, _, deployment = plans(circuit, options)
+    return total_of(found, options.dtype, deployment)
+
+
+def explain(circuit: Circuit, options: Options) -> str:
+    """Where a circuit would run and what is done there, segment by segment, in words."""
+    found, device, deployment = plans(circuit, options)
+    program = program_of(circuit.structure, False, 0, ())
+    head = f"{device.name}: {device.description}"
+    if deployment.in_one_piece:
+        lines = [f"{head} ({deployment.reason}), {options.dtype.name}"]
+    else:
+        lines = [f"{head}, {options.dtype.name}", deployment.describe()]
+    lines += program.describe(entropy(program, circuit.operands[0]))
+    following = iter(found)
+    for node in program.nodes:
+        match node:
+            case Segment():
+                lines.append(explain_plan(next(following), options.dtype.itemsize))
+            case Save(label):
+                lines.append(f"the state is saved as {label!r}")
+            case BranchPoint():
+                pass
+            case _:
+                assert_never(node)
+    if (told := _migration(found, deployment, options)) is not None:
+        lines.append(told)
+    return "\n".join(lines)
+
+
+def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:
+    """What is copied between the host and devices that keep some of a state near."""
+    if kinds.of(deployment).copies is None:
+        return None
+    from qsim_ex.devices.memory import human
+
+    total = total_of(found, options.dtype, deployment)
+    return (
+        f"what is on the device already is not copied: {human(total.bytes_host)} go to and from the host with "
+        f"{deployment.in_flight} sub state vectors on it; predicted: {total.seconds:.3g} s"
+    )

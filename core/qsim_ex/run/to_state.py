@@ -1,0 +1,56 @@
+"""The state after a circuit, made by a run that writes checkpoints, and handed over at its end."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from qsim_ex.circuit.bindings import Bindings
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.deployment.assign import Where
+from qsim_ex.execution.progress import Ticker
+from qsim_ex.options import Options
+from qsim_ex.placement.alone import Alone
+from qsim_ex.placement.batch import States
+from qsim_ex.program.divide import unitary_program
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.collector import Collector
+from qsim_ex.run.inputs import BatchInputs
+from qsim_ex.run.machine import Machine
+from qsim_ex.run.pipeline import Planned, checkpoints_of
+from qsim_ex.run.request import Request
+from qsim_ex.run.work import WorkQueue, WorkUnit
+from qsim_ex.run.worker import Worker
+from qsim_ex.state import StateVector
+
+
+class _Handed(Collector):
+    """Keeps the one state at the end, in place of what could be asked of it."""
+
+    state: Alone | None = None
+
+    def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
+        """Take the state."""
+        assert isinstance(states, Alone)
+        self.state = states
+        states.hand_over()
+
+
+def run_to_state(options: Options, where: Where, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
+    """The state that a circuit makes of |0…0⟩; `Simulator.state` with a checkpoint."""
+    program = unitary_program(circuit.structure)
+    program = replace(program, nodes=(program.whole,))  # nobody asks for what it saves on the way
+    request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
+    machine = Machine(where, program, options, 1)
+    run = Planned(circuit, program, bound, request, [machine], options)
+    collector = _Handed.empty(circuit, program, request, 1, where, options, 0)
+    kept, seeds = checkpoints_of(run, None)
+    assert kept is not None
+    collector.keep(kept)
+    ticker = Ticker(cancel, options.progress, options.watch)
+    worker = Worker(machine, program, request, collector, ticker, kept, 1)
+    worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
+    ticker.finish()
+    kept.end(0, collector.arrays)
+    assert collector.state is not None
+    return StateVector.of(collector.state.placement, where, options, program.touched)

@@ -1,0 +1,311 @@
+"""Leading branches of shots through a program: as many states at a time as there is room for.
+
+Branches are visited depth first. Where they divide and there is room, the states that they divide from are kept until
+all that come from them are done; where there is none, what must wait begins again from |0…0⟩ later, with what was
+decided for it already. A program without branch points is one branch for each binding, and has nothing to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import Save
+from qsim_ex.execution.progress import Share, Ticker
+from qsim_ex.placement.base import Amplitudes
+from qsim_ex.placement.batch import States
+from qsim_ex.planning.cut import cut
+from qsim_ex.program.choices import Choice, Conditioned
+from qsim_ex.program.open_segment import segment_of
+from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.run.branch_points import Deciding
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.inputs import BatchInputs
+from qsim_ex.run.machine import Machine
+from qsim_ex.run.on_the_way import OnTheWay, Position
+from qsim_ex.run.work import WorkUnit
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Way:
+    """What all traversals of a program on a machine share.
+
+    plans: of each segment, by its node. states: how many there are in all, each trajectory counted as one.
+    finish: takes states and their branches, row for row, at the end; the states are released after it.
+    save: takes amplitudes [rows, 2^n] in the order of the wires where a label says so.
+    on_the_way: writes checkpoints of states that are worked on one by one, if there are any.
+    """
+
+    machine: Machine
+    program: Program
+    plans: dict[int, Plan]
+    ticker: Ticker
+    states: int
+    finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
+    save: Callable[[WorkUnit, str, Amplitudes, States, Branches], None]
+    on_the_way: OnTheWay | None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Branches that still have to go on from a node; with `states`, or from the beginning if there are none."""
+
+    node: int
+    states: States | None
+    branches: Branches
+
+
+class BranchTraversal:
+    """Leads the branches of one unit of work through the program.
+
+    most_rows: how many states there were at a time. states: how many were begun.
+    """
+
+    def __init__(self, way: Way, unit: WorkUnit, inputs: BatchInputs) -> None:
+        self._way = way
+        self._nodes = way.program.nodes
+        self._unit = unit
+        self._inputs = inputs
+        self._waiting: list[_Waiting] = []
+        self.most_rows = 0
+        self.states = 0
+
+    def __call__(self, branches: Branches) -> None:
+        """Go through the whole program with some branches; their states begin as |0…0⟩."""
+        if not self._way.program.branches:
+            self._go_on(0, self._begin(len(branches)), branches)
+            return
+        self._waiting = [_Waiting(0, None, branches)]
+        self._rest()
+
+    def resume(self, at: Position, branches: Branches) -> None:
+        """Go on with the one branch that an earlier run has left on its way, and with all that come from it."""
+        way = self._way
+        assert way.on_the_way is not None
+        segment = self._nodes[at.node]
+        assert isinstance(segment, Segment)
+        plan = self._plan(at.node, segment, at.start, at.fresh)
+        states = self._begin(1)
+        assert states.single is not None
+        try:
+            way.on_the_way.restore(states.single, cut(plan), at.part)
+            for node in range(at.node):
+                if isinstance(one := self._nodes[node], Save):
+                    amplitudes = way.on_the_way.saved_before(node, self._unit.begin + int(branches.binding[0]))
+                    way.save(self._unit, one.label, amplitudes[None], states, branches)
+                elif isinstance(one, Segment):
+                    way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
+        except BaseException:
+            states.release()
+            raise
+        self._go_on(at.node, states, branches, at)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Go on until nothing waits."""
+        try:
+            while self._waiting:
+                self._next()
+        finally:
+            for waiting in self._waiting:
+                if waiting.states is not None:
+                    waiting.states.release()
+
+    def _begin(self, rows: int) -> States:
+        self.states += rows
+        self.most_rows = max(self.most_rows, self._held() + rows)
+        way = self._way
+        states = way.machine.begin(rows)
+        if not way.ticker.quiet:
+            way.ticker.expect(way.states, states.stage_ends(way.machine.plans), lambda: way.machine.bytes_moved)
+        return states
+
+    # --- branches that wait ------------------------------------------------------------------------------------------
+
+    def _held(self) -> int:
+        return sum(waiting.states.rows for waiting in self._waiting if waiting.states is not None)
+
+    def _next(self) -> None:
+        """Take as many of the latest branches as there is room for, as far as they can go."""
+        waiting = self._waiting[-1]
+        group, rest = self._group(waiting)
+        if len(rest):
+            waiting.branches = rest
+        else:
+            self._waiting.pop()
+        if waiting.states is None:
+            states = self._begin(len(group))
+        else:
+            states = waiting.states.take(group.row)
+            if not len(rest):
+                waiting.states.release()
+        self.most_rows = max(self.most_rows, self._held() + states.rows)
+        self._go_on(waiting.node, states, group.settled())
+
+    def _group(self, waiting: _Waiting) -> tuple[Branches, Branches]:
+        """The branches to go on with, and those to wait: if they divide, room is left for what they divide into."""
+        branches = waiting.branches
+        own = waiting.states.rows if waiting.states is not None else 0
+        room = self._way.machine.rows - self._held()
+        if len(branches.shots) > room + own:  # else there can never be more branches than room
+            if branches.may_divide:
+                room //= 1 + sum(isinstance(node, BranchPoint) for node in self._nodes[waiting.node :])
+            count = min(len(branches), max(1, room))
+        else:
+            count = len(branches)
+        every = np.arange(len(branches))
+        return branches.chosen(every[:count]), branches.chosen(every[count:])
+
+    def _postponed(self, node: int, branches: Branches) -> Branches:
+        """Keep one branch in each row; the others begin again later."""
+        _, first = np.unique(branches.row, return_index=True)
+        others = np.setdiff1d(np.arange(len(branches)), first)
+        self._waiting.insert(0, _Waiting(0, None, replace(branches.chosen(others), decided=node)))
+        return branches.chosen(first)
+
+    # --- the way -----------------------------------------------------------------------------------------------------
+
+    def _go_on(self, begin: int, states: States, branches: Branches, at: Position | None = None) -> None:
+        """Through all nodes from `begin` on, as long as every branch stays in its row; the states are used up.
+
+        at: where in the first segment they stand, if not at its beginning.
+        """
+        try:
+            for node in range(begin, len(self._nodes)):
+                match self._nodes[node]:
+                    case Segment() as segment:
+                        self._run(node, segment, states, branches, at)
+                        at = None
+                    case Save(label):
+                        self._save(node, label, states, branches)
+                    case BranchPoint() as point:
+                        branches = self._decided(node, point, states, branches)
+                        if not branches.in_place or len(branches) != states.rows:
+                            if (made := self._room_for(node, states, branches)) is None:
+                                return
+                            branches = made
+                    case other:
+                        assert_never(other)
+            self._way.machine.synchronize()
+            self._way.finish(self._unit, self._inputs, states, branches)
+        except BaseException:
+            states.release()
+            raise
+        self._way.machine.end(states)
+
+    def _room_for(self, node: int, states: States, branches: Branches) -> Branches | None:
+        """What goes on in place after a branch point; None if all of it waits, with the states."""
+        room = self._way.machine.rows - self._held()
+        fits = len(branches.shots) <= room
+        if fits and 2 * len(branches) > len(branches.shots):
+            branches = branches.singles()  # they will part soon, and then nothing needs to be copied again
+        if fits or states.rows < room:
+            self._waiting.append(_Waiting(node + 1, states, branches))
+            return None
+        return self._postponed(node + 1, branches)
+
+    def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: Position | None) -> None:
+        """The work of a segment, in parts between which the state is written to a checkpoint, if it is."""
+        way, kept = self._way, self._way.on_the_way
+        begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
+        plan = self._plan(node, segment, *begun)
+        operands = self._operands(segment, branches)
+        tick = self._share(node, states, branches)
+        if kept is None or states.single is None:
+            way.machine.run(states, plan, operands, tick)
+        else:
+            done = 0 if at is None else at.part
+            for number, part in enumerate(cut(plan), 1):
+                if number > done:
+                    way.machine.run(states, part, operands, tick)
+                    kept.after(states.single, part, Position(node, number, *begun), self._unit, branches)
+                elif isinstance(tick, Share):
+                    tick.skip(states.single.ticks(part))
+        if isinstance(tick, Share):
+            tick.end()
+
+    def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
+        """The ticks of a segment; what branches have run before, and begin again, counts for nothing."""
+        if self._way.ticker.quiet:
+            return _nobody
+        shots = 0 if node < branches.decided else len(branches.shots)
+        return self._way.ticker.of_states(shots, states.ticks(self._way.plans[node]))
+
+    def _plan(self, node: int, segment: Segment, start: Layout, fresh: int) -> Plan:
+        """The plan of a segment, another one where what was asked has changed the states' layout."""
+        plan = self._way.plans[node]
+        if (plan.start, plan.fresh) != (start, fresh):
+            plan = self._way.machine.plan_for(segment, start, fresh)
+        return plan
+
+    def _save(self, node: int, label: str, states: States, branches: Branches) -> None:
+        """Put the wires of the states in order, and save them."""
+        amplitudes = states.read_in_order()
+        if self._way.on_the_way is not None and states.single is not None:
+            self._way.on_the_way.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
+        self._way.save(self._unit, label, amplitudes, states, branches)
+
+    # --- what is decided ---------------------------------------------------------------------------------------------
+
+    def _decided(self, node: int, point: BranchPoint, states: States, branches: Branches) -> Branches:
+        """The branches after a branch point, in the order of the rows that they come from."""
+        if branches.decided > node:
+            return branches
+        self._way.machine.synchronize()
+        room = self._way.machine.rows - self._held() - states.rows
+        return Deciding(self._inputs, states, self._catch_up, max(1, room))(point, branches)
+
+    def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
+        """Apply choices that wait for the next segment."""
+        segment = segment_of(tuple(choices))
+        machine = self._way.machine
+        plan = machine.plan_for(segment, states.layout, states.fresh)
+        machine.run(states, plan, self._operands(segment, branches), self._way.ticker.check)
+
+    def _operands(self, segment: Segment, branches: Branches) -> Complex:
+        """The operands of a segment for each branch; one row where they are alike for all."""
+        of, gathered = self._inputs.operands, segment.operands
+        same = len(of) == 1
+        if gathered is None:
+            return of if same or (len(of) == len(branches) and branches.in_place) else of[branches.binding]
+        branches_of = branches.binding[:1] if same and not gathered.inserted else branches.binding
+        operands = np.empty((len(branches_of), gathered.total), dtype=np.complex128)
+        operands[:, 0], operands[:, 1] = 0, 1
+        at = 2 + len(gathered.taken)
+        operands[:, 2:at] = of[:, gathered.taken] if same else of[np.ix_(branches_of, gathered.taken)]
+        for piece in gathered.inserted:
+            found = self._matrices(piece, branches) if isinstance(piece, Choice) else self._conditioned(piece, branches)
+            operands[:, at : at + piece.width] = found
+            at += piece.width
+        return operands
+
+    def _matrices(self, choice: Choice, branches: Branches) -> Complex:
+        """What stands among the operands of each branch for a choice that it has made."""
+        outcome, scale = branches.outcomes[:, choice.number], branches.scales[:, choice.number]
+        one = self._inputs.kraus[0][choice.number]
+        if self._inputs.alike:
+            found = one.entries[outcome]
+        else:
+            every = np.array([kraus[choice.number].entries for kraus in self._inputs.kraus])
+            found = every[branches.binding, outcome]
+        found[:, : one.first] *= scale[:, None]
+        return found
+
+    def _conditioned(self, piece: Conditioned, branches: Branches) -> Complex:
+        """What stands among the operands of each branch for an operation under a condition."""
+        at = slice(piece.operation.operand, piece.operation.operand + piece.width)
+        of = self._inputs.operands
+        own = of[:, at] if len(of) == 1 else of[branches.binding, at]
+        return np.where(piece.holds(branches.outcomes)[:, None], own, piece.identity())
+
+
+def _nobody() -> None:
+    """Nobody asks how far the work is."""

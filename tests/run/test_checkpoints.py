@@ -1,0 +1,255 @@
+"""A run that was stopped goes on where its checkpoint stands, with the same result, and only that run does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from deployments import DEPLOYMENTS, TinyMachine
+
+from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference, saving
+from qsim_ex.devices import probe
+from qsim_ex.errors import Cancelled, SavedStateError
+from qsim_ex.options import Progress
+from qsim_ex.placement.single import Single
+
+WIRES = 9
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU is a machine of which even small circuits need many sweeps."""
+    device = TinyMachine()
+    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+
+
+def circuit(layers: int = 7, turn: float = 0.1, wires: int = WIRES) -> Circuit:
+    """Several sweeps or stages, with a state saved on the way and measurements at the end."""
+    builder = CircuitBuilder(wires, wires)
+    for layer in range(layers):
+        for wire in range(wires):
+            builder.gate("ry", [wire], turn + wire).gate("cx", [wire, (wire + 1 + 3 * layer % (wires - 1)) % wires])
+        if layer == layers // 2:
+            builder.save("middle")
+    return builder.save("end").measure(range(wires), range(wires)).build()
+
+
+def run(path: Path | None, deployment: str, made: Circuit, **more: Any) -> Result:
+    """A run on the CPU with a checkpoint at every boundary."""
+    cancel = more.pop("cancel", None)
+    keeps: dict[str, Any] = {} if path is None else {"checkpoint": path, "checkpoint_every": 0}
+    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment], **keeps, **more)
+    return simulator.run(made, shots=100, cancel=cancel)
+
+
+def stop_after(steps: int, **more: Any) -> Any:
+    """A progress callback that raises when so many steps are done."""
+
+    def progress(done: int, _total: int) -> None:
+        if done == steps:
+            raise more.get("error", KeyboardInterrupt)
+
+    return progress
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_a_run_goes_on_with_the_same_result(tmp_path: Path, deployment: str) -> None:
+    """A run that is stopped after any of its steps ends otherwise when it goes on, or begins anew."""
+    made, path = circuit(), tmp_path / "run"
+    totals: set[int] = set()
+    whole = run(None, deployment, made, seed=7, progress=lambda _done, total: totals.add(total))
+    (steps,) = totals
+    assert steps >= 6
+    begins, every = set(), max(2, steps // 4)
+    for stop in range(1, steps, every):
+        with pytest.raises(KeyboardInterrupt):
+            run(path, deployment, made, seed=7, progress=stop_after(stop))
+        stands = path.exists()
+        told: list[int] = []
+        again = run(path, deployment, made, seed=None if stands else 7, progress=lambda done, _, t=told: t.append(done))
+        begins.add(told[0])
+        assert told[0] <= stop
+        assert (told[0] > 0) == stands
+        assert again.seed == 7
+        assert np.array_equal(again.packed, whole.packed)
+        for label in ("middle", "end"):
+            assert np.array_equal(again.saved[label], whole.saved[label])
+        assert list(tmp_path.iterdir()) == []  # nothing is left after the end
+    assert len(begins) >= 3
+    assert deployment != "single" or begins == set(range(1, steps, every))
+
+
+def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
+    """A process that is killed leaves no checkpoint that another one goes on from with the same result."""
+    path, begun = tmp_path / "run", tmp_path / "begun"
+    script = f"""
+import sys, time
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
+from pathlib import Path
+from deployments import TinyMachine
+from qsim_ex.devices import probe
+from test_checkpoints import circuit, run
+device = TinyMachine()
+probe.cpu = lambda _threads=None: device
+def progress(done, total):
+    if done == 5:
+        Path({str(begun)!r}).touch()
+        time.sleep(60)
+run(Path({str(path)!r}), "peers 2", circuit(), seed=3, progress=progress)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        for _ in range(600):
+            if begun.exists():
+                break
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+    finally:
+        process.kill()
+        process.wait()
+    assert path.exists()
+    whole = run(None, "peers 2", circuit(), seed=3)
+    told: list[int] = []
+    again = run(path, "peers 2", circuit(), progress=lambda done, _total: told.append(done))
+    assert 0 < told[0] <= 5
+    assert np.array_equal(again.packed, whole.packed)
+    assert np.array_equal(again.saved["end"], whole.saved["end"])
+
+
+def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that is interrupted while it is written takes the one before with it, or is taken for one."""
+    path = tmp_path / "run"
+    pieces, count = Single.pieces, [0]
+
+    def interrupted(self: Single, size: int) -> Any:
+        for piece in pieces(self, size):
+            count[0] += 1
+            if count[0] == 3 * (1 << WIRES) // size:
+                raise KeyboardInterrupt
+            yield piece
+
+    monkeypatch.setattr(saving, "PIECE", 64)
+    monkeypatch.setattr(Single, "pieces", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(path, "single", circuit(), seed=5)
+    monkeypatch.setattr(Single, "pieces", pieces)
+    assert [found.name for found in tmp_path.iterdir()] == ["run"]
+    (tmp_path / "run.part").write_bytes(b"what a killed process leaves")
+    told: list[int] = []
+    again = run(path, "single", circuit(), progress=lambda done, _total: told.append(done))
+    assert told[0] == 2
+    assert np.array_equal(again.packed, run(None, "single", circuit(), seed=5).packed)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"made": circuit(6)}, "circuit [0-9a-f]{16}, here"),
+        ({"made": circuit(turn=0.2)}, "numbers [0-9a-f]{16}, here"),
+        ({"precision": "single"}, "precision complex128, here complex64"),
+        ({"deployment": "peers 2"}, "plan [0-9a-f]{16}, here"),
+        ({"seed": 8}, "seed 7, here 8"),
+    ],
+)
+def test_another_run_is_refused_by_name(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """A checkpoint of another circuit, other angles, another plan or seed is taken, or the error does not say which."""
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, "single", circuit(), seed=7, progress=stop_after(3))
+    before = path.read_bytes()
+    given = {"made": circuit(), "deployment": "single", **change}
+    with pytest.raises(SavedStateError, match=f"is the checkpoint of another run .*{message}.*remove the file"):
+        run(path, given.pop("deployment"), given.pop("made"), **given)
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    """A damaged checkpoint, or a saved state, is taken for one, or overwritten."""
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, "single", circuit(), seed=7, progress=stop_after(8))
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(SavedStateError, match="checksum of the piece"):
+        run(path, "single", circuit())
+    path.write_bytes(data[:-7])
+    with pytest.raises(SavedStateError, match="damaged"):
+        run(path, "single", circuit())
+    with Simulator(device="cpu").state(circuit()) as state:
+        state.save(path)
+    with pytest.raises(SavedStateError, match="is a saved state and no checkpoint"):
+        run(path, "single", circuit())
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_after_ctrl_c_the_process_goes_on(tmp_path: Path, deployment: str) -> None:
+    """An interrupted run keeps its memory, damages its checkpoint, or leaves the process unable to run another."""
+    path = tmp_path / "run"
+    made = circuit()
+    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment])
+    for error in (KeyboardInterrupt, Cancelled, MemoryError)[: None if deployment == "single" else 1]:
+        with pytest.raises(error):
+            run(path, deployment, made, seed=7, progress=stop_after(4, error=error))
+        assert saving.look(path).about["parts"] >= 1
+        with simulator.state(made) as state:
+            found = state.to_numpy()
+        assert np.linalg.norm(found - reference.simulate(made)) < 1e-10
+    assert np.array_equal(run(path, deployment, made).packed, run(None, deployment, made, seed=7).packed)
+
+
+def test_a_cancelled_run_ends_and_goes_on(tmp_path: Path) -> None:
+    """A run that is cancelled from another thread does not end soon, or cannot go on."""
+    cancel = threading.Event()
+
+    def progress(done: int, _total: int) -> None:
+        if done == 4:
+            cancel.set()
+
+    path = tmp_path / "run"
+    with pytest.raises(Cancelled, match="after 5 of"):
+        run(path, "peers 4", circuit(), seed=2, cancel=cancel, progress=progress)
+    assert np.array_equal(run(path, "peers 4", circuit()).packed, run(None, "peers 4", circuit(), seed=2).packed)
+
+
+def test_checkpoints_wait_for_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint is written at every boundary although its time has not come."""
+    written: list[Path] = []
+    monkeypatch.setattr("qsim_ex.execution.checkpoints.save", lambda _placement, path, _about: written.append(path))
+    bare = CircuitBuilder(WIRES, WIRES)
+    for layer in range(6):
+        for wire in range(WIRES):
+            bare.gate("ry", [wire], 0.1 + layer).gate("cx", [wire, (wire + 1 + layer) % WIRES])
+    made = bare.measure([0], [0]).build()
+    simulator = Simulator(device="cpu", checkpoint=tmp_path / "run", checkpoint_every=3600)
+    simulator.run(made, shots=1)
+    assert written == []
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_a_watcher_is_told_everything(deployment: str) -> None:
+    """Stages, bytes or times that a watcher is told go backwards, stop early, or are not those of the plan."""
+    told: list[Progress] = []
+    made = circuit()
+    result = run(None, deployment, made, watch=told.append)
+    assert [now.steps for now in told] == sorted(now.steps for now in told)
+    assert (told[0].steps, told[0].stages) == (0, 1)
+    assert told[0].bytes_moved < told[-1].bytes_moved or deployment == "single"
+    assert told[0].seconds_left is None
+    last = told[-1]
+    assert last.steps == last.all_steps
+    assert last.stages == last.all_stages == result.plan.stages
+    assert last.seconds_left == pytest.approx(0, abs=1e-9)
+    counted = [*result.facts.get("bytes_sent", {}).values()]
+    counted += [*result.facts.get("bytes_from_host", ()), *result.facts.get("bytes_to_host", ())]
+    assert 0 <= last.bytes_moved <= sum(counted)  # sampling reads host memory after the last step
+    assert (last.bytes_moved > 0) == (deployment != "single")

@@ -1,0 +1,160 @@
+"""Noise, measurement in the middle, resets: averages over trajectories against exact density matrices."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from noisy import KINDS, random_noisy
+
+from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
+from qsim_ex.circuit import noise
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Measure, wires_acted_on
+
+ALL = (*KINDS, "measure", "reset", "condition")
+STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
+
+
+def exact(circuit: Circuit) -> np.ndarray:
+    """tr(ρ P) for each of `STRINGS`, from the definition, without measurements that nothing follows."""
+    kept, later = [], 0
+    for instruction in reversed(circuit.instructions):
+        acted = wires_acted_on(instruction)
+        if not isinstance(instruction, Measure) or acted & later:
+            kept.append(instruction)
+            later |= acted
+    rho = reference.density_matrix(replace(circuit, instructions=tuple(kept[::-1])))
+    index = np.arange(len(rho))
+    found = []
+    for one in STRINGS:
+        x, z = one.terms[0].x, one.terms[0].z
+        signs = 1 - 2.0 * (np.bitwise_count(index & z) & 1)
+        found.append((1j ** (x & z).bit_count() * (signs * rho[index, index ^ x]).sum()).real)
+    return np.array(found)
+
+
+def _trajectories(count: int, options: Options) -> int:
+    """Fewer on the device that is slow on purpose."""
+    return count if Simulator(options).placement(3).device.name != "plain" else count // 10
+
+
+def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Options, seed: int = 7) -> np.ndarray:
+    """How many standard errors each mean over trajectories is away from what is wanted."""
+    result = Simulator(options).run_batch(circuit, observables=STRINGS, trajectories=trajectories, seeds=seed)
+    return np.abs(result.values[0] - wanted) / np.maximum(result.errors[0], 1e-6)
+
+
+@pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "condition", "all"])
+@pytest.mark.parametrize("seed", range(3))
+def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
+    """A channel is chosen with wrong probabilities, applied wrongly, or in the wrong order among gates."""
+    circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind, "measure") if kind == "condition" else (kind,))
+    assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
+
+
+@functools.cache
+def _joint(seed: int) -> tuple[Circuit, np.ndarray]:
+    """A circuit and the probability of each value of its bits."""
+    circuit = random_noisy(3, 14, seed, ("pauli", "damping", "measure", "reset", "condition"))
+    wanted = np.zeros(8)
+    for bits, rho in reference.by_bits(circuit).items():
+        wanted[bits] = np.trace(rho).real
+    return circuit, wanted
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
+    """Bits that are measured in the middle and at the end are not correlated as they should be."""
+    circuit, wanted = _joint(seed)
+    shots = 20_000
+    counts = Simulator(options).run(circuit, shots, seed=seed).counts()
+    found = np.array([counts.get(k, 0) for k in range(8)])
+    spread = np.sqrt(shots * wanted * (1 - wanted) + 1)
+    assert (np.abs(found - shots * wanted) / spread).max() < 4.5
+
+
+def test_a_planted_error_is_caught(options: Options) -> None:
+    """The comparison is too dull to see a channel that is off by one percent."""
+
+    def damped(strength: float) -> Circuit:
+        builder = CircuitBuilder(3, 3).gate("x", [0])
+        for _ in range(3):
+            builder.channel(noise.amplitude_damping(strength), [0])
+        return builder.measure([0], [0]).build()
+
+    assert off(damped(0.1), exact(damped(0.1)), 60_000, options).max() < 4
+    assert off(damped(0.11), exact(damped(0.1)), 60_000, options).max() > 4
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
+    rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks, the order of visits, or a new beginning after a lack of room change what is drawn."""
+    circuit = random_noisy(4, 30, 5, ALL)
+    simulator = Simulator(options.with_({"precision": "double"}))
+    wanted = simulator.run(circuit, 300, seed=3)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
+    found = simulator.run(circuit, 300, seed=3)
+    assert (found.packed == wanted.packed).all()
+    assert found.facts["rows"] <= 2 * max(rows, 4)
+
+
+def test_explain_says_what_is_left_to_chance() -> None:
+    """Nobody can see that a circuit asks the state on the way, or how its shots share states."""
+    builder = CircuitBuilder(3, 3).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).gate("cx", [0, 1])
+    builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
+    text = Simulator(device="cpu").explain(builder.build())
+    assert "1 mixed-unitary channels are chosen before anything runs" in text
+    assert "2 measurements in the middle, resets and channels ask the state, at 1 branch points" in text
+    assert "tree of branches" in text
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example of noise does not run, or its value is not that of the density matrix."""
+    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    ones = reference.density_matrix(names["noisy"]).diagonal().real.reshape(2, 2).sum(axis=1)  # of wire 1
+    assert abs(names["value"] - (ones[0] - ones[1])) < 4 * names["error"]
+    assert sum(names["shots"].counts().values()) == 1000
+
+
+def test_a_condition_on_a_bit_that_was_never_measured() -> None:
+    """Such a bit is not 0."""
+    builder = CircuitBuilder(2, 2)
+    with builder.condition([0], [1]):
+        builder.gate("x", [0])
+    with builder.condition([1, 0], [0]):
+        builder.gate("x", [1])
+    assert Simulator(device="cpu").run(builder.measure([0, 1], [0, 1]).build(), 20).counts() == {2: 20}
+
+
+CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {
+    "no such bit": ([0, 5], [0], errors.CircuitError, "classical bit 5 is out of range for 2"),
+    "no such value": ([0, 1], [4], errors.CircuitError, r"2 bits hold 0 to 3, got \[4\]"),
+    "many bits": ([0] * 11, [0], errors.NotSupported, "11 classical bits; at most 10"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONDITIONS_REFUSED))
+def test_bad_conditions(name: str) -> None:
+    """A condition that can never be meant is accepted."""
+    clbits, values, error, message = CONDITIONS_REFUSED[name]
+    with pytest.raises(error, match=message), CircuitBuilder(1, 2).condition(clbits, values):
+        pass
+
+
+def test_only_gates_stand_under_conditions() -> None:
+    """A measurement, a reset or a channel is done whether its condition holds or not."""
+    for act in (lambda b: b.measure([0], [0]), lambda b: b.reset([0]), lambda b: b.channel(noise.bit_flip(0.1), [0])):
+        builder = CircuitBuilder(1, 1)
+        with pytest.raises(errors.NotSupported, match="under a classical condition"), builder.condition([0], [1]):
+            act(builder)

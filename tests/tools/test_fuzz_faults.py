@@ -1,0 +1,310 @@
+"""Faults that are planted one at a time, in places of every room: the fuzzer finds each within 10,000 circuits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from qsim_ex import CircuitBuilder, sampling
+from qsim_ex import chance as engine_chance
+from qsim_ex.circuit import circuit as circuits
+from qsim_ex.circuit import noise
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.sweeping import Swept
+from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.placement import layout
+from qsim_ex.placement.batch import Batch
+from qsim_ex.placement.links import Links
+from qsim_ex.placement.migrated import Migrated
+from tools.fuzz.kinds import drawn, installed
+from tools.fuzz.options import DEVICES, devices
+from tools.fuzz.run import outcome_of, quiet
+
+MOST = 10_000
+"""Circuits within which a fault must be found."""
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+class Fault(NamedTuple):
+    """A fault, what plants it, the kinds of cases that it concerns, and a package without which it cannot be."""
+
+    name: str
+    plant: Plant
+    kinds: tuple[str, ...]
+    needs: str = "numpy"
+
+
+def instead(patch: pytest.MonkeyPatch, original: Any, wrong: Any) -> None:
+    """Put a function in the place of another, wherever a module has taken it by name."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("qsim_ex.", "qsim_ex_provider.", "qsim_ex_cirq.")):
+            for attribute, value in list(vars(module).items()):
+                if value is original:
+                    patch.setattr(module, attribute, wrong)
+
+
+def method(patch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]) -> None:
+    """Put a method in the place of another; it is given the right one as its first argument."""
+    right = getattr(owner, name)
+    patch.setattr(owner, name, lambda *given, **named: wrong(right, *given, **named))
+
+
+# --- what the builder makes of a program ------------------------------------------------------------------------------
+
+
+def flipped_phase(patch: pytest.MonkeyPatch) -> None:
+    """The gate "t" turns the other way."""
+    patch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
+
+
+def swapped_wires(patch: pytest.MonkeyPatch) -> None:
+    """The gate "rzx" takes its two wires in the wrong order."""
+    method(
+        patch,
+        CircuitBuilder,
+        "gate",
+        lambda right, self, name, wires, *angles, **named: right(
+            self, name, wires[::-1] if name == "rzx" else wires, *angles, **named
+        ),
+    )
+
+
+def conjugated_matrix(patch: pytest.MonkeyPatch) -> None:
+    """Unitary matrices are conjugated."""
+    method(
+        patch,
+        CircuitBuilder,
+        "unitary",
+        lambda right, self, matrix, *given, **named: right(self, np.conj(matrix), *given, **named),
+    )
+
+
+def lost_phase(patch: pytest.MonkeyPatch) -> None:
+    """A global phase is dropped, also where controls make it visible."""
+
+    def wrong(right: Any, self: Any, name: str, wires: Any, angles: Any, controls: Any, values: int, label: str) -> Any:
+        if name != "global_phase" or not controls:
+            right(self, name, wires, angles, controls, values, label)
+
+    method(patch, CircuitBuilder, "_append", wrong)
+
+
+def shifted_permutation(patch: pytest.MonkeyPatch) -> None:
+    """A permutation moves every value one too far."""
+    method(
+        patch,
+        CircuitBuilder,
+        "permutation",
+        lambda right, self, indices, wires: right(self, [(k + 1) % len(indices) for k in indices], wires),
+    )
+
+
+def lost_reset(patch: pytest.MonkeyPatch) -> None:
+    """Of several wires, the last one is not reset."""
+    method(
+        patch, CircuitBuilder, "reset",
+        lambda right, self, wires: right(self, list(wires)[:-1]) if len(wires) > 1 else right(self, wires),
+    )  # fmt: skip
+
+
+def wrong_condition(patch: pytest.MonkeyPatch) -> None:
+    """A condition looks at the classical bit beside the one it should."""
+    method(
+        patch,
+        CircuitBuilder,
+        "condition",
+        lambda right, self, clbits, values: right(self, [(bit + 1) % self.num_clbits for bit in clbits], values),
+    )
+
+
+def late_save(patch: pytest.MonkeyPatch) -> None:
+    """A state is saved one instruction too late."""
+
+    def wrong(right: Any, self: Any) -> Any:
+        found = self._instructions
+        for k in range(len(found) - 1):
+            if isinstance(found[k], Save):
+                found[k : k + 2] = found[k : k + 2][::-1]
+                break
+        return right(self)
+
+    method(patch, CircuitBuilder, "build", wrong)
+
+
+def stale_cache(patch: pytest.MonkeyPatch) -> None:
+    """What is remembered of a gate on some wires forgets which values its controls must have."""
+    known: dict[Any, Any] = {}
+
+    def wrong(name: str, wires: Any, controls: Any, values: int, num_qubits: int) -> Any:
+        key = name, wires, controls, num_qubits
+        if key not in known:
+            known[key] = right(name, wires, controls, values, num_qubits)
+        return known[key]
+
+    right = circuits._roles
+    patch.setattr(circuits, "_roles", wrong)
+
+
+# --- where amplitudes are, and who works on them ----------------------------------------------------------------------
+
+
+def dropped_slice(patch: pytest.MonkeyPatch) -> None:
+    """A state in host memory is worked on but for its last piece."""
+    method(
+        patch,
+        Migrated,
+        "_values",
+        lambda right, *given: found[:-1] if len(found := right(*given)) > 2 else found,
+    )
+
+
+def swapped_exchange(patch: pytest.MonkeyPatch) -> None:
+    """Two devices each give the part that the other should have given."""
+
+    def wrong(right: Any, self: Any, seats: Any, schedule: Any, *rest: Any) -> Any:
+        trades = tuple(replace(trade, parts=trade.parts[::-1]) for trade in schedule.trades)
+        return right(self, seats, replace(schedule, trades=trades), *rest)
+
+    method(patch, Links, "exchange", wrong)
+
+
+def mixed_rows(patch: pytest.MonkeyPatch) -> None:
+    """Rows that are taken from a batch come in the wrong order."""
+    method(patch, Batch, "take", lambda right, self, rows: right(self, rows[::-1].copy()))
+
+
+def lost_inversion(patch: pytest.MonkeyPatch) -> None:
+    """Wires that are stored inverted are told as if they were not."""
+    instead(patch, layout.flipped_values, lambda *_: 0)
+
+
+def coarse_sum(patch: pytest.MonkeyPatch) -> None:
+    """An inner product is summed up in single precision."""
+    method(patch, CpuDevice, "inner", lambda right, *given: complex(np.complex64(right(*given))))
+
+
+# --- chance -----------------------------------------------------------------------------------------------------------
+
+
+def wrong_seed(patch: pytest.MonkeyPatch) -> None:
+    """All bindings draw the random numbers of the first one."""
+    right = sampling.uniforms_of
+    instead(patch, right, lambda seeds, *rest: right([seeds[0]] * len(seeds), *rest))
+
+
+def one_draw_for_all(patch: pytest.MonkeyPatch) -> None:
+    """Every choice of a shot is made with the same random number."""
+    right = engine_chance.numbers
+    instead(patch, right, lambda seed, _key, first, count: right(seed, 1, first, count))
+
+
+def wrong_probability(patch: pytest.MonkeyPatch) -> None:
+    """The matrices of a mixed-unitary channel are equally likely, whatever their weights."""
+    method(
+        patch,
+        engine_chance.Kraus,
+        "mixed",
+        lambda right, self, numbers: right(replace(self, mean=np.ones(len(self.mean))), numbers),
+    )
+
+
+def wrong_jump(patch: pytest.MonkeyPatch) -> None:
+    """Damping towards an excited population goes the other way."""
+    right = noise.amplitude_damping
+    patch.setattr(noise, "amplitude_damping", lambda strength, excited=0.0: right(strength, 1 - excited))
+
+
+def misread_elsewhere(patch: pytest.MonkeyPatch) -> None:
+    """A wire is misread as its neighbour should be."""
+    method(patch, NoiseModel, "misreading", lambda right, self, wire: right(self, wire ^ 1))
+
+
+# --- adapters ---------------------------------------------------------------------------------------------------------
+
+
+def wrong_binding(patch: pytest.MonkeyPatch) -> None:
+    """The numbers of one binding go to the next one."""
+    method(patch, Swept, "fill", lambda right, self, operands, which: right(self, operands, np.roll(which, 1)))
+
+
+def closed_controls(patch: pytest.MonkeyPatch) -> None:
+    """Open controls of Qiskit's gates are taken for closed ones."""
+    from qsim_ex_provider.walk import Controls
+
+    method(patch, Controls, "and_", lambda right, self, wires, _values: right(self, wires, (1 << len(wires)) - 1))
+
+
+def wrong_endian(patch: pytest.MonkeyPatch) -> None:
+    """Matrices of Cirq's are taken with their first qubit as the least significant."""
+    from qsim_ex_cirq.gates import Place
+
+    method(patch, Place, "matrix", lambda right, self, *given: right(self._replace(wires=self.wires[::-1]), *given))
+
+
+FAULTS = [
+    Fault("flipped phase", flipped_phase, ("state",)),
+    Fault("swapped wires", swapped_wires, ("state",)),
+    Fault("conjugated matrix", conjugated_matrix, ("state",)),
+    Fault("lost phase under controls", lost_phase, ("state",)),
+    Fault("shifted permutation", shifted_permutation, ("state",)),
+    Fault("lost reset", lost_reset, ("chance",)),
+    Fault("wrong bit of a condition", wrong_condition, ("chance",)),
+    Fault("save taken too late", late_save, ("shots",)),
+    Fault("stale cache", stale_cache, ("state",)),
+    Fault("dropped slice", dropped_slice, ("shots",)),
+    Fault("swapped exchange", swapped_exchange, ("shots",)),
+    Fault("mixed rows", mixed_rows, ("batched", "chance")),
+    Fault("lost inversion", lost_inversion, ("state",)),
+    Fault("sum in single precision", coarse_sum, ("state",)),
+    Fault("wrong seed", wrong_seed, ("bindings",)),
+    Fault("one random number for all choices", one_draw_for_all, ("chance",)),
+    Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),
+    Fault("jumps the wrong way", wrong_jump, ("chance",)),
+    Fault("another wire's readout error", misread_elsewhere, ("machine",)),
+    Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
+    Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
+    Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """All cases run on the CPU, where the faults are planted."""
+    quiet()
+    devices.cache_clear()
+    monkeypatch.setenv(DEVICES, "cpu")
+    yield
+    devices.cache_clear()
+
+
+def found_after(kinds: tuple[str, ...], seed: int = 0) -> int | None:
+    """How many circuits it takes to find a fault; None if 10,000 are not enough."""
+    for count in range(MOST):
+        if outcome_of(drawn(seed + count, kinds)).trouble is not None:
+            return count + 1
+    return None
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in one place shows within 10,000 circuits, and is gone when it is taken out again."""
+    if not installed(fault.needs):
+        pytest.skip(f"needs {fault.needs}")
+    with monkeypatch.context() as patch:
+        fault.plant(patch)
+        count = found_after(fault.kinds)
+    assert count is not None
+    assert outcome_of(drawn(count - 1, fault.kinds)).trouble is None
+
+
+def test_there_are_twenty_faults() -> None:
+    """At least twenty faults are planted, each of them another one."""
+    assert len({fault.plant for fault in FAULTS}) == len(FAULTS) >= 20

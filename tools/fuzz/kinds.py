@@ -1,0 +1,54 @@
+"""What a kind of case is, and all kinds that can be drawn with the packages that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from random import Random
+
+from tools.fuzz.case import Case
+from tools.fuzz.options import MACHINES
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of case: how one is drawn, and what is compared.
+
+    check: says in words what differs, or None. weight: how often it is drawn.
+    """
+
+    name: str
+    draw: Callable[[Random], Case]
+    check: Callable[[Case], str | None]
+    weight: float = 1.0
+
+
+@lru_cache(maxsize=64)
+def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
+    """The kinds whose packages are installed, by name: all, or those whose name begins as one of `only` does."""
+    from tools.fuzz import engine_runs, engine_states
+
+    found = [*engine_states.KINDS, *engine_runs.KINDS]
+    for framework in ("qiskit", "cirq"):  # which take seconds to load
+        named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
+        if named and installed(framework):
+            found += import_module(f"tools.fuzz.{framework}_kinds").KINDS
+    return {kind.name: kind for kind in found if not only or kind.name.startswith(only)}
+
+
+def installed(package: str) -> bool:
+    """Whether a package can be imported."""
+    return find_spec(package) is not None
+
+
+def drawn(seed: int, only: tuple[str, ...] = ()) -> Case:
+    """The case of a seed among some kinds, or all; a name chooses every kind that begins with it."""
+    random = Random(seed)
+    every = list(kinds(only).values())
+    kind = random.choices(every, [kind.weight for kind in every])[0]
+    case = kind.draw(random)
+    small = random.randint(1, len(MACHINES)) if random.random() < 0.25 else 0
+    return replace(case, ask={**case.ask, "machine": small})

@@ -1,0 +1,91 @@
+"""Draws where and how the engine works: devices, placements with tiny capacities, precision, threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+DEVICES = "QSIM_EX_FUZZ_DEVICES"
+"""The environment variable that names the kinds of devices to draw from, so that all processes draw alike."""
+
+
+@lru_cache(maxsize=1)
+def devices() -> tuple[str, ...]:
+    """The kinds of devices to draw from: those asked for, or all that are here."""
+    asked = os.environ.get(DEVICES)
+    if asked:
+        return tuple(asked.split(","))
+    from qsim_ex import Simulator
+    from qsim_ex.errors import QsimExError
+
+    try:
+        Simulator(device="gpu").placement(3)
+    except QsimExError:
+        return ("cpu",)
+    return ("cpu", "gpu")
+
+
+def placed(random: Random, wires: int) -> dict[str, Any]:
+    """A placement for a state of some wires; an empty dictionary is a state in one piece."""
+    kept = 1 if random.random() < 0.1 else min(3, max(wires - 1, 1))  # fewer local wires than a gate mixes are refused
+    shared = min(random.choice([0, 0, 0, 1, 1, 2]), max(wires - kept, 0))
+    options: dict[str, Any] = {"virtual_peers": 1 << shared} if shared else {}
+    most = wires - shared
+    if most > kept and random.random() < 0.6:
+        own = random.randint(kept, most - 1)
+        options["device_wires"] = own
+        if random.random() < 0.4:
+            options["window_slots"] = 1 << random.randint(1, min(own, 3))
+        if random.random() < 0.4:
+            options["in_flight_buffers"] = random.randint(1, 4)
+        if random.random() < 0.4:
+            options["host_memory"] = random.choice(["whole", "auto"] if shared else ["whole", "spread"])
+    if shared and random.random() < 0.2:
+        options["network"] = random.choice(["switch", "mesh"])
+    return options
+
+
+def options(random: Random, wires: int, *, double: bool = False) -> dict[str, Any]:
+    """Options of the engine for a state of some wires. double: in double precision."""
+    chosen: dict[str, Any] = {"device": random.choice(devices())}
+    if not double and random.random() < 0.35:
+        chosen["precision"] = "single"
+    if random.random() < 0.4:
+        chosen["threads"] = random.choice([1, 2])
+    if chosen["device"] == "gpu":  # compiling takes a second
+        chosen["compile"] = random.choices(["never", "auto", "always"], [60, 36, 4])[0]
+    if random.random() < 0.65:
+        chosen |= placed(random, wires)
+    return chosen
+
+
+MACHINES = (
+    "Shape(tile=5, near=5, low=2, edge=0, phases=3, dense=5, thin=7, item_work=2.0)",
+    "Shape(tile=4, near=4, low=2, edge=0, phases=None, dense=2)",
+    "Shape(tile=3, near=2, low=1, edge=0, phases=None, dense=2)",
+)
+"""CPUs so small that a few wires take many sweeps and phases; number 0 of a case is the real one."""
+
+
+@contextmanager
+def machine(number: int) -> Iterator[None]:
+    """Plan for another CPU meanwhile."""
+    if not number:
+        yield
+        return
+    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.steps.shape import Shape
+
+    shape = eval(MACHINES[number - 1], {"Shape": Shape})
+    with patch.object(CpuDevice, "shape", lambda _self, _dtype: shape):
+        yield
+
+
+def tolerance(options: Any) -> float:
+    """How far an amplitude of a short circuit may be from the truth."""
+    return 2e-5 if options.get("precision") == "single" else 1e-9

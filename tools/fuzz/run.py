@@ -1,0 +1,162 @@
+"""Checks cases one after the other, in one process or several, and gathers what was found."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tools.fuzz.case import Case
+from tools.fuzz.kinds import drawn, kinds
+from tools.fuzz.options import machine
+
+HERE = Path(__file__).parent
+
+CHUNK = 50
+"""Cases that a process takes at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one case: what differs or was raised, or why the product refused it."""
+
+    kind: str
+    trouble: str | None = None
+    refusal: str | None = None
+
+
+def outcome_of(case: Case) -> Outcome:
+    """Check a case; an exception is trouble, unless the product says that it does not support what was asked."""
+    from qsim_ex.errors import NotSupported
+
+    try:
+        with machine(case.ask.get("machine", 0)):
+            return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
+    except NotSupported as error:
+        return Outcome(case.kind, refusal=f"{error}"[:200])
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent != HERE]
+        place = f" at {Path(frames[-1].filename).name}:{frames[-1].name}" if frames else ""
+        return Outcome(case.kind, f"{type(error).__name__}{place}: {error}"[:600])
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A case that failed, by its seed."""
+
+    seed: int
+    kind: str
+    trouble: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What many cases came to."""
+
+    cases: int = 0
+    seconds: float = 0.0
+    by_kind: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    found: list[Found] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count what another process did."""
+        self.cases += other.cases
+        self.by_kind += other.by_kind
+        self.refused += other.refused
+        self.refusals += other.refusals
+        self.found += other.found
+
+    def line(self) -> str:
+        """All of it in one line."""
+        each = ", ".join(f"{name} {count}" for name, count in sorted(self.by_kind.items()))
+        return (
+            f"{self.cases} circuits in {self.seconds:.0f} s ({each}); {sum(self.refused.values())} refused; "
+            f"{len(self.found)} failures"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, as what JSON can hold."""
+        return {
+            "circuits": self.cases,
+            "seconds": round(self.seconds, 1),
+            "kinds": dict(self.by_kind),
+            "refused": dict(self.refused),
+            "refusals": dict(self.refusals),
+            "failures": [{"case": one.seed, "kind": one.kind, "trouble": one.trouble} for one in self.found],
+        }
+
+
+def quiet() -> None:
+    """Silence what frameworks say about their own gates and noise models."""
+    warnings.simplefilter("ignore")
+    logging.getLogger("qiskit_aer").setLevel(logging.ERROR)
+
+
+def work(seeds: range, only: tuple[str, ...]) -> Tally:
+    """Check the cases of some seeds."""
+    quiet()
+    tally = Tally()
+    for seed in seeds:
+        outcome = outcome_of(drawn(seed, only))
+        tally.cases += 1
+        tally.by_kind[outcome.kind] += 1
+        if outcome.refusal is not None:
+            tally.refused[outcome.kind] += 1
+            tally.refusals[f"{outcome.kind}: {outcome.refusal[:80]}"] += 1
+        if outcome.trouble is not None:
+            tally.found.append(Found(seed, outcome.kind, outcome.trouble))
+    return tally
+
+
+def many(
+    seed: int, count: int | None, seconds: float | None, processes: int, only: tuple[str, ...], most: int
+) -> Iterator[Tally]:
+    """Check cases until a count, a time, or a number of failures is reached; gives the sum so far, piece by piece."""
+    total, began = Tally(), time.perf_counter()
+    for piece in _pieces(seed, count, seconds, processes, only):
+        total.add(piece)
+        total.seconds = time.perf_counter() - began
+        yield total
+        if len(total.found) >= most:
+            return
+
+
+def _pieces(
+    seed: int, count: int | None, seconds: float | None, processes: int, only: tuple[str, ...]
+) -> Iterator[Tally]:
+    ranges = _ranges(seed, count, seconds)
+    if processes == 1:
+        for some in ranges:
+            yield work(some, only)
+        return
+    # Fresh processes: numeric libraries and GPUs do not survive a fork.
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(work, some, only) for some in islice(ranges, 2 * processes)]
+        try:
+            while waiting:
+                yield waiting.pop(0).result()
+                following = next(ranges, None)
+                if following is not None:
+                    waiting.append(pool.submit(work, following, only))
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def _ranges(seed: int, count: int | None, seconds: float | None) -> Iterator[range]:
+    began, at = time.perf_counter(), 0
+    while (count is None or at < count) and (seconds is None or time.perf_counter() - began < seconds):
+        end = at + CHUNK if count is None else min(at + CHUNK, count)
+        yield range(seed + at, seed + end)
+        at = end
