@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
+    from qsim_ex.kernels.interrupts import uninterrupted as uninterrupted
     from qsim_ex.options import Checkpoint, Options
     from qsim_ex.result import BatchResult, Result
     from qsim_ex.run.readout import apply_readout
@@ -36,6 +37,7 @@ _HOMES = {
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state",
     "apply_readout": "qsim_ex.run.readout",
+    "uninterrupted": "qsim_ex.kernels.interrupts",
 }
 
 __all__ = [
@@ -63,7 +65,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"qsim_ex.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
+    from qsim_ex.kernels.interrupts import uninterrupted
+
+    with uninterrupted():
+        found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 

@@ -14,30 +14,16 @@ from typing import Any
 import cirq
 import pytest
 from effects import CPU, EFFECTS
-from entries import CIRQ_METHODS, ENTRIES, PLANS, QISKIT, Entry
+from entries import CIRQ_METHODS, ENTRIES, PLANS, Entry
 
 from qsim_ex import Simulator
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, SamplerV2
 
-_BATCHES = (
-    "Simulator.run_batch",
-    "BatchedStateVector.apply",
-    *(entry.name for entry in (*QISKIT, *CIRQ_METHODS)),
-)
 WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {
     **{
-        (option, name): "run_batch counts bindings and not steps, and knows neither watch nor checkpoint"
-        for option in ("progress", "watch", "checkpoint", "checkpoint_every")
-        for name in _BATCHES
-    },
-    **{
-        (option, "Simulator.state"): "Simulator.state knows no checkpoint"
-        for option in ("checkpoint", "checkpoint_every")
-    },
-    **{
-        (option, name): "state vectors ignore it"
+        (option, name): "state vectors take it and do nothing with it"
         for option in ("checkpoint", "checkpoint_every")
         for name in ("StateVector.apply", "BatchedStateVector.apply")
     },
