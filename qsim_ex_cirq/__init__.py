@@ -8,18 +8,20 @@
 '0.71|00⟩ + 0.71|11⟩'
 """
 
+from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
 
-try:
-    import cirq as _cirq  # noqa: F401  (looked for here, so that whoever lacks it reads what to type)
-except ImportError as error:
-    raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
+with uninterrupted():
+    try:
+        import cirq as _cirq  # noqa: F401  (looked for here, so that whoever lacks it reads what to type)
+    except ImportError as error:
+        raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-from qsim_ex_cirq.points import Estimates
-from qsim_ex_cirq.reading import Measurement
-from qsim_ex_cirq.results import QsimExTrialResult
-from qsim_ex_cirq.simulator import QsimExSimulator
-from qsim_ex_cirq.translate import translate
-from qsim_ex_cirq.translation import Translation
+    from qsim_ex_cirq.points import Estimates
+    from qsim_ex_cirq.reading import Measurement
+    from qsim_ex_cirq.results import QsimExTrialResult
+    from qsim_ex_cirq.simulator import QsimExSimulator
+    from qsim_ex_cirq.translate import translate
+    from qsim_ex_cirq.translation import Translation
 
 __all__ = ["Estimates", "Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]

@@ -2,17 +2,19 @@
 
 import importlib.util
 
+from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
 
 if importlib.util.find_spec("qiskit") is None:
     raise MissingPackage("qsim_ex_provider needs Qiskit. Run: pip install 'qsim-ex[qiskit]'")
 
-from qsim_ex_provider.backend import QsimExBackend
-from qsim_ex_provider.estimator import EstimatorV2
-from qsim_ex_provider.job import QsimExJob
-from qsim_ex_provider.provider import QsimExProvider
-from qsim_ex_provider.sampler import SamplerV2
-from qsim_ex_provider.save import SaveStatevector, save_statevector
+with uninterrupted():
+    from qsim_ex_provider.backend import QsimExBackend
+    from qsim_ex_provider.estimator import EstimatorV2
+    from qsim_ex_provider.job import QsimExJob
+    from qsim_ex_provider.provider import QsimExProvider
+    from qsim_ex_provider.sampler import SamplerV2
+    from qsim_ex_provider.save import SaveStatevector, save_statevector
 
 __all__ = [
     "EstimatorV2",

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit import qasm2, qasm3
+from qiskit import qasm2
 from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, Options
 from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
 from qsim_ex_provider.backend import QsimExBackend
+from qsim_ex_provider.limits import Limits, check_circuit, check_program, check_text
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.save import save_statevector
 from qsim_ex_provider.translate import translate
@@ -58,9 +59,12 @@ class QiskitFrontend:
 
     name = "qiskit"
 
-    def load(self, path: str | Path) -> tuple[Circuit, LoadedInfo]:
-        """Read a circuit from a file; raises `CircuitError` with the file's name and line, or `MissingPackage`."""
-        circuit, format_name = read(Path(path))
+    def load(self, path: str | Path, **limits: int) -> tuple[Circuit, LoadedInfo]:
+        """Read a circuit from a file; raises `CircuitError` with the file's name and line, or `MissingPackage`.
+
+        limits: those of `limits.Limits`, such as ``max_qubits=2000``.
+        """
+        circuit, format_name = read(Path(path), Limits(**limits))
         registers = tuple((name, size) for name, size in register_sizes(circuit))
         return translate(circuit), LoadedInfo(circuit.name, format_name, circuit.num_clbits, registers)
 
@@ -96,15 +100,30 @@ def neutral_circuit(gates: Sequence[tuple[str, Sequence[int], Sequence[float]]],
     return circuit
 
 
-def read(path: Path) -> tuple[QuantumCircuit, str]:
-    """Read a file in OpenQASM 2 or 3, whichever its first statement names (3 if it names none), and say which."""
+def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  # noqa: B008 - frozen
+    """Read a file in OpenQASM 2 or 3, whichever its first statement names (3 if it names none), and say which.
+
+    Raises `CircuitError` for a file that asks for more than the limits, or for files outside its own folder.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise CircuitError(f"{path}: the file cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise CircuitError(f"{path}: this is no text file.") from error
-    circuit, name = (_read2(path), "OpenQASM 2") if _version(text) == "2" else (_read3(path, text), "OpenQASM 3")
+    try:
+        if _version(text) == "2":
+            check_text(path, text, "2", limits)
+            circuit, name = _read2(path), "OpenQASM 2"
+        else:
+            check_text(path, text, "3", limits)
+            circuit, name = _read3(path, text, limits), "OpenQASM 3"
+        check_circuit(path, circuit, limits)
+    except RecursionError as error:
+        raise CircuitError(
+            f"{path}: expected at most max_depth={limits.max_depth} levels of nesting (--max-depth), got more than "
+            "Python can follow."
+        ) from error
     circuit.name = path.stem
     return circuit, name
 
@@ -127,15 +146,22 @@ def _read2(path: Path) -> QuantumCircuit:
         raise CircuitError(f"{path.parent / error.message}") from error  # "name:line,column: what is wrong"
 
 
-def _read3(path: Path, text: str) -> QuantumCircuit:
+def _read3(path: Path, text: str, limits: Limits) -> QuantumCircuit:
     if importlib.util.find_spec("qiskit_qasm3_import") is None:
         raise MissingPackage(
             f"{path}: Qiskit reads OpenQASM 3 with the package qiskit-qasm3-import, which is not installed. "
             "Run: pip install qiskit-qasm3-import"
         )
+    import openqasm3
+    import qiskit_qasm3_import
+
     try:
-        return qasm3.loads(text)
-    except qasm3.QASM3ImporterError as error:
+        program = openqasm3.parse(text)
+        check_program(path, program, limits)
+        return qiskit_qasm3_import.convert(program)
+    except (CircuitError, RecursionError):
+        raise
+    except qiskit_qasm3_import.ConversionError as error:
         raise CircuitError(f"{path}:{error.message}") from error
     except Exception as error:  # the importer and its parser let all kinds through
         where = _token_line(error)

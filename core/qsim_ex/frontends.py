@@ -66,8 +66,11 @@ class Reader(Protocol):
     def name(self) -> str:
         """The framework's name."""
 
-    def load(self, path: Path) -> tuple[Circuit, FileInfo]:
-        """The circuit in a file. Raises `CircuitError` with the file and the line, `MissingPackage`."""
+    def load(self, path: Path, **limits: int) -> tuple[Circuit, FileInfo]:
+        """The circuit in a file. Raises `CircuitError` with the file and the line, `MissingPackage`.
+
+        limits: the most that the file may ask for, where the user has said it: max_qubits, max_instructions, max_depth.
+        """
 
 
 @runtime_checkable

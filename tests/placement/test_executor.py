@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
 from qsim_ex.steps import Clear
 from qsim_ex.steps.freshness import fresh_after, written
@@ -73,9 +74,9 @@ def test_no_more_is_queued_than_may_be(monkeypatch: pytest.MonkeyPatch, names: s
 
 
 def test_numbers_for_other_steps_are_refused() -> None:
-    """A target with numbers for fewer or more steps than there are raises `ValueError`."""
-    for numbers in ("a", "abc"):
-        with pytest.raises(ValueError, match="argument"):
+    """A target with numbers for fewer or more steps than there are raises `PlanError`."""
+    for numbers, how in (("a", "fewer"), ("abc", "more")):
+        with pytest.raises(PlanError, match=how):
             executor.execute(STEPS, [executor.OneState(Noting("one", []), BUFFER, 2, None, numbers)], lambda: None)
 
 

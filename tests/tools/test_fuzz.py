@@ -19,7 +19,7 @@ from qsim_ex.circuit.gates import GATES
 from tools.fuzz import __main__ as command_line
 from tools.fuzz import kinds, likelihood, programs
 from tools.fuzz.case import BIT, WIRE, Case, parse, used
-from tools.fuzz.engine_states import circuit_of, truth_of
+from tools.fuzz.engine import circuit_of, truth_of
 from tools.fuzz.gates import matrix_of
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.oracle import Oracle, apply, narrow

@@ -143,8 +143,7 @@ def check_shots(case: Case) -> str | None:
     oracle = Oracle(case.wires)
     records = walk(noisy, qubits, oracle)
     expected = oracle.distribution()
-    if case.options.get("precision") == "single":
-        expected = {value: max(p, 1e-9) for value, p in expected.items()}
+    expected = compare.rounded(expected, case.options)
 
     def draw(shots: int, seed: int) -> dict[int, int]:
         result = simulator_of(case, seed=seed, noise=noise).run(circuit, repetitions=shots)

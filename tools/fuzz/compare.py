@@ -21,6 +21,13 @@ def shots_of(options: Mapping[str, Any]) -> int:
     return FEWER if "virtual_peers" in options or "device_wires" in options else SHOTS
 
 
+def rounded(expected: Mapping[int, float], options: Mapping[str, Any]) -> Mapping[int, float]:
+    """A distribution in which rounding in single precision makes possible what is not."""
+    if options.get("precision", "double") == "double":
+        return expected
+    return {value: max(p, 1e-9) for value, p in expected.items()}
+
+
 def arrays(name: str, found: Any, expected: Any, tolerance: float) -> str | None:
     """Whether two arrays agree, entry by entry."""
     found, expected = np.asarray(found), np.asarray(expected)

@@ -1,9 +1,8 @@
-"""Kinds about states of the engine: amplitudes, what is asked of a state, collapse, and batches of states."""
+"""The kind about states of the engine: amplitudes, what is asked of a state, collapse, copies and files."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,58 +10,16 @@ from typing import Any
 import numpy as np
 
 from tools.fuzz import compare, programs
+from tools.fuzz.amplitudes import expectation_of, holding, marginal_of
 from tools.fuzz.case import Case, Line
-from tools.fuzz.channels import Noise
+from tools.fuzz.engine import circuit_of, pauli_sum, terms, truth_of
 from tools.fuzz.kinds import Kind
-from tools.fuzz.numbers import NAMES, Matrix, pauli, strings, vector
+from tools.fuzz.numbers import Matrix, pauli, vector
 from tools.fuzz.options import options, placed, tolerance
 from tools.fuzz.oracle import Oracle, apply
 
 ENTRIES = ("state", "state", "run", "run_batch", "apply", "lines", "initial")
 QUESTIONS = ("amplitudes", "probabilities", "expectation", "matrix", "norm", "inner", "sample", "collapse", "copies")
-
-
-# --- how programs become circuits -------------------------------------------------------------------------------------
-
-
-def circuit_of(case: Case, lines: tuple[Line, ...] | None = None, values: Any = ()) -> Any:
-    """The engine's circuit of a program."""
-    from qsim_ex import CircuitBuilder
-
-    return filled(CircuitBuilder(case.wires, case.bits), case, lines, values).build()
-
-
-def filled(builder: Any, case: Case, lines: tuple[Line, ...] | None = None, values: Any = ()) -> Any:
-    """A builder of the engine, or one of its kind, after all lines of a program."""
-    from qsim_ex.circuit import noise
-
-    some = case if lines is None else Case(case.kind, case.wires, case.bits, lines)
-    some.run(NAMES | {"b": builder, "noise": noise, "q": range(case.wires), "c": range(case.bits), "v": values})
-    return builder
-
-
-def truth_of(case: Case, values: Any = (), lines: tuple[Line, ...] | None = None, oracle: Any = None) -> Any:
-    """The oracle after all lines of a program."""
-    oracle = Oracle(case.wires) if oracle is None else oracle
-    some = case if lines is None else Case(case.kind, case.wires, case.bits, lines)
-    some.run(NAMES | {"b": oracle, "noise": Noise, "q": range(case.wires), "c": range(case.bits), "v": values})
-    return oracle
-
-
-def terms(random: Random, wires: int, letters: str = "IXYZ") -> dict[str, float]:
-    """A Pauli sum with real coefficients; letter j of a string acts on wire j."""
-    count = random.randint(1, 3)
-    return {"".join(random.choice(letters) for _ in range(wires)): random.uniform(-2, 2) for _ in range(count)}
-
-
-def pauli_sum(found: dict[str, float]) -> Any:
-    """The engine's observable."""
-    from qsim_ex import PauliString, PauliSum
-
-    return PauliSum(tuple(PauliString.parse(text, range(len(text)), number) for text, number in found.items()))
-
-
-# --- states -----------------------------------------------------------------------------------------------------------
 
 
 def draw_state(random: Random) -> Case:
@@ -136,12 +93,12 @@ def _asked(case: Case, state: Any, psi: Matrix, within: float) -> str | None:
             ) or compare.arrays(f"get({start})", state.get(start), psi[start:], within)
         case "probabilities":
             held = {wire: random.randrange(2) for wire in range(n) if wire not in wires and random.random() < 0.5}
-            expected = _marginal(np.where(_holding(n, held), weights, 0), wires)
+            expected = marginal_of(np.where(holding(n, held), weights, 0), wires)
             found = state.probabilities(wires, held or None)
             return compare.arrays(f"probabilities({wires}, {held})", found, expected, within)
         case "expectation":
             sums = [terms(random, n) for _ in range(2)]
-            expected = [_expectation(psi, one) for one in sums]
+            expected = [expectation_of(psi, one) for one in sums]
             found = state.expectation([pauli_sum(one) for one in sums])
             return compare.arrays(f"expectation({sums})", found, expected, 10 * within)
         case "matrix":
@@ -161,7 +118,7 @@ def _asked(case: Case, state: Any, psi: Matrix, within: float) -> str | None:
                     "fidelity", state.fidelity(second), abs(np.vdot(psi, other)) ** 2, within
                 )
         case "sample":
-            expected = dict(enumerate(_marginal(weights, wires).tolist()))
+            expected = dict(enumerate(marginal_of(weights, wires).tolist()))
             return compare.samples(
                 f"sample of {wires}",
                 lambda shots, seed: _counts(state.sample(shots, wires, seed)),
@@ -180,7 +137,7 @@ def _collapsed(random: Random, state: Any, psi: Matrix, wires: list[int], within
     n, mode = len(psi).bit_length() - 1, random.choice(["normalise", "reset", "none"])
     value = state.measure(wires, random=random.random(), collapse=mode)
     held = {wire: value >> k & 1 for k, wire in enumerate(wires)}
-    kept = np.where(_holding(n, held), psi, 0)
+    kept = np.where(holding(n, held), psi, 0)
     norm = float(np.linalg.norm(kept))
     if norm < 1e-3:
         return f"measured {wires} as {value:b}, which has probability {norm**2:.3g}" if norm < 1e-7 else None
@@ -220,149 +177,9 @@ def _copied(random: Random, state: Any, psi: Matrix, within: float, case: Case) 
             return compare.arrays(f"state loaded with {place}", loaded.to_numpy(), psi, within)
 
 
-def _holding(n: int, held: dict[int, int]) -> Any:
-    index = np.arange(1 << n)
-    return np.all([(index >> wire & 1) == value for wire, value in held.items()] or [index >= 0], axis=0)
-
-
-def _marginal(weights: Any, wires: list[int]) -> Any:
-    index = np.arange(len(weights))
-    value = sum((index >> wire & 1) << k for k, wire in enumerate(wires))
-    return np.bincount(value, weights, 1 << len(wires))
-
-
-def _expectation(psi: Matrix, found: dict[str, float]) -> float:
-    return sum(
-        number * np.vdot(psi, apply(psi[:, None], pauli(letters), range(len(letters)))[:, 0]).real
-        for letters, number in found.items()
-    )
-
-
 def _counts(bits: Any) -> dict[int, int]:
     values, counts = np.unique(bits.astype(np.int64) @ (1 << np.arange(bits.shape[1])), return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-# --- batches of states ------------------------------------------------------------------------------------------------
-
-
-def draw_batched(random: Random) -> Case:
-    """A program whose angles are numbers of a binding, for some states at a time."""
-    wires = random.choice([1, 2, 2, 3, 3, 4, 5])
-    draw = programs.Draw(random, wires, 0)
-    draw.bound = True
-    lines = programs.unitary(draw, 10)
-    chosen = {name: value for name, value in options(random, wires).items() if name in _BATCHED}
-    ask = {
-        "rows": random.randint(1, 5),
-        "values": draw.values,
-        "initial": random.choice(["none", "basis", "values", "vector", "vectors"]),
-        "question": random.choice(["probabilities", "expectation", "sample", "measure", "density", "take"]),
-        "seed": random.randrange(1 << 20),
-    }
-    return Case("batched", wires, 0, tuple(lines), chosen, ask)
-
-
-_BATCHED = ("device", "precision", "threads", "compile")
-
-
-def values_of(case: Case) -> Any:
-    """The numbers of all bindings, [rows, values]."""
-    return np.random.default_rng(case.ask["seed"]).uniform(-3, 3, (case.ask["rows"], case.ask["values"])).round(3)
-
-
-def _starts(case: Case) -> tuple[Any, Iterator[Matrix]]:
-    """What a batch begins with, and the amplitudes of each state."""
-    rows, n, random = case.ask["rows"], case.wires, Random(case.ask["seed"])
-    eye = np.eye(1 << n, dtype=np.complex128)
-    match case.ask["initial"]:
-        case "basis":
-            start = random.randrange(1 << n)
-            return start, iter([eye[start]] * rows)
-        case "values":
-            many = np.array([random.randrange(1 << n) for _ in range(rows)])
-            return many, iter(eye[many])
-        case "vector":
-            one = vector(n, random.randrange(50))
-            return one, iter([one] * rows)
-        case "vectors":
-            each = np.array([vector(n, random.randrange(50)) for _ in range(rows)])
-            return each, iter(each)
-        case _:
-            return None, iter([eye[0]] * rows)
-
-
-def check_batched(case: Case) -> str | None:
-    """Every state of a batch is the oracle's, and so is the answer to a question."""
-    from qsim_ex import BatchedStateVector, Options
-
-    within, rows, n = tolerance(case.options), case.ask["rows"], case.wires
-    numbers, (start, each) = values_of(case), _starts(case)
-    expected = []
-    for values, first in zip(numbers, each, strict=True):
-        oracle = Oracle(n)
-        oracle.branches[0] = first[:, None].copy()
-        expected.append(truth_of(case, values, oracle=oracle).vector())
-    circuits = [circuit_of(case, None, values) for values in numbers]
-    operands = np.concatenate([circuit.operands for circuit in circuits])
-    with BatchedStateVector(rows, n, options=Options(**case.options), initial=start) as states:
-        states.apply(circuits[0], operands)
-        psi = np.array(expected)
-        return compare.arrays("states", states.to_numpy(), psi, within) or _asked_of_many(case, states, psi, within)
-
-
-def _asked_of_many(case: Case, states: Any, psi: Matrix, within: float) -> str | None:
-    """Compare one question's answers, one for each state."""
-    random, n, rows = Random(case.ask["seed"] + 1), case.wires, len(psi)
-    wires = random.sample(range(n), random.randint(1, n))
-    match case.ask["question"]:
-        case "probabilities":
-            expected = [_marginal(np.abs(one) ** 2, wires) for one in psi]
-            return compare.arrays(f"probabilities({wires})", states.probabilities(wires), expected, within)
-        case "expectation":
-            found = terms(random, n)
-            expected = [_expectation(one, found) for one in psi]
-            return compare.arrays(f"expectation({found})", states.expectation(pauli_sum(found)), expected, 10 * within)
-        case "density":
-            expected = [_density(one, wires[:3]) for one in psi]
-            return compare.arrays(f"density({wires[:3]})", states.density(wires[:3]), expected, within)
-        case "sample":
-            seeds = [random.randrange(1 << 30) for _ in range(rows)]
-            found = states.sample(50, wires, seeds)
-            for row, seed in enumerate(seeds):
-                with states.row(row) as one:
-                    off = compare.equal(f"shots of state {row} of {wires}", found[row], one.sample(50, wires, seed))
-                if off:
-                    return off
-            return None
-        case "measure":
-            numbers = np.array([random.random() for _ in range(rows)])
-            values = states.measure(wires, random=numbers)
-            kept = [
-                np.where(_holding(n, {wire: int(value) >> k & 1 for k, wire in enumerate(wires)}), one, 0)
-                for one, value in zip(psi, values, strict=True)
-            ]
-            norms = np.linalg.norm(kept, axis=1)
-            if norms.min() < 1e-3:
-                return f"measured {wires} as {values}, norms {norms}" if norms.min() < 1e-7 else None
-            expected = kept / norms[:, None]
-            return compare.arrays(f"states after measure({wires})", states.to_numpy(), expected, within / norms.min())
-        case _:
-            chosen = [random.randrange(rows) for _ in range(random.randint(1, 4))]
-            with states.take(chosen) as taken:
-                return compare.arrays(f"take({chosen})", taken.to_numpy(), psi[chosen], within)
-
-
-def _density(psi: Matrix, wires: list[int]) -> Matrix:
-    """ρ of some wires from all expectation values of Pauli products: Σ <P>·P / 2^k."""
-    rho = np.zeros((1 << len(wires),) * 2, dtype=np.complex128)
-    for letters in strings(len(wires)):
-        value = np.vdot(psi, apply(psi[:, None], pauli(letters), wires)[:, 0])
-        rho += value * pauli(letters) / (1 << len(wires))
-    return rho
-
-
-KINDS = [
-    Kind("state", draw_state, check_state, 5),
-    Kind("batched", draw_batched, check_batched, 1.5),
-]
+KINDS = [Kind("state", draw_state, check_state, 5)]

@@ -26,12 +26,16 @@ class Kind:
     weight: float = 1.0
 
 
+ENGINE = ("states", "batched", "runs", "bindings", "machines", "checkpoints")
+"""Modules with the engine's own kinds."""
+
+
 @lru_cache(maxsize=64)
 def kinds(only: tuple[str, ...] = ()) -> dict[str, Kind]:
     """The kinds whose packages are installed, by name: all, or those whose name begins as one of `only` does."""
-    from tools.fuzz import engine_runs, engine_states
-
-    found = [*engine_states.KINDS, *engine_runs.KINDS]
+    found: list[Kind] = []
+    for name in ENGINE:
+        found += import_module(f"tools.fuzz.engine_{name}").KINDS
     for framework in ("qiskit", "cirq"):  # which take seconds to load
         named = not only or any(framework.startswith(name) or name.startswith(framework) for name in only)
         if named and installed(framework):

@@ -14,7 +14,7 @@ from qiskit.circuit.classical import expr
 
 from tools.fuzz import compare, known, programs
 from tools.fuzz.case import Case, Line
-from tools.fuzz.engine_states import terms
+from tools.fuzz.engine import terms
 from tools.fuzz.kinds import Kind, installed
 from tools.fuzz.numbers import NAMES, misread
 from tools.fuzz.options import options, tolerance
@@ -164,8 +164,7 @@ def check_shots(case: Case) -> str | None:
     circuit = circuit_of(case)
     model, error, readout = _model(case)
     expected = truth_of(circuit, error, _Misreading(case.wires, readout)).distribution()
-    if case.options.get("precision") == "single":
-        expected = {value: max(p, 1e-9) for value, p in expected.items()}
+    expected = compare.rounded(expected, case.options)
     return compare.samples(
         f"counts of the {case.ask['entry']}",
         lambda shots, seed: _counts(case, circuit, model, shots, seed),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import signal
+import threading
 import time
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,6 +23,9 @@ from tools.fuzz.kinds import drawn, kinds
 from tools.fuzz.options import machine
 
 HERE = Path(__file__).parent
+
+SECONDS = 240
+"""What takes longer never ends: a case takes some milliseconds, or seconds where kernels are compiled."""
 
 CHUNK = 50
 """Cases that a process takes at a time."""
@@ -34,12 +40,31 @@ class Outcome:
     refusal: str | None = None
 
 
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise `TimeoutError` where a case takes too long; in the main thread of systems that have alarms."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(_signal: int, _frame: Any) -> None:
+        raise TimeoutError(f"not done after {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def outcome_of(case: Case) -> Outcome:
     """Check a case; an exception is trouble, unless the product says that it does not support what was asked."""
     from qsim_ex.errors import NotSupported
 
     try:
-        with machine(case.ask.get("machine", 0)):
+        with limited(), machine(case.ask.get("machine", 0)):
             return Outcome(case.kind, kinds((case.kind,))[case.kind].check(case))
     except NotSupported as error:
         return Outcome(case.kind, refusal=f"{error}"[:200])

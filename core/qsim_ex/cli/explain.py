@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     """Read the file and plan it."""
     path = Path(args.file)
-    circuit, info = read(path, task)
+    circuit, info = read(path, task, options.limits(args))
     task.stage("planning")
     chosen = options.chosen(args)
     device, deployment = imagine(circuit.num_qubits, chosen)

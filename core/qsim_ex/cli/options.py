@@ -12,6 +12,17 @@ from qsim_ex.options import Options
 def add_file(parser: argparse.ArgumentParser) -> None:
     """The file to read."""
     parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3")
+    parser.add_argument("--max-qubits", type=int, metavar="N", help="the most qubits that the file may declare (1000)")
+    parser.add_argument(
+        "--max-instructions", type=int, metavar="N", help="the most instructions, loops written out (1000000)"
+    )
+    parser.add_argument("--max-depth", type=int, metavar="N", help="the most levels of nesting (100)")
+
+
+def limits(args: argparse.Namespace) -> dict[str, int]:
+    """The limits of what a file may ask for that were given."""
+    given = {name: getattr(args, name) for name in ("max_qubits", "max_instructions", "max_depth")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None = None) -> None:

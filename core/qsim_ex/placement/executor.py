@@ -7,11 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from qsim_ex.devices.base import Buffer
+from qsim_ex.errors import PlanError
 from qsim_ex.placement.base import Tick
 from qsim_ex.steps.step import Step
 
 QUEUED_BYTES = 1 << 37
 """How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+
+
+_END = object()
 
 
 class OneState(NamedTuple):
@@ -53,26 +57,32 @@ Target = OneState | ManyStates
 def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> None:
     """Launch each step on all targets before the next one, so that their devices work at the same time.
 
-    `tick` is called before each step; where it raises, nothing more is launched.
+    `tick` is called before each step; where it raises, nothing more is launched. Raises `PlanError` for a target whose
+    numbers are not those of these steps.
     """
-    each = 2 * _most_on_a_device(targets)
+    each = 2 * (targets[0].buffer.nbytes if len(targets) == 1 else _most_on_a_device(targets))
+    todo = [(target.launch, iter(target.numbers)) for target in targets]
     queued = 0
-    for step, *packed in zip(steps, *[target.numbers for target in targets], strict=True):
+    for step in steps:
         tick()
-        for target, numbers in zip(targets, packed, strict=True):
-            target.launch(step, numbers)
+        for launch, numbers in todo:
+            try:
+                packed = next(numbers)
+            except StopIteration:
+                raise PlanError(f"a target has numbers for fewer steps than the {len(steps)} there are.") from None
+            launch(step, packed)
         queued += each
         if queued > QUEUED_BYTES:
             for target in targets:
                 target.device.synchronize()
             queued = 0
+    for _, numbers in todo:
+        if next(numbers, _END) is not _END:
+            raise PlanError(f"a target has numbers for more steps than the {len(steps)} there are.")
 
 
 def _most_on_a_device(targets: Sequence[Target]) -> int:
     """The most bytes of targets that share a device."""
-    if len(targets) == 1:
-        alone: int = targets[0].buffer.nbytes
-        return alone
     sizes: Counter[str] = Counter()
     for target in targets:
         sizes[target.device.name] += target.buffer.nbytes

@@ -15,14 +15,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import numba
-from numba.core import caching
-
 from qsim_ex.kernels import cache_folder
 from qsim_ex.kernels.cpu import host
+from qsim_ex.kernels.interrupts import uninterrupted
+
+with uninterrupted():
+    import llvmlite
+    import numba
+    from numba.core import caching
 
 _DIGEST = 32
+
+part = numba.njit(nogil=True, error_model="numpy")
+"""Compile a function that only kernels call."""
 
 
 @lru_cache(maxsize=1)

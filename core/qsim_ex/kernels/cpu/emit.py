@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import inspect
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from qsim_ex.kernels.interrupts import uninterrupted
+
+with uninterrupted():
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
 
 _I32 = ir.IntType(32)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -17,13 +16,11 @@ from numba.extending import intrinsic
 
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import run_words as form
-from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.cpu.cache import kernel, part
 
 _TINY = 1e-300
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-
-part = numba.njit(nogil=True, error_model="numpy")
 
 
 @intrinsic

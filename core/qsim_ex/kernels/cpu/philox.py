@@ -6,18 +6,15 @@ of the k-th four numbers is k, from 1 on, and a number in [0, 1) is made of the 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.cpu.cache import kernel, part
 
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
 _FIRST, _SECOND = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _GOLDEN, _ROOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _TO_UNIT = 2.0**-53
-
-part = numba.njit(nogil=True, error_model="numpy")
 
 
 @part

@@ -8,12 +8,9 @@ them: that is fast, and it rounds little.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from qsim_ex.kernels.cpu.cache import kernel
-
-part = numba.njit(nogil=True, error_model="numpy")
+from qsim_ex.kernels.cpu.cache import kernel, part
 
 
 @part

@@ -6,13 +6,12 @@ tiles, those of all rows of a batch, and no result depends on which thread did w
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import rows as r
 from qsim_ex.kernels.cpu import vectors as v
-from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.cpu.cache import kernel, part
 from qsim_ex.kernels.cpu.program import (
     BLOCK,
     BLOCKS,
@@ -64,8 +63,6 @@ from qsim_ex.kernels.cpu.program import (
 ZERO, ONE = items.ZERO, items.ONE
 ROWS_AHEAD = 32
 """How far ahead of the row that is loaded memory is asked for; 16 to 64 were alike."""
-
-part = numba.njit(nogil=True, error_model="numpy")
 
 
 @part

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba.core import cgutils
-
 from qsim_ex.kernels.cpu.emit import operation
+from qsim_ex.kernels.interrupts import uninterrupted
+
+with uninterrupted():
+    from llvmlite import ir
+    from numba.core import cgutils
 
 _I32 = ir.IntType(32)
 
