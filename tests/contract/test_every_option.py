@@ -21,17 +21,7 @@ from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, SamplerV2
 
-WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {
-    **{
-        (option, name): "state vectors take it and do nothing with it"
-        for option in ("checkpoint", "checkpoint_every")
-        for name in ("StateVector.apply", "BatchedStateVector.apply")
-    },
-    **{
-        (option, "BatchedStateVector.apply"): "a batch is never divided, and says so of some options only"
-        for option in ("window_slots", "in_flight_buffers", "host_memory", "network", "max_host_memory")
-    },
-}
+WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {}
 """Pairs of (option, way in) that the engine does not honour yet, each with the reason."""
 
 ANYTHING: Mapping[str, Mapping[str, Any]] = {
