@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,13 +13,13 @@ import cirq
 import numpy as np
 
 from qsim_ex import PauliSum, Result, Simulator
-from qsim_ex.errors import OptionError
 from qsim_ex_cirq.final import FinalState
 from qsim_ex_cirq.observables import undisturbed, value_of
 from qsim_ex_cirq.results import ResultDict, records_of
+from qsim_ex_cirq.runs import Runs, Seeds, key_of
 from qsim_ex_cirq.states import Initial
 from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.together import FINAL, SavedState, bits_of, chunks, run_together
+from qsim_ex_cirq.together import FINAL, SavedState, bits_of, chunks, resolvers_of, run_together
 from qsim_ex_cirq.translation import Translation
 
 End = FinalState | SavedState
@@ -37,30 +37,6 @@ class Estimates(NamedTuple):
     trajectories: int | None
 
 
-class Seeds:
-    """The seeds of a simulator's runs, from what Cirq takes for a seed; equal ones give equal runs in the same order.
-
-    A number that was given is the seed of the first run, so the engine, or another framework's simulator, draws the
-    same shots from it. Raises `OptionError`.
-    """
-
-    def __init__(self, given: Any) -> None:
-        try:
-            generator: Any = cirq.value.parse_random_state(given)
-            self._draw = generator.integers if isinstance(generator, np.random.Generator) else generator.randint
-        except (ValueError, TypeError, AttributeError) as error:
-            raise OptionError(
-                f"expected a number, a random state of NumPy, or None, got seed={given!r} ({error}); pass seed=7."
-            ) from error
-        self._first = deque([int(given)] if isinstance(given, int | np.integer) else [])
-
-    def __call__(self) -> int:
-        """The seed of the next run."""
-        with suppress(IndexError):  # and not a check first, which two threads could pass
-            return self._first.popleft()
-        return int(self._draw(1 << 62, dtype=np.int64))
-
-
 @dataclass(frozen=True, slots=True)
 class Points:
     """Works on the points of sweeps with an engine and a noise model.
@@ -74,27 +50,50 @@ class Points:
     trajectories: int | None
     seed: Seeds
 
+    def runs(self, params: Iterable[cirq.Sweepable]) -> Runs:
+        """The runs for the points of some sweeps; a checkpoint needs to know how many there may be."""
+        counted = self.engine.options.checkpoint is not None
+        return Runs(self.engine, self.seed, sum(1 for sweep in params for _ in resolvers_of(sweep)) if counted else 0)
+
     def samples(
         self,
         programs: Sequence[cirq.AbstractCircuit],
         resolvers: Sequence[Sequence[cirq.ParamResolver]],
         shots: int,
+        runs: Runs,
     ) -> Iterator[ResultDict]:
         """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
         how: dict[str, Any] = {"noise": self.noise, "sampled": True}
         pairs = zip(programs, resolvers, strict=True)
         translations = [one for program, points in pairs for one in translate_sweep(program, points, **how)]
         points = [point for some in resolvers for point in some]
-        seeds = [self.seed() for _ in points]
+        seeds = runs.seeds(len(points), lambda: key_of(translations, shots))
         if len(points) == 1:
-            result = self.engine.run(
+            result = runs.engine().run(
                 translations[0].circuit, shots=shots, seed=seeds[0], readout=translations[0].readout
             )
             yield _result_dict(points[0], translations[0], result)
             return
-        found = run_together(self.engine, translations, seeds, shots=shots)
+        found = run_together(runs, translations, seeds, shots=shots)
         for resolver, point in zip(points, found, strict=True):
             yield _result_dict(resolver, point.translation, point.batch[point.member])
+
+    def batch(
+        self,
+        programs: Sequence[cirq.AbstractCircuit],
+        resolvers: Sequence[Sequence[cirq.ParamResolver]],
+        shots: Sequence[int],
+    ) -> list[list[ResultDict]]:
+        """Sample circuits for their resolvers, each circuit with its own number of shots."""
+        runs = self.runs(resolvers)
+        if len(set(shots)) > 1:  # a batch of the engine has one number of shots
+            given = zip(programs, resolvers, shots, strict=True)
+            found = [list(self.samples([program], [points], number, runs)) for program, points, number in given]
+        else:
+            results = self.samples(programs, resolvers, shots[0], runs) if shots else iter(())
+            found = [list(islice(results, len(points))) for points in resolvers]
+        runs.end()
+        return found
 
     def states(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, order: tuple[cirq.Qid, ...], initial: Initial
@@ -103,11 +102,13 @@ class Points:
 
         Where the circuit leaves something to chance, each is one trajectory.
         """
+        runs = self.runs([params])
         for resolvers in chunks(params, len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
-            seeds = [self.seed() for _ in resolvers]
-            yield from zip(resolvers, self._states(translations, seeds, initial, began), strict=True)
+            seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"))
+            yield from zip(resolvers, self._states(runs, translations, seeds, initial, began), strict=True)
+        runs.end()
 
     def estimates(
         self,
@@ -121,23 +122,25 @@ class Points:
 
         Where that is nothing but measurements at its end, they are those of the state that was found.
         """
+        runs = self.runs([params])
         for resolvers in chunks(params, len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
-            seeds = [self.seed() for _ in resolvers]
+            seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums))
             vector = None if isinstance(initial, int) else initial
             measured = translations[0].at_end
             if any(one.leaves_to_chance for one in translations):
-                yield from self._means(_beginning(translations, vector), seeds, sums)
+                yield from self._means(runs, _beginning(translations, vector), seeds, sums)
             elif measured or vector is not None:
-                for final in self._states(translations, seeds, initial, began):
+                for final in self._states(runs, translations, seeds, initial, began):
                     assert isinstance(final, FinalState)  # which measured states and those from a vector are
                     yield _of_state(final.expectation(sums), sums, 1 if measured else None)
             elif len(resolvers) > 1:
-                yield from self._means(translations, seeds, sums)
+                yield from self._means(runs, translations, seeds, sums)
             else:
-                with self.engine.state(translations[0].circuit) as state:
+                with runs.engine().state(translations[0].circuit) as state:
                     yield _of_state(state.expectation(list(sums)), sums, None)
+        runs.end()
 
     def _translated(
         self,
@@ -151,7 +154,7 @@ class Points:
         return translate_sweep(program, resolvers, order, noise=self.noise, **how)
 
     def _states(
-        self, translations: Sequence[Translation], seeds: Sequence[int], initial: Initial, began: float
+        self, runs: Runs, translations: Sequence[Translation], seeds: Sequence[int], initial: Initial, began: float
     ) -> Iterator[End]:
         """Points are worked on together where there are several, unless they begin in a vector and nothing is random.
 
@@ -163,27 +166,27 @@ class Points:
         if not chance and (len(seeds) == 1 or vector is not None):
             circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
             for (translation, circuit), seed in zip(circuits, seeds, strict=True):
-                with self.engine.state(circuit, initial=vector) as state:
+                with runs.engine().state(circuit, initial=vector) as state:
                     yield FinalState(state, translation, seed, timings, began)
             return
         labelled = [one.saving(FINAL) for one in _beginning(translations, vector)]
         shots = 1 if any(one.measures_midway for one in translations) else None
-        for point, seed in zip(run_together(self.engine, labelled, seeds, shots=shots), seeds, strict=True):
+        for point, seed in zip(run_together(runs, labelled, seeds, shots=shots), seeds, strict=True):
             saved = SavedState(point)
             if not point.translation.at_end:
                 yield saved
                 continue
-            with self.engine.state(num_wires=len(point.translation.qubits)) as state:
+            with runs.unkept().state(num_wires=len(point.translation.qubits)) as state:
                 state.set(saved.vector())
                 yield FinalState(state, point.translation, seed, timings, began, bits_of(point))
 
     def _means(
-        self, translations: Sequence[Translation], seeds: Sequence[int], sums: Sequence[PauliSum]
+        self, runs: Runs, translations: Sequence[Translation], seeds: Sequence[int], sums: Sequence[PauliSum]
     ) -> Iterator[Estimates]:
         """All points together; each value is exact, or a mean over trajectories."""
         observables = [undisturbed(one, translations[0].at_end) for one in sums]
         how: dict[str, Any] = {"observables": observables, "trajectories": self.trajectories}
-        for point in run_together(self.engine, translations, seeds, **how):
+        for point in run_together(runs, translations, seeds, **how):
             values, errors = point.batch.values[point.member], point.batch.errors[point.member]
             yield Estimates(_values(values, sums), errors.tolist(), point.batch.trajectories)
 

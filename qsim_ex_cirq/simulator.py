@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from itertools import islice
 from typing import Any
 
 import cirq
@@ -17,8 +16,9 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.options import Options, Precision
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum
-from qsim_ex_cirq.points import Estimates, Points, Seeds
+from qsim_ex_cirq.points import Estimates, Points
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
+from qsim_ex_cirq.runs import Seeds
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
 from qsim_ex_cirq.translate import order_of
@@ -96,8 +96,10 @@ class QsimExSimulator(
         """
         shots = check.shots(repetitions)
         _require_measurement(program)
+        runs = self._points.runs([params])
         for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
-            yield from self._points.samples([program], [resolvers], shots)
+            yield from self._points.samples([program], [resolvers], shots, runs)
+        runs.end()
 
     def run_batch(
         self,
@@ -120,12 +122,7 @@ class QsimExSimulator(
         shots = [check.shots(one) for one in each]
         for program in programs:
             _require_measurement(program)
-        resolvers = [list(resolvers_of(sweep)) for sweep in sweeps]
-        if len(set(shots)) > 1:  # a batch has one number of shots
-            pairs = zip(programs, resolvers, shots, strict=True)
-            return [list(self._points.samples([program], [points], count)) for program, points, count in pairs]
-        results = self._points.samples(programs, resolvers, shots[0]) if shots else iter(())
-        return [list(islice(results, len(points))) for points in resolvers]
+        return self._points.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
 
     async def run_batch_async(
         self,
@@ -140,7 +137,9 @@ class QsimExSimulator(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions))
+        runs = self._points.runs([param_resolver])
+        (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions), runs)
+        runs.end()
         return dict(result.records)
 
     def sample_from_amplitudes(

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import cirq
 import numpy as np
 
-from qsim_ex import BatchResult, Simulator
+from qsim_ex import BatchResult
 from qsim_ex.circuit.families import families
 from qsim_ex.circuit.readout import key_of as readout_key
 from qsim_ex_cirq.results import Bits, Vector, last_of
+from qsim_ex_cirq.runs import Runs
 from qsim_ex_cirq.translation import Translation
 
 CHUNK_BYTES = 256 << 20
@@ -53,9 +54,7 @@ class Point(NamedTuple):
     member: int
 
 
-def run_together(
-    engine: Simulator, translations: Sequence[Translation], seeds: Sequence[int], **how: Any
-) -> list[Point]:
+def run_together(runs: Runs, translations: Sequence[Translation], seeds: Sequence[int], **how: Any) -> list[Point]:
     """Run all bindings of some translations, each with its seed; points come in the order of the bindings.
 
     how: what `Simulator.run_batch` is asked for.
@@ -67,7 +66,7 @@ def run_together(
     for family in families(sweeps, alike):
         places = family.place.tolist()
         chosen, readout = [seeds[place] for place in places], of[places[0]].readout
-        batch = engine.run_batch(family.template, family.bindings(), seeds=chosen, readout=readout, **how)
+        batch = runs.engine().run_batch(family.template, family.bindings(), seeds=chosen, readout=readout, **how)
         for member, place in enumerate(places):
             points[place] = Point(of[place], batch, member)
     return points

@@ -27,7 +27,7 @@ from qsim_ex_provider.job import CancelFlag, OneThread, Outcome, QsimExJob, Task
 from qsim_ex_provider.noise import basis_gates_of, noise_of
 from qsim_ex_provider.results import Experiments, Head, Place
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.work import binds_of, translated
+from qsim_ex_provider.work import binds_of, job_checkpoint, translated
 
 
 class QsimExBackend(BackendV2):
@@ -87,22 +87,27 @@ class QsimExBackend(BackendV2):
         parameter_binds: values for the circuits' parameters, a dictionary for each circuit, as Aer takes them: see
         `work.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by binding.
         Circuits need not be transpiled. Those that differ in numbers alone are planned once and run together.
-        What is wrong with them or with the options is raised here; what shows only when they run (memory, a missing
-        device) is raised by `QsimExJob.result`.
+        With a checkpoint, a job that was killed goes on with the circuits at which it was; its files are there until
+        its result was asked for, and it has the seed that they name unless one is given.
+        What is wrong with circuits, with options or with a checkpoint is raised here; what shows only when they run
+        (memory, a missing device) is raised by `QsimExJob.result`.
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         work = translated(circuits, binds_of(circuits, parameter_binds), _noise_of(chosen))
-        base = fresh_seed() if chosen.seed_simulator is None else int(chosen.seed_simulator)
-        seeds = circuit_seeds(base, len(work.owners))
         shots, engine, cancel = int(chosen.shots), chosen.engine, CancelFlag()
+        kept = None if engine.checkpoint is None else job_checkpoint(engine, work.key(shots), len(work.families))
+        base = engine.seed if kept is None else kept.seed
+        base = fresh_seed() if base is None else base
+        seeds = circuit_seeds(base, len(work.owners))
         tasks = []
-        for family in work.families if engine.checkpoint is None else work.alone():
+        for part, family in enumerate(work.families):
             names = tuple((number, circuits[number].name) for number in work.circuits(family))
             first, name = names[0]
             wanted = shots if _measures(family.template, name) else None
             own = tuple(seeds[place] for place in family.place.tolist())
-            tasks.append(Task(names, family, work.readout_errors[first], engine, wanted, own, cancel))
+            own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
+            tasks.append(Task(names, family, work.readout_errors[first], own_options, wanted, own, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
@@ -113,7 +118,7 @@ class QsimExBackend(BackendV2):
             memory=bool(chosen.memory),
             base_seed=base,
         )
-        job = QsimExJob(self, job_id, tasks, chosen.executor or self._thread, build)
+        job = QsimExJob(self, job_id, tasks, chosen.executor or self._thread, build, kept)
         job.submit()
         return job
 

@@ -13,12 +13,13 @@ from qiskit.primitives import BaseEstimatorV2, DataBin, PrimitiveJob, PrimitiveR
 from qiskit.primitives.containers.estimator_pub import EstimatorPub
 from qiskit.quantum_info import SparseObservable
 
-from qsim_ex import Options, PauliString, PauliSum, Simulator
+from qsim_ex import Options, PauliString, PauliSum
 from qsim_ex.circuit import check
 from qsim_ex.errors import OptionError
 from qsim_ex_provider.asked import groups
 from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import Swept, base_seed, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.pubs import Runs, Swept, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.work import digest
 
 
 class EstimatorV2(BaseEstimatorV2):
@@ -72,7 +73,7 @@ class EstimatorV2(BaseEstimatorV2):
             _checked(pub.precision, f"PUB {number}: precision")
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
             work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise), sums))
-        job = PrimitiveJob(_run, work, Simulator(self._options), self._trajectories)
+        job = PrimitiveJob(_run, work, self._options, self._trajectories)
         job._submit()
         return job
 
@@ -84,27 +85,29 @@ class _Work:
     sums: Sequence[PauliSum]
 
 
-def _run(work: Sequence[_Work], simulator: Simulator, trajectories: int | None) -> PrimitiveResult:
-    base = base_seed(simulator.options)
-    found = [_estimate(one, simulator, trajectories, seed_sequence(base, k)) for k, one in enumerate(work)]
-    return PrimitiveResult(found, metadata={"version": 2, "seed": base})
+def _run(work: Sequence[_Work], options: Options, trajectories: int | None) -> PrimitiveResult:
+    most = sum(one.pub.size * len(one.swept.families) for one in work)  # runs that there may be
+    runs = Runs(options, lambda: digest(trajectories, *((one.swept.key(), *one.sums) for one in work)), most)
+    found = [_estimate(one, runs, trajectories, seed_sequence(runs.seed, k)) for k, one in enumerate(work)]
+    runs.end()
+    return PrimitiveResult(found, metadata={"version": 2, "seed": runs.seed})
 
 
-def _estimate(work: _Work, simulator: Simulator, trajectories: int | None, seeds: np.random.SeedSequence) -> PubResult:
+def _estimate(work: _Work, runs: Runs, trajectories: int | None, seeds: np.random.SeedSequence) -> PubResult:
     """All bindings of one PUB, their values with the noise that its precision asks for."""
     begin = perf_counter()
     pub, precision = work.pub, float(work.pub.precision)
-    values, errors, where = _exact(work, simulator, trajectories, _seeds(seeds, pub.parameter_values.size))
+    values, errors, where = _exact(work, runs, trajectories, _seeds(seeds, pub.parameter_values.size))
     evs, stds = values.reshape(pub.shape), np.hypot(errors, precision).reshape(pub.shape)
     if precision:
         evs = np.asarray(np.random.default_rng(seeds).normal(evs, precision))
-    about = {"precision": simulator.options.precision, **where, "seconds": perf_counter() - begin}
+    about = {"precision": runs.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"target_precision": precision, "circuit_metadata": pub.circuit.metadata, **about}
     return PubResult(DataBin(evs=evs, stds=stds, shape=pub.shape), metadata=metadata)
 
 
 def _exact(
-    work: _Work, simulator: Simulator, trajectories: int | None, seeds: NDArray[np.uint64]
+    work: _Work, runs: Runs, trajectories: int | None, seeds: NDArray[np.uint64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
     """Values and errors, float64 [size of the PUB], and where they were found.
 
@@ -122,7 +125,7 @@ def _exact(
             some = family.of(np.flatnonzero(np.isin(family.place, group.bindings)))
             if not len(some):
                 continue
-            result = simulator.run_batch(
+            result = runs.simulator().run_batch(
                 some.template,
                 some.bindings(),
                 seeds=seeds[some.place].tolist(),

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
-from qsim_ex import BatchResult, Options, Simulator
+from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.circuit.families import Family
 from qsim_ex.circuit.readout import ReadoutErrors
@@ -104,7 +104,8 @@ if hasattr(os, "register_at_fork"):
 class QsimExJob(JobV1):
     """Circuits that run in the background.
 
-    `assemble` makes the result of the job from those of its tasks, when it is asked for.
+    assemble: makes the result of the job from those of its tasks, when it is asked for. kept: the job's checkpoint,
+    whose files are there until then: the result of a process that ends too early is in them.
     To copy or pickle a job waits until it has ended, as for the jobs of Qiskit's primitives; the copy has its result,
     or what stopped it. A forked child knows the results of jobs that had ended, and raises `JobError` for others.
     """
@@ -116,11 +117,13 @@ class QsimExJob(JobV1):
         tasks: Sequence[Task],
         executor: concurrent.futures.Executor,
         assemble: Callable[[Sequence[Outcome]], Result],
+        kept: JobCheckpoint | None = None,
     ) -> None:
         super().__init__(backend, job_id)
         self._tasks = tasks
         self._executor = executor
         self._assemble = assemble
+        self._kept = kept
         self._futures: list[concurrent.futures.Future[Outcome]] | None = None
         self._result: Result | None = None
         self._process = os.getpid()
@@ -157,6 +160,8 @@ class QsimExJob(JobV1):
             if waiting:
                 raise JobTimeoutError(f"job {self.job_id()} has not ended within {timeout} s; it goes on.")
             self._result = self._assemble([self._outcome(k) for k in range(len(self._tasks))])
+            if self._kept is not None:
+                self._kept.end()
         return self._result
 
     def cancel(self) -> bool:

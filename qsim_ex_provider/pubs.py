@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
-from qsim_ex import Circuit, Options
+from qsim_ex import Circuit, Options, Simulator
 from qsim_ex.circuit.families import Family, families
 from qsim_ex.circuit.noise_model import Noise
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.readout import ReadoutErrors, key_of
 from qsim_ex.circuit.sweeping import Sweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
 from qsim_ex_provider.translate import sweep_noisy
+from qsim_ex_provider.work import digest, job_checkpoint
 
-ENGINE = tuple(field.name for field in fields(Options) if not field.name.startswith("checkpoint"))
-"""Options of the engine that a primitive takes; a checkpoint is one circuit's, and a PUB has many."""
+ENGINE = tuple(field.name for field in fields(Options))
+"""Options of the engine, all of which a primitive takes."""
 
 
 def engine_options(given: Mapping[str, Any], *own: str) -> Options:
@@ -99,6 +100,10 @@ class Swept(NamedTuple):
     families: list[Family]
     readout_errors: ReadoutErrors
 
+    def key(self) -> str:
+        """A digest of what is run."""
+        return digest(*(family.key() for family in self.families), key_of(self.readout_errors))
+
 
 def swept(circuit: QuantumCircuit, values: BindingsArray, noise: Noise | None) -> Swept:
     """Translate a PUB's circuit for all values of its parameters, as a noisy machine would run it."""
@@ -119,11 +124,36 @@ def _without_saves(sweep: Sweep) -> Sweep:
     return Sweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
 
 
+class Runs:
+    """The runs of the engine that a call of a primitive consists of, one after the other.
+
+    key: tells the call from others, where it has a checkpoint: then each run has one of its own, and those that had
+    ended before a kill give their results at once. count: how many runs there are.
+    seed: what all random numbers come from: the options' seed, that of the checkpoint's file, or a fresh one.
+    """
+
+    def __init__(self, options: Options, key: Callable[[], str], count: int) -> None:
+        self.options = options
+        self._kept = None if options.checkpoint is None else job_checkpoint(options, key(), count)
+        given = options.seed if self._kept is None else self._kept.seed
+        self.seed = fresh_seed() if given is None else given
+        self._one = Simulator(options) if self._kept is None else None
+        self._begun = 0
+
+    def simulator(self) -> Simulator:
+        """What does the next run."""
+        self._begun += 1
+        if self._one is not None:
+            return self._one
+        assert self._kept is not None
+        return Simulator(self.options.with_({"checkpoint": self._kept.part(self._begun - 1)}))
+
+    def end(self) -> None:
+        """All runs have ended."""
+        if self._kept is not None:
+            self._kept.end()
+
+
 def seed_sequence(base: int, pub: int) -> np.random.SeedSequence:
     """What all random numbers of a PUB come from."""
     return np.random.SeedSequence(base, spawn_key=(pub,))
-
-
-def base_seed(options: Options) -> int:
-    """The options' seed, or a fresh one."""
-    return fresh_seed() if options.seed is None else int(options.seed)

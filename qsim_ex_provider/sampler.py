@@ -14,10 +14,11 @@ from qiskit.circuit import QuantumCircuit
 from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, PrimitiveResult, SamplerPubResult
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
-from qsim_ex import Options, Simulator
+from qsim_ex import Options
 from qsim_ex.circuit import check
 from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import Swept, base_seed, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.pubs import Runs, Swept, coerced, engine_options, seed_sequence, swept
+from qsim_ex_provider.work import digest
 
 CHUNK_BYTES = 64 << 20
 """Shots of so many bytes are taken apart into registers at a time."""
@@ -69,7 +70,7 @@ class SamplerV2(BaseSamplerV2):
                     stacklevel=2,
                 )
             work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise)))
-        job = PrimitiveJob(_run, work, Simulator(self._options))
+        job = PrimitiveJob(_run, work, self._options)
         job._submit()
         return job
 
@@ -80,13 +81,15 @@ class _Work:
     swept: Swept
 
 
-def _run(work: Sequence[_Work], simulator: Simulator) -> PrimitiveResult:
-    base = base_seed(simulator.options)
-    found = [_sample(one, simulator, seed_sequence(base, number)) for number, one in enumerate(work)]
-    return PrimitiveResult(found, metadata={"version": 2, "seed": base})
+def _run(work: Sequence[_Work], options: Options) -> PrimitiveResult:
+    count = sum(len(one.swept.families) for one in work)
+    runs = Runs(options, lambda: digest(*((one.swept.key(), int(one.pub.shots)) for one in work)), count)
+    found = [_sample(one, runs, seed_sequence(runs.seed, number)) for number, one in enumerate(work)]
+    runs.end()
+    return PrimitiveResult(found, metadata={"version": 2, "seed": runs.seed})
 
 
-def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) -> SamplerPubResult:
+def _sample(work: _Work, runs: Runs, seeds: np.random.SeedSequence) -> SamplerPubResult:
     """All bindings of one PUB, each with a seed of its own."""
     begin = perf_counter()
     circuit, shots, count = work.pub.circuit, int(work.pub.shots), work.pub.parameter_values.size
@@ -98,7 +101,8 @@ def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) ->
     readout = work.swept.readout_errors
     for family in work.swept.families if registers else ():
         chosen = [own[place] for place in family.place.tolist()]
-        result = simulator.run_batch(family.template, family.bindings(), shots=shots, seeds=chosen, readout=readout)
+        how: dict[str, Any] = {"shots": shots, "seeds": chosen, "readout": readout}
+        result = runs.simulator().run_batch(family.template, family.bindings(), **how)
         assert result.packed is not None
         where = {"device": result.device, "placement": result.placement}
         if result.trajectories is not None:
@@ -111,7 +115,7 @@ def _sample(work: _Work, simulator: Simulator, seeds: np.random.SeedSequence) ->
         name: BitArray(arrays[name].reshape(*work.pub.shape, shots, one.num_bytes), one.num_bits)
         for name, one in registers.items()
     }
-    about = {"precision": simulator.options.precision, **where, "seconds": perf_counter() - begin}
+    about = {"precision": runs.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"shots": shots, "circuit_metadata": circuit.metadata, **about}
     return SamplerPubResult(DataBin(**data, shape=work.pub.shape), metadata=metadata)
 

@@ -5,6 +5,7 @@ Values come as ``parameter_binds``, as Aer takes them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
 
+from qsim_ex import JobCheckpoint, Options
 from qsim_ex.circuit.families import Family, families
 from qsim_ex.circuit.noise_model import Noise
 from qsim_ex.circuit.readout import ReadoutErrors, key_of
@@ -34,14 +36,24 @@ class Work:
     heads: Sequence[Head]
     readout_errors: Sequence[ReadoutErrors]
 
-    def alone(self) -> list[Family]:
-        """Each experiment for itself, in order."""
-        one = [family.of(np.array([k])) for family in self.families for k in range(len(family))]
-        return sorted(one, key=lambda family: int(family.place[0]))
+    def key(self, shots: int) -> str:
+        """A digest of all that the job computes, but for its seed."""
+        return digest(shots, *(family.key() for family in self.families), *map(repr, map(key_of, self.readout_errors)))
 
     def circuits(self, family: Family) -> list[int]:
         """The numbers of the circuits that a family's members belong to, in increasing order."""
         return sorted({self.owners[place][0] for place in family.place.tolist()})
+
+
+def digest(*parts: object) -> str:
+    """A short digest of what tells a job from others."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+def job_checkpoint(options: Options, key: str, parts: int) -> JobCheckpoint:
+    """The checkpoint of a job that asks for one; raises `SavedStateError` if the file is another job's."""
+    checkpoint: Any = options.checkpoint
+    return JobCheckpoint(getattr(checkpoint, "path", checkpoint), key, parts, options.seed)
 
 
 def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise: Noise | None) -> Work:

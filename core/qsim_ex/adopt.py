@@ -50,16 +50,36 @@ def adopt(
     return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
 
 
+_OF_PIECES = {
+    "window_slots": None,
+    "in_flight_buffers": None,
+    "host_memory": "auto",
+    "network": "auto",
+    "max_host_memory": None,
+}
+"""Options of states in several pieces, and what they are where nobody gives them."""
+
+
+def require_no_checkpoint(options: Options) -> None:
+    """Raise `OptionError` for a checkpoint, which a state that is worked on by hand never writes."""
+    if options.checkpoint is not None:
+        raise OptionError(
+            f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
+            "to a run: use Simulator.run, run_batch or state, or StateVector.save."
+        )
+
+
 def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Where:
     """Where a batch of new states goes: in one piece on one device, checked for memory.
 
     Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
     """
     several = options.devices is not None and len(options.devices) > 1
-    if several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires:
+    divides = several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires
+    if divides or any(getattr(options, name) != usual for name, usual in _OF_PIECES.items()):
         raise OptionError(
             "a batch of states lies in one piece on one device; devices, device_wires and virtual_peers divide one "
-            "state. Leave them out, or make a batch for each device."
+            f"state, and {', '.join(_OF_PIECES)} are about its pieces. Leave them out, or make a batch for each device."
         )
     if options.devices is not None:
         options = replace(options, devices=None, device="gpu", device_id=options.devices[0])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import basis, sampling
-from qsim_ex.adopt import adopt, checked_rows, fresh_rows, row_values, with_room
+from qsim_ex.adopt import adopt, checked_rows, fresh_rows, require_no_checkpoint, row_values, with_room
 from qsim_ex.batched_questions import BatchedQuestions
 from qsim_ex.batched_work import BatchedWork
 from qsim_ex.circuit import check
@@ -54,6 +54,7 @@ class BatchedStateVector(BatchedWork):
         if rows < 1:
             raise CircuitError("rows=0: a batch has one state or more.")
         options = (options or Options()).with_(changes)
+        require_no_checkpoint(options)
         if array is not None:
             where, options = adopt(array, num_wires, options, None, None, rows)
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qsim_ex import basis, sampling, saving
-from qsim_ex.adopt import adopt, begun, checked, fresh, put
+from qsim_ex.adopt import adopt, begun, checked, fresh, put, require_no_checkpoint
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, mask_of
@@ -63,6 +63,7 @@ class StateVector(Wiring, Owner):
     ) -> None:
         num_wires = check.count(num_wires, "num_wires")
         options = (options or Options()).with_(changes)
+        require_no_checkpoint(options)
         if array is not None:
             where, options = adopt(array, num_wires, options, stream, allocator)
         elif where is None:

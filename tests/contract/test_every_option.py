@@ -14,38 +14,14 @@ from typing import Any
 import cirq
 import pytest
 from effects import CPU, EFFECTS
-from entries import CIRQ_METHODS, ENTRIES, PLANS, QISKIT, Entry
+from entries import CIRQ_METHODS, ENTRIES, PLANS, Entry
 
 from qsim_ex import Simulator
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, SamplerV2
 
-_BATCHES = (
-    "Simulator.run_batch",
-    "BatchedStateVector.apply",
-    *(entry.name for entry in (*QISKIT, *CIRQ_METHODS)),
-)
-WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {
-    **{
-        (option, name): "run_batch counts bindings and not steps, and knows neither watch nor checkpoint"
-        for option in ("progress", "watch", "checkpoint", "checkpoint_every")
-        for name in _BATCHES
-    },
-    **{
-        (option, "Simulator.state"): "Simulator.state knows no checkpoint"
-        for option in ("checkpoint", "checkpoint_every")
-    },
-    **{
-        (option, name): "state vectors ignore it"
-        for option in ("checkpoint", "checkpoint_every")
-        for name in ("StateVector.apply", "BatchedStateVector.apply")
-    },
-    **{
-        (option, "BatchedStateVector.apply"): "a batch is never divided, and says so of some options only"
-        for option in ("window_slots", "in_flight_buffers", "host_memory", "network", "max_host_memory")
-    },
-}
+WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {}
 """Pairs of (option, way in) that the engine does not honour yet, each with the reason."""
 
 ANYTHING: Mapping[str, Mapping[str, Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import repeat
@@ -12,6 +13,9 @@ from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.circuit.sweeping import Numbers, Sweep, bindings_of
+
+_AT_ONCE = 1024
+"""Members whose numbers are made at a time for their digest."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +54,14 @@ class Family:
     def circuit(self, member: int) -> Circuit:
         """The circuit of one member."""
         return self.sweeps[int(self.sweep[member])].circuit(int(self.binding[member]))
+
+    def key(self) -> str:
+        """A digest of the structure, of the numbers of all members, and of their places."""
+        digest = hashlib.blake2b(self.template.key.encode(), digest_size=8)
+        digest.update(np.ascontiguousarray(self.place, dtype=np.int64).tobytes())
+        for begin in range(0, len(self), _AT_ONCE):
+            digest.update(self.operands(begin, min(begin + _AT_ONCE, len(self))).tobytes())
+        return digest.hexdigest()
 
     def of(self, members: Numbers) -> Family:
         """Some of the members, by their numbers, in increasing order."""

@@ -36,7 +36,7 @@ ReadoutErrors = tuple[Misread, ...]
 
 def key_of(errors: ReadoutErrors) -> Hashable:
     """What is equal where bits are misread alike."""
-    return tuple((error.clbits, error.matrix.tobytes()) for error in errors)
+    return tuple((error.clbits, error.matrix.tobytes(), error.measurement) for error in errors)
 
 
 def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:

@@ -31,7 +31,9 @@ class _Handed(Collector):
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
         """Take the state."""
         assert isinstance(states, Alone)
+        assert self.done is not None
         self.state = states
+        self.done[:] = True
         states.hand_over()
 
 
