@@ -51,7 +51,7 @@ class Provenance:
         return total_of(self.plans, itemsize, self.deployment)
 
     def remember(self) -> Provenance:
-        """Keep the plans, which are large, for as long as this is one of the latest; then count them and let them go."""
+        """Keep the plans, which are large, while this is one of the latest; then count them and let them go."""
         _latest.append(ref(self))
         if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
             _ = oldest.plan

@@ -19,7 +19,7 @@ from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.request import BOUNDLESS, Free
+from qsim_ex.placement.request import BOUNDLESS, Free, Limits
 
 if TYPE_CHECKING:
     from qsim_ex.devices.absent import Planned

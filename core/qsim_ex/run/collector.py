@@ -84,7 +84,7 @@ class Collector:
         masks = [0] * circuit.num_qubits
         for clbit, wire in program.measured.items():
             masks[wire] |= 1 << clbit
-        size = count, 1 << circuit.num_qubits
+        size, (threads, draw_threads) = (count, 1 << circuit.num_qubits), _threads(where, options)
         observables = len(request.observables)
         return cls(
             program=program,
@@ -97,7 +97,8 @@ class Collector:
             saved={label: np.empty(size, dtype=options.dtype) for label in program.labels},
             sums=np.zeros((count, observables), dtype=np.complex128),
             squares=np.zeros((count, observables)),
-            **_threads(where, options),
+            threads=threads,
+            draw_threads=draw_threads,
             num_gates=num_gates,
         )
 
@@ -201,11 +202,12 @@ class Collector:
             self.checkpoints.write_found(self.arrays())
 
 
-def _threads(where: Where, options: Options) -> dict[str, int]:
+def _threads(where: Where, options: Options) -> tuple[int, int]:
     """How many threads make random numbers, and how many look up shots: those of the CPU that holds the state."""
-    if (threads := getattr(where.device, "threads", None)) is not None:
-        return {"threads": threads, "draw_threads": min(sampling.MOST_THREADS, threads)}
-    return {"threads": min(cores(), _THREADS), "draw_threads": sampling.threads_for(options.threads)}
+    threads: int | None = getattr(where.device, "threads", None)
+    if threads is not None:
+        return threads, min(sampling.MOST_THREADS, threads)
+    return min(cores(), _THREADS), sampling.threads_for(options.threads)
 
 
 def _added(one: Any, other: Any) -> Any:
