@@ -44,14 +44,15 @@ def vector(name: str = "vector") -> QuantumCircuit:
 
 
 class Spy:
-    """Notes how many bindings each batch has, and lets it run."""
+    """Notes how many bindings each batch of several has, and lets it run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: list[int] = []
         run_batch = Simulator.run_batch
 
-        def noted(simulator: Simulator, circuit: Any, bindings: Any, **how: Any) -> Any:
-            self.counts.append(bindings.count)
+        def noted(simulator: Simulator, circuit: Any, bindings: Any = None, **how: Any) -> Any:
+            if bindings is not None:  # which a single run has not
+                self.counts.append(bindings.count)
             return run_batch(simulator, circuit, bindings, **how)
 
         monkeypatch.setattr(Simulator, "run_batch", noted)
@@ -228,26 +229,27 @@ def test_an_error_names_the_circuits_of_a_batch() -> None:
     assert re.search("circuit 0 of the job, 'large'; circuit 2 of the job, 'larger'", note)
 
 
-def test_a_checkpoint_is_one_circuits(tmp_path: Any, spy: Spy) -> None:
-    """With a checkpoint each binding runs for itself, since a checkpoint holds one state."""
+def test_bindings_have_a_checkpoint_together(tmp_path: Any, spy: Spy) -> None:
+    """With a checkpoint bindings run together all the same, and no file is left."""
     backend = QsimExBackend(device="cpu", checkpoint=tmp_path / "state", shots=3)
     counts = backend.run(two(), [{A: [0, np.pi], B: 0}]).result().get_counts()
     assert counts == [{"000": 3}, {"011": 3}]
-    assert spy.counts == []
+    assert spy.counts == [2]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_results_are_made_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many bindings only the experiments that are asked for are made, once each; slices and all of them work."""
     made = []
-    from qsim_ex_provider import experiments
+    from qsim_ex_provider import results
 
-    original = experiments.ExperimentResult
+    original = results.ExperimentResult
 
     def noted(**given: Any) -> Any:
         made.append(given["seed"])
         return original(**given)
 
-    monkeypatch.setattr(experiments, "ExperimentResult", noted)
+    monkeypatch.setattr(results, "ExperimentResult", noted)
     result = QsimExBackend(device="cpu", shots=2).run(two(), [{A: np.zeros(50), B: 0}]).result()
     assert made == []
     assert result.results[-1] is result.results[49]

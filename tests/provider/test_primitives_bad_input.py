@@ -101,8 +101,8 @@ def test_options(primitive: Any) -> None:
         primitive(precision=0.01)
     with pytest.raises(errors.OptionError, match="seed"):
         primitive(seed=-1)
-    with pytest.raises(errors.OptionError, match="there is no option 'checkpoint'"):
-        primitive(checkpoint="file")
+    with pytest.raises(errors.OptionError, match="checkpoint=3"):
+        primitive(checkpoint=3)
     assert primitive(device="cpu", seed=3).options.seed == 3
 
 
