@@ -302,7 +302,7 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(machines[0], "run_batch", slow)
     monkeypatch.setattr(machines[1], "run_batch", broken)
     monkeypatch.setattr(assign, "place", place)
-    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 1)
+    monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 2)
     some = many(1)[0]
     with pytest.raises(errors.DeviceError, match="lost"):
         Simulator(devices=(0, 1)).run_batch(some, np.repeat(some.operands, 400, axis=0), seeds=1)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder, sampling
-from qsim_ex import chance as engine_chance
+from qsim_ex.program import kraus as engine_chance
 from qsim_ex.circuit import circuit as circuits
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.gates import GATES

@@ -9,4 +9,4 @@ READOUT_REACHES_CONDITIONS = "readout errors before conditions"
 """A measurement must write the misread bit, and conditions must see that one, as in Aer. The engine misreads bits at
 the end alone, so conditions see the true bit."""
 
-EXCLUDED: frozenset[str] = frozenset({READOUT_REACHES_CONDITIONS})
+EXCLUDED: frozenset[str] = frozenset()
