@@ -153,12 +153,16 @@ class Collector:
             for clbit, column in self.program.recorded.items():
                 bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
             packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
-        elif self.measures:  # one branch for each binding stands for all of its shots
+        elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
+            (binding,) = branches.binding
+            drawn = sampling.uniforms(inputs.seeds[binding], 0, shots)
+            values = sampling.draw(states.single, drawn, self._norm_check(states), self.draw_threads)
+            packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
+        elif self.measures:
             rows = np.repeat(branches.row, shots)
             seeds = [inputs.seeds[binding] for binding in branches.binding.tolist()]
             drawn = sampling.uniforms_of(seeds, 0, shots, self.threads).reshape(-1)
-            values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
-            bits = pack(values, self.masks, self.num_clbits)
+            bits = pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
             packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
 
     def _merge(self, report: Mapping[str, Any]) -> None:
