@@ -97,12 +97,13 @@ def points(count=4, seed=1):
 
 @pytest.fixture
 def spy(monkeypatch):
-    """A list that notes how many bindings each batch has."""
+    """A list that notes how many bindings each batch of several has."""
     counts = []
     run_batch = qsim_ex.Simulator.run_batch
 
-    def noted(simulator, circuit, bindings, **how):
-        counts.append(bindings.count)
+    def noted(simulator, circuit, bindings=None, **how):
+        if bindings is not None:  # which a single run has not
+            counts.append(bindings.count)
         return run_batch(simulator, circuit, bindings, **how)
 
     monkeypatch.setattr(qsim_ex.Simulator, "run_batch", noted)
