@@ -60,13 +60,23 @@ class Checkpoints:
         self.found: Arrays = {}
         told: Sequence[int] | None = None
         if self.path.exists() and _is_state(self.path):
-            self.state = look(self.path)
+            self.state = self._look(self.path)
             told = self._checked(self.path, self.state.about, seeds)
         for path in {self.path, self._found_at}:
             if path.exists() and not _is_state(path):
                 self.found, about = _read(path)
                 told = self._checked(path, about, told or seeds)
         self.seeds = tuple(seeds or told or fresh_seeds())
+
+    def _look(self, path: Path) -> SavedState:
+        """A saved state, which may be any file that somebody else has made; raises `SavedStateError`."""
+        found = look(path)
+        told = found.about.get("run")
+        if isinstance(told, dict) and told == self._identity:
+            here = self._identity["wires"], self._identity["precision"]
+            if (found.num_wires, found.dtype.name) != here:
+                raise SavedStateError(f"{path} is damaged: it does not hold the state it speaks of. Remove it.")
+        return found
 
     def _checked(self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None) -> list[int]:
         """The seeds of a file; raises `SavedStateError` unless it belongs to this run."""
@@ -135,7 +145,7 @@ class Checkpoints:
         path = self._beside(f"saved{number}")
         if self.state is None or not path.exists():
             return None
-        found = look(path)
+        found = self._look(path)
         if found.about.get("run") != self._identity:
             raise SavedStateError(f"{path} belongs to another run than {self.path}. Remove both.")
         return array_of(found) if found.about.get("binding", 0) == binding else None
@@ -166,7 +176,7 @@ def _is_state(path: Path) -> bool:
 def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
     """The arrays of a file, and what it says of itself; raises `SavedStateError`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop("about").tobytes())
     except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:

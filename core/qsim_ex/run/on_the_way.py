@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.work import WorkUnit
-from qsim_ex.saving import restore
+from qsim_ex.saving import load_into
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
@@ -89,7 +90,7 @@ class OnTheWay:
         if state is None:
             return None
         try:
-            at = self._position(state.about.get("at"), int(state.about["parts"]))
+            at = self._position(state.about.get("at"), operator.index(state.about["parts"]))
             binding = int(state.about.get("binding", 0)) - unit.begin
             mine = left.chosen(np.flatnonzero(left.binding == binding))
             if not self._program.branches:
@@ -114,6 +115,8 @@ class OnTheWay:
 
     def _position(self, told: Any, parts: int) -> Position:
         """The position that a file tells; behind so many parts of all plans together, if it tells no more."""
+        if parts < 0:
+            raise ValueError(f"{parts} parts are done")
         if told is not None:
             layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
             found = Position(int(told["node"]), parts, layout, int(told["fresh"], 16))
@@ -131,9 +134,13 @@ class OnTheWay:
         raise ValueError(f"{parts} parts more than the run has")
 
     def restore(self, placement: Placement, parts: Sequence[Plan], done: int) -> None:
-        """Bring a new state to where the earlier run stood; raises `SavedStateError` for a wrong checksum."""
+        """Bring a new state to where the earlier run stood; raises `SavedStateError` for a file that is not sound."""
         assert self.checkpoints.state is not None
-        restore(placement, self.checkpoints.state)
+        if done > len(parts):
+            raise SavedStateError(
+                f"{self.checkpoints.path} is damaged: {done} of {len(parts)} parts are done. Remove it and run again."
+            )
+        load_into(placement, self.checkpoints.state)
         placement.unsettle(parts[done - 1].left if done else parts[0].fresh)
 
     def saved_before(self, node: int, binding: int) -> Amplitudes:
