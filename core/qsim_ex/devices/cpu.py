@@ -22,7 +22,7 @@ from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cpu import host
 from qsim_ex.kernels.cpu.pool import in_chunks
-from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 Buffer = NDArray[np.complexfloating]

@@ -28,9 +28,8 @@ from qsim_ex.placement.slots import Slots, Tick
 from qsim_ex.placement.turns import turn
 from qsim_ex.placement.visited import Wanted, every
 from qsim_ex.placement.windows import Index, Window
-from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Plan, Stage
+from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}

@@ -19,9 +19,8 @@ from qsim_ex.planning.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.schedule import schedule
 from qsim_ex.planning.stages import make_stages
 from qsim_ex.planning.work import NOTHING, moved
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear
 
 __all__ = ["bind", "make_plan"]

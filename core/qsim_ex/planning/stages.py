@@ -18,9 +18,8 @@ from qsim_ex.planning.positions import Positions
 from qsim_ex.planning.schedule import Packed, schedule
 from qsim_ex.planning.stage_cost import seconds, stage_costs
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
-from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Shuffle
 
 _SINGLE = 8
