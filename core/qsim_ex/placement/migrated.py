@@ -21,13 +21,11 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.placement.places import NOWHERE
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.room import PIECE, Scenario, allocate, room
-from qsim_ex.placement.slots import Slots, Tick
-from qsim_ex.placement.turns import turn
+from qsim_ex.placement.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.visited import Wanted, every
-from qsim_ex.placement.windows import Index, Window
+from qsim_ex.placement.windows import Index, Window, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import NotSupported
-from qsim_ex.planning.far import Freedom, far_sets
-from qsim_ex.planning.locality import grow, reasons, split
+from qsim_ex.planning.locality import Freedom, far_sets, grow, reasons, split
 from qsim_ex.planning.work import Work, bits_of_mask
 from qsim_ex.steps.layout import Levels
 
