@@ -38,7 +38,7 @@ _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
-    if request.peers or (local := request.window()) is None:
+    if (local := request.window()) is None:
         return
     n, levels, dtype = request.num_wires, request.levels(local), request.options.dtype
     for scenario, most in SCENARIOS.items():

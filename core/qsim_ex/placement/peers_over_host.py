@@ -60,7 +60,7 @@ def needs(
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on several devices, which have all of it at home there."""
-    if not request.peers or (local := request.window()) is None:
+    if (local := request.window()) is None:
         return
     if request.options.host_memory == "spread":
         raise OptionError(

@@ -115,8 +115,13 @@ def allocate(needed: Room, device: Any, allowed: tuple[int, int] | None = None) 
     free. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
     """
     _check(device)
-    free = (device.memory()[0], host_free()) if allowed is None else allowed
-    shared = needed.device_bytes if device.kind == "cpu" and allowed is None else 0  # both lie in the same memory
+    shared = 0
+    if allowed is not None:
+        free = allowed
+    elif device.kind == "cpu":  # both lie in the same memory
+        free, shared = (device.memory()[0],) * 2, needed.device_bytes
+    else:
+        free = device.memory()[0], host_free()
     if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
         raise OutOfMemory(f"{_sum(needed, device)}; {human(free[0])} and {human(free[1])} are free. {_ADVICE}")
     slots: list[Buffer] = []

@@ -30,9 +30,8 @@ from qsim_ex.steps.step import Clear
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """One buffer on one device, if a device has room for all wires that were asked for."""
-    if not request.peers and request.local() == request.num_wires:
-        yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+    """One buffer on one device."""
+    yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
