@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import StateError
 from qsim_ex.placement.pipeline import Pipeline
-from qsim_ex.placement.room import Memory, Room
-from qsim_ex.placement.windows import Index, Window
+from qsim_ex.placement.windows import Index, Memory, Room, Window
 
 Tick = Callable[[], None]
 
@@ -32,6 +31,7 @@ class Slots:
     """The slots of a migrated state, its places, and the copies between them.
 
     buffers: the slots. places: what is where. pipe: the queues of copies.
+    parts: in how many parts a window comes, with a tick before each.
     """
 
     def __init__(self, device: Any, room: Room, memory: Memory) -> None:
@@ -40,6 +40,8 @@ class Slots:
         num_slices = 1 << room.num_wires - room.slice
         self.places = Places(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
         self.pipe = Pipeline(device, memory.slots, memory.host, memory.scratch, room.rows, room.piece)
+        self.parts = max(1, room.rows * room.slice_bytes // PART)
+        self._at_once = room.scratch
         self._turns = list(range(room.slots))  # the one that was used longest ago first
 
     def order(self, window: Window, values: list[int]) -> Iterator[tuple[int, int]]:
@@ -64,10 +66,6 @@ class Slots:
             self._turns.append(slot)
             yield slot, value
 
-    def parts(self) -> int:
-        """In how many parts a window comes, with a tick before each."""
-        return max(1, self.room.rows * self.room.slice_bytes // PART)
-
     # --- one window ------------------------------------------------------------------------------------------------
 
     def bring(self, wanted: Index, slot: int, tick: Tick | None) -> None:
@@ -76,7 +74,7 @@ class Slots:
         Rows that are wanted by nobody (`NOWHERE`) are emptied, since work on the window may write them.
         """
         places, first = self.places, slot * self.places.rows
-        parts = _Parts(tick, self.parts(), len(wanted))
+        parts = _Parts(tick, self.parts, len(wanted))
         parts.reached(0)
         self._gather(wanted, first)
         here = places.slot(slot)
@@ -113,11 +111,10 @@ class Slots:
 
         Only half of the spare places are used at once: into the others the next batch goes at the same time.
         """
-        most = self.room.scratch
         free = self.places.room()
         if free is None:
-            return min(most, len(order))
-        most = min(most, max(1, self.room.spare // 2), len(order))
+            return min(self._at_once, len(order))
+        most = min(self._at_once, max(1, self.room.spare // 2), len(order))
         return int(np.searchsorted(np.cumsum(leaving[order[:most]]), free, side="right"))
 
     def _swap(self, leaving: Index, arriving: Index, slices: Index) -> None:

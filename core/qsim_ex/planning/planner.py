@@ -72,9 +72,9 @@ def make_plan(
         packed = [places for _, places in steps]
     else:
         stages, packed, positions, program = make_stages(work, num_wires, levels, fitted, program, fresh)
-        homes = positions.homes()
+        homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
-        start, end = _moved(start, positions.starts()) if place else start, _moved(end, homes)
+        start, end = start if starts is None else _moved(start, starts), _moved(end, homes)
         made_from += (levels, place)
     return Plan(
         num_wires=num_wires,

@@ -180,8 +180,8 @@ class _StagePlanner:
         """At the end: write the zeros of fresh bits that are kept on local index bits."""
         self._work_off()
         positions = self.positions
-        local = (1 << self.levels.local) - 1
-        owed = mask_of(tuple(bit for bit in bits_of_mask(positions.fresh) if local >> positions.homes()[bit] & 1))
+        homes, local = positions.homes(), (1 << self.levels.local) - 1
+        owed = mask_of(tuple(bit for bit in bits_of_mask(positions.fresh) if local >> homes[bit] & 1))
         if positions.migrated and owed & ~(positions.local() if self._in_pass else 0):
             self._end()
             self._begin(positions.migrate(owed, [owed], [owed]))
