@@ -1,7 +1,7 @@
 """The table of placements: a placement is a file and a row.
 
-Rows stand in the order of preference. Each says for itself which states it is for (`Kind.lay_out`), with the one sum of
-its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
+Rows stand in the order of preference. Each says for itself which states it is for (`Kind.suits`, `Kind.lay_out`),
+with the one sum of its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Kind:
     lies there takes as few devices as it can.
     lay_out: the placements of this kind that a request allows, best first and each with its sum of memory; none where
     the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one another.
-    It is asked for what `suits` alone.
+    It is asked only about requests that it suits (`suits`).
     create: the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps nothing then.
     copies: what a run of a plan on a new state copies from and to the host, where that depends on what is on the device
     already; None where the plan itself says it all.
