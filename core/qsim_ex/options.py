@@ -23,8 +23,9 @@ HostMemory = Literal["auto", "whole", "spread"]
 class Progress:
     """How far a run is.
 
-    steps, all_steps: steps of the plan, each counted once for every window of a state in host memory.
-    stages, all_stages: stages that have begun, and stages in all.
+    steps, all_steps: steps of the plans, each counted once for every state, and once for every window of a state in
+        host memory; where shots share a state, once for each of them.
+    stages, all_stages: stages that have begun, and stages in all, of one state; of several, of their mean.
     bytes_moved: bytes that were copied between devices, and between devices and the host.
     seconds, seconds_left: since the work began, and what is left if it goes on as before (None before the first step).
     """
