@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qsim_ex import CircuitBuilder, Simulator
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.deployment import single
-from qsim_ex.planning.cost import NO_WORK
-from qsim_ex.result import Result
+from qsim_ex.result import LATEST, Provenance, Result
 
 
 def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:
     """A result that holds the given bits and nothing else of interest."""
     packed = None if bits is None else np.packbits(bits, axis=1, bitorder="little")
     shots = None if bits is None else len(bits)
-    how = single(0, 16, 0, "")
-    return Result(shots, num_clbits, packed, {}, 0, "cpu", "", "", "double", "single", NO_WORK, {}, 0, how, {})
+    how = Provenance("cpu", "", "double", single(0, 16, 0, ""), (), {}, 0, {})
+    return Result(shots, num_clbits, packed, {}, 0, how)
 
 
 @given(st.integers(0, 130), st.integers(0, 12), st.integers(0, 999))
@@ -43,3 +46,17 @@ def test_no_shots_no_counts() -> None:
         result_of(None, 3).counts()
     with pytest.raises(MeasurementError, match="shots"):
         result_of(None, 3).bits()
+
+
+def test_plans_are_counted_when_asked_for_and_kept_for_a_while() -> None:
+    """Results tell the same of their plans however late they are asked, and all but the latest let their plans go."""
+    simulator = Simulator(device="cpu")
+    made = [CircuitBuilder(2, 2).gate("h", [k % 2]).measure([0, 1], [0, 1]).build() for k in range(2)]
+    first = simulator.run(made[0], 5)
+    wanted = copy.deepcopy(first).plan
+    others = [simulator.run(made[1], 5) for _ in range(LATEST)]
+    assert first.provenance.plans == ()
+    assert others[-1].provenance.plans
+    assert first.plan == wanted
+    assert pickle.loads(pickle.dumps(others[0])).plan == others[0].plan
+    assert pickle.loads(pickle.dumps(others[-1])).provenance.plans == ()

@@ -73,16 +73,17 @@ def test_measurement_errors_stand_in_front() -> None:
 
 
 def test_readout_follows_the_wires() -> None:
-    """A classical bit is misread as another wire, or as a wire that was measured into it before."""
+    """A classical bit is misread as the wire that was measured into it is, each measurement by itself."""
     machine = NoiseModel().with_misreading(READ).with_misreading(np.eye(2)[::-1], wire=2)
     builder = NoisyBuilder(3, 4, machine).measure([0, 2], [3, 1]).measure([1], [1])
-    found = {misread.clbits: misread.matrix.tolist() for misread in builder.readout_errors}
-    assert found == {(3,): READ, (1,): READ}
+    found = {(misread.clbits, misread.measurement): misread.matrix.tolist() for misread in builder.readout_errors}
+    assert found == {((3,), None): READ, ((1,), 0): [[0, 1], [1, 0]], ((1,), 1): READ}
     builder.measure([2], [0])
     assert builder.readout_errors[0].matrix.tolist() == [[0, 1], [1, 0]]
     ideal = NoisyBuilder(2, 1, NoiseModel().with_misreading(READ, wire=0)).measure([0], [0])
     assert len(ideal.readout_errors) == 1  # type: ignore[attr-defined]
-    assert ideal.measure([1], [0]).readout_errors == ()  # type: ignore[attr-defined]
+    found = {one.measurement: one.matrix.tolist() for one in ideal.measure([1], [0]).readout_errors}  # type: ignore[attr-defined]
+    assert found == {0: READ, 1: np.eye(2).tolist()}
 
 
 def test_models_do_not_change() -> None:

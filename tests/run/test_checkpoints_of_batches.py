@@ -1,4 +1,4 @@
-"""Runs with noise, measurements on the way, bindings and observables go on from their checkpoints as straight ones do."""
+"""Runs with noise, measurements on the way, bindings and observables go on from their checkpoints."""
 
 from __future__ import annotations
 

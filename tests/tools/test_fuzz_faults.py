@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder, sampling
-from qsim_ex.program import kraus as engine_chance
 from qsim_ex.circuit import circuit as circuits
 from qsim_ex.circuit import noise
 from qsim_ex.circuit.gates import GATES
@@ -23,6 +22,7 @@ from qsim_ex.placement import layout
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.links import Links
 from qsim_ex.placement.migrated import Migrated
+from qsim_ex.program import kraus as engine_chance
 from tools.fuzz.kinds import drawn, installed
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.run import outcome_of, quiet
