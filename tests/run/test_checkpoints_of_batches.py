@@ -176,6 +176,12 @@ def test_a_kept_run_gives_its_result_at_once(tmp_path: Path) -> None:
     assert again.facts["states"] == 0
 
 
+def test_a_job_that_cannot_be_written_goes_on(tmp_path: Path) -> None:
+    """A job whose file cannot be written warns, and has a seed all the same."""
+    with pytest.warns(RuntimeWarning, match="goes on without a checkpoint"):
+        assert JobCheckpoint(tmp_path / "no such folder" / "job", "circuits", 3, 7).seed == 7
+
+
 def test_a_job_is_told_from_others(tmp_path: Path) -> None:
     """A job's file holds its seed, and belongs to one key, number of runs and seed."""
     job = JobCheckpoint(tmp_path / "job", "circuits", 3, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,7 @@ class JobCheckpoint:
         given = None if seed is None else checked_seed(seed)
         if known is None:
             self.seed = fresh_seed() >> 1 if given is None else given
-            with written(self._path) as file:
-                told = {"form": _FORM, "key": key, "parts": parts, "seed": self.seed}
-                file.write(json.dumps(told).encode())
+            self._write({"form": _FORM, "key": key, "parts": parts, "seed": self.seed})
             return
         wanted = {"key": key, "parts": parts, **({} if given is None else {"seed": given})}
         differing = [f"{name} {known[name]}, here {value}" for name, value in wanted.items() if known[name] != value]
@@ -54,6 +53,14 @@ class JobCheckpoint:
             for one in (path, path.with_name(f"{path.name}.found")):
                 with suppress(FileNotFoundError):
                     one.unlink()
+
+    def _write(self, told: dict[str, Any]) -> None:
+        """A file that cannot be written is no reason to refuse the job; as for a run, a warning says so."""
+        try:
+            with written(self._path) as file:
+                file.write(json.dumps(told).encode())
+        except SavedStateError as error:
+            warnings.warn(f"the job goes on without a checkpoint: {error}", RuntimeWarning, stacklevel=3)
 
     def _beside(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.run{number}")
