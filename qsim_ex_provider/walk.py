@@ -79,12 +79,12 @@ class Walk:
         self.noise = noise
         self.used: set[int] = set()
         self.bits: Mapping[Clbit, int] = {}
-        self._readout = ReadoutNotes()
+        self._readout = None if noise is None else ReadoutNotes()
 
     @property
     def readout_errors(self) -> ReadoutErrors:
         """How the classical bits that were measured so far are misread."""
-        return self._readout.errors()
+        return self._readout.errors() if self._readout else ()
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
         """Append a whole circuit, whose qubit k is ``wires[k]``."""
@@ -112,9 +112,9 @@ class Walk:
                     used(on)
                 else:
                     bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
-                    if type(operation) is Measure:
+                    if isinstance(operation, Measure):
                         self.measure(on, bits)
-                    elif type(operation) is not Barrier:  # which orders, and the state does not see it
+                    elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
                         self.emit(operation, Place(on, bits, controls), self)
         except (InvalidInput, NotSupported) as error:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
@@ -144,6 +144,7 @@ class Walk:
         if named:  # noise may leave its wires in any state, though the instruction does nothing
             self.used.update(place.wires)
         if measures:
+            assert self._readout is not None  # there is noise
             for wire, bit in zip(place.wires, place.clbits, strict=True):
                 self._readout.measured(bit, noise.misreading(wire))
 

@@ -70,7 +70,7 @@ def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise
             one, misread = translate_noisy(circuit, noise)
             made, phases = (Sweep(one),), float(circuit.global_phase)
         sweeps += made
-        alike += [key_of(misread)] * len(made)
+        alike += [key_of(misread) if misread else ()] * len(made)
         owners += [(number, binding) for binding in range(of.count)]
         heads.append(head(circuit, phases))
         readout_errors.append(misread)

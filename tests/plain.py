@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.reference import extract, replace
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Rename, Shuffle, Slot, Spread, Step, Sweep, Wide
 
 TINY = Shape(tile=6, near=2, low=2, edge=2, phases=None, dense=2)

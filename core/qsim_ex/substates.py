@@ -17,7 +17,7 @@ from typing import Any
 
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import StateError
-from qsim_ex.placement.near import Near
+from qsim_ex.placement.visited import Near
 from qsim_ex.questions import Questions
 
 

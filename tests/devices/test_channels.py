@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gpus import gpu_missing
 
-from qsim_ex.devices import channels
+from qsim_ex.devices import memory
 from qsim_ex.devices.base import Copies
 from qsim_ex.devices.cpu import CpuDevice
 from qsim_ex.errors import OutOfMemory
@@ -43,7 +43,7 @@ def test_host_memory(device: Any, dtype: np.dtype[Any]) -> None:
 
 def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """More host memory than is free is asked of the system, or the error does not say how much there is."""
-    monkeypatch.setattr(channels.host, "memory", lambda: (1 << 20, 1 << 30))
+    monkeypatch.setattr(memory.host, "memory", lambda: (1 << 20, 1 << 30))
     with pytest.raises(OutOfMemory, match=r"2\.0 MiB.*1\.0 MiB are free"):
         CpuDevice(1).host_memory(1 << 17, np.complex128)
 

@@ -24,7 +24,7 @@ from qsim_ex.devices.base import Device, Loads
 from qsim_ex.devices.cpu import CpuDevice
 from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.placement import layout as at
-from qsim_ex.placement.norm import check_norm
+from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Shape

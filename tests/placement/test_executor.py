@@ -10,7 +10,7 @@ import pytest
 from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
 from qsim_ex.steps import Clear
-from qsim_ex.steps.freshness import fresh_after, written
+from qsim_ex.steps.plan import fresh_after, written
 from qsim_ex.steps.step import Phase, Shuffle, Spread, Sweep
 
 

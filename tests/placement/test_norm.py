@@ -12,7 +12,7 @@ from strategies import random_unitary
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.errors import DeviceError
 from qsim_ex.options import Options
-from qsim_ex.placement.norm import check_norm, norm_bound
+from qsim_ex.placement.executor import check_norm, norm_bound
 from qsim_ex.state import StateVector
 
 

@@ -34,7 +34,7 @@ from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.seats import shares_of
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage
-from qsim_ex.steps.freshness import fresh_after
+from qsim_ex.steps.plan import fresh_after
 
 NAME = "two halves"
 BUFFERS = 3

@@ -79,7 +79,7 @@ def machine(number: int) -> Iterator[None]:
         yield
         return
     from qsim_ex.devices.cpu import CpuDevice
-    from qsim_ex.steps.shape import Shape
+    from qsim_ex.steps.layout import Shape
 
     shape = eval(MACHINES[number - 1], {"Shape": Shape})
     with patch.object(CpuDevice, "shape", lambda _self, _dtype: shape):

@@ -31,11 +31,12 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    Structure,
     When,
     mask_of,
     pattern,
+    structure_of,
 )
-from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
 
 ZERO_AT, ONE_AT = 0, 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim_ex.circuit.bindings import Bindings, Operands
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.structure import Structure
+from qsim_ex.circuit.ops import Structure
 from qsim_ex.circuit.sweeping import Numbers, Sweep, bindings_of
 
 _AT_ONCE = 1024
@@ -53,7 +53,8 @@ class Family:
 
     def circuit(self, member: int) -> Circuit:
         """The circuit of one member."""
-        return self.sweeps[int(self.sweep[member])].circuit(int(self.binding[member]))
+        sweep = self.sweeps[int(self.sweep[member])]
+        return sweep.circuit(int(self.binding[member])) if sweep.swept else sweep.template
 
     def key(self) -> str:
         """A digest of the structure, of the numbers of all members, and of their places."""

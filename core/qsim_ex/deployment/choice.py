@@ -36,7 +36,8 @@ def candidates(num_wires: int, options: Options, free: Free) -> Iterator[Deploym
     sets = _device_sets(options, free)
     for kind in kinds.every():
         for devices in sets if kind.in_device_memory else sets[:1]:
-            yield from kind.lay_out(StateRequest(num_wires, options, free, devices))
+            if kind.suits(request := StateRequest(num_wires, options, free, devices)):
+                yield from kind.lay_out(request)
 
 
 def _device_sets(options: Options, free: Free) -> list[tuple[int, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices.gpu import shape_of
-from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.layout import Shape
 
 
 class Planned(Protocol):

@@ -40,7 +40,7 @@ class Prepared:
         """The encoded sweep; None for another step, which needs nothing."""
         found = self._programs.get(id(step))
         if found is None or found[0] is not step:
-            from qsim_ex.kernels.cpu.encode import encode
+            from qsim_ex.kernels.cpu.writer import encode
 
             program = None
             if isinstance(step, Sweep):

@@ -24,8 +24,8 @@ from qsim_ex.kernels.cuda.loading import Loaded
 from qsim_ex.kernels.cuda.places import LANES, REGISTERS
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 _TILE = {8: 12, 16: 11}

@@ -17,8 +17,8 @@ from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import Prepared
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 

@@ -21,15 +21,17 @@ from qsim_ex.kernels.cpu import host
 
 Bytes = NDArray[np.uint8]
 
-_kept: defaultdict[int, list[Any]] = defaultdict(list)
+kept: defaultdict[int, list[Any]] = defaultdict(list)
+"""Blocks that are lent to nobody, by their bytes; empty where no GPU was given memory."""
+
 _lock = fork.lock()
 _lost: list[Any] = []
 
 
 def _forget() -> None:
     """What a forked child does: the memory is its parent's, and must be neither lent nor unlocked here."""
-    _lost.extend(_kept.values())
-    _kept.clear()
+    _lost.extend(kept.values())
+    kept.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -42,7 +44,7 @@ def take(size: int) -> Bytes:
     Raises what CuPy raises where memory cannot be locked.
     """
     with _lock:
-        memory = _kept[size].pop() if _kept[size] else None
+        memory = kept[size].pop() if kept[size] else None
     if memory is None:
         memory = _allocate(size)
     shown = np.frombuffer(memory.memory, np.uint8, size)
@@ -53,13 +55,13 @@ def take(size: int) -> Bytes:
 def kept_bytes() -> int:
     """Bytes that are locked and lent to nobody."""
     with _lock:
-        return sum(size * len(blocks) for size, blocks in _kept.items())
+        return sum(size * len(blocks) for size, blocks in kept.items())
 
 
 def release() -> None:
     """Give all memory that is lent to nobody back to the system."""
     with _lock:
-        _kept.clear()
+        kept.clear()
 
 
 class _Locked:
@@ -90,4 +92,4 @@ def _allocate(size: int) -> _Locked:
 
 def _give_back(size: int, memory: Any) -> None:
     with _lock:
-        _kept[size].append(memory)
+        kept[size].append(memory)

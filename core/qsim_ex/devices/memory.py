@@ -1,4 +1,4 @@
-"""Whether a state fits, answered before anything is allocated, with the sum."""
+"""Whether a state fits, answered before anything is allocated, with the sum; and host memory as NumPy gets it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.errors import OutOfMemory
+from qsim_ex.kernels.cpu import host
+
+Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -58,3 +62,26 @@ def require_on_host(what: str, needed: int, free: int) -> None:
     """Raise `OutOfMemory` unless a result of `needed` bytes fits into the host's memory."""
     if needed > free:
         raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. Ask for a part of it.")
+
+
+def pageable(num_amplitudes: int, dtype: np.dtype[Any]) -> Amplitudes:
+    """Host memory as NumPy gets it; raises `OutOfMemory`."""
+    size = num_amplitudes * dtype.itemsize
+    _require_free(size)
+    try:
+        return np.empty(num_amplitudes, dtype)
+    except MemoryError as error:
+        raise OutOfMemory(f"the system refused {human(size)} of host memory.") from error
+
+
+def _require_free(size: int) -> None:
+    """Raise `OutOfMemory` unless the host has so much free.
+
+    Linux gives memory that it does not have, and ends the process when it is used, so we ask first.
+    """
+    free, total = host.memory()
+    if size > free:
+        raise OutOfMemory(
+            f"host memory of {human(size)} is wanted; {human(free)} are free of {human(total)}. "
+            "Use precision='single', fewer wires, or more memory."
+        )

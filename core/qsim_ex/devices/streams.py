@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from qsim_ex.devices import locked
 from qsim_ex.devices.base import Buffer, Channel, Copies
-from qsim_ex.devices.channels import Amplitudes, HostCopies, pageable
+from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
 
@@ -97,7 +97,11 @@ class CupyCopies(Copies):
 
 def copies_of(runtime: Runtime) -> Copies:
     """What a GPU's copies go through; an emulated GPU works in host memory."""
-    return CupyCopies(runtime) if isinstance(runtime, CupyRuntime) else HostCopies()
+    if isinstance(runtime, CupyRuntime):
+        return CupyCopies(runtime)
+    from qsim_ex.devices.cpu import HostCopies
+
+    return HostCopies()
 
 
 def _event(cupy: Any, device: Any, stream: Any) -> Any:

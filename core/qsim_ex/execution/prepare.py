@@ -15,9 +15,8 @@ from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.program import BranchPoint, Program, Segment
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.shape import Shape
 
 Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device what it has prepared for a plan's steps, and the numbers of each of them."""

@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
 from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.placement import layout as at
-from qsim_ex.placement import near as one
 from qsim_ex.placement import strings
+from qsim_ex.placement import visited as one
 from qsim_ex.placement.base import PIECE, Amplitudes, NormCheck, Pieces, Placement
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.near import Near
-from qsim_ex.placement.norm import check_norm
+from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import dot, overlap
-from qsim_ex.placement.visited import Visited
+from qsim_ex.placement.visited import Near, Visited
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan

@@ -1,7 +1,7 @@
 """The table of placements: a placement is a file and a row.
 
-Rows stand in the order of preference. Each says for itself which states it is for (`Kind.lay_out`), with the one sum of
-its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
+Rows stand in the order of preference. Each says for itself which states it is for (`Kind.suits`, `Kind.lay_out`),
+with the one sum of its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ class Kind:
     lies there takes as few devices as it can.
     lay_out: the placements of this kind that a request allows, best first and each with its sum of memory; none where
     the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one another.
+    It is asked only about requests that it suits (`suits`).
     create: the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps nothing then.
     copies: what a run of a plan on a new state copies from and to the host, where that depends on what is on the device
     already; None where the plan itself says it all.
+    shared: whether several devices share a state of this kind, or one has it; None where `lay_out` decides.
     """
 
     name: str
@@ -40,13 +42,20 @@ class Kind:
     lay_out: Callable[[StateRequest], Iterator[Deployment]]
     create: Callable[[Deployment, Sequence[Device], np.dtype[Any], Limits], Placement]
     copies: Callable[[Deployment, Plan, np.dtype[Any]], Copied | None] | None = None
+    shared: bool | None = None
+
+    def suits(self, request: StateRequest) -> bool:
+        """Whether a request can be for this kind: for one device or several, with windows or without."""
+        if self.shared is None:
+            return True
+        return self.shared == (request.peers > 0) and not (self.in_device_memory and request.windowed)
 
 
 _ROWS: list[Kind] = [
-    Kind("single", True, single.lay_out, single.create),
-    Kind("peers", True, peers.lay_out, peers.create),
-    Kind("migrated", False, migrated.lay_out, migrated.create, rehearsed),
-    Kind("peers over host", False, peers_over_host.lay_out, peers_over_host.create),
+    Kind("single", True, single.lay_out, single.create, shared=False),
+    Kind("peers", True, peers.lay_out, peers.create, shared=True),
+    Kind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
+    Kind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
 ]
 _BY_NAME = {row.name: row for row in _ROWS}
 

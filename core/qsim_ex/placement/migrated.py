@@ -21,16 +21,12 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import Divided, Near
 from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.placement.places import NOWHERE
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
-from qsim_ex.placement.room import PIECE, Scenario, allocate, room
-from qsim_ex.placement.slots import Slots, Tick
-from qsim_ex.placement.turns import turn
+from qsim_ex.placement.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.visited import Wanted, every
-from qsim_ex.placement.windows import Index, Window
-from qsim_ex.steps.freshness import fresh_after
+from qsim_ex.placement.windows import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Plan, Stage
+from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
@@ -41,7 +37,7 @@ _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
-    if request.peers or (local := request.window()) is None:
+    if (local := request.window()) is None:
         return
     n, levels, dtype = request.num_wires, request.levels(local), request.options.dtype
     for scenario, most in SCENARIOS.items():
@@ -72,7 +68,7 @@ class Migrated(Divided):
 
     device: a `Device` that is a `Copies`. layout, levels: as in `Divided`; no device bits.
     slots: windows that the device has room for. With one, copies and work take turns; with more they overlap.
-    scenario, spare, piece: see `room.Room`. allowed: see `room.allocate`.
+    scenario, spare, piece: see `windows.Room`. allowed: see `windows.allocate`.
     Raises `InvalidInput`, and `OutOfMemory` with the sum.
     """
 
@@ -91,9 +87,8 @@ class Migrated(Divided):
         piece: int = PIECE,
         allowed: tuple[int, int] | None = None,
     ) -> None:
-        self.needed = room(
-            len(layout), levels, np.dtype(dtype), slots=slots, scenario=scenario, spare=spare, piece=piece
-        )
+        num_wires = len(layout)
+        self.needed = room(num_wires, levels, np.dtype(dtype), slots=slots, scenario=scenario, spare=spare, piece=piece)
         self._allowed = allowed
         self._memory = allocate(self.needed, device, allowed)
         self.device = device
@@ -101,8 +96,8 @@ class Migrated(Divided):
         self.layout = layout
         self.levels = levels
         self.dtype = np.dtype(dtype)
-        self.fresh = (1 << len(layout)) - 1
-        self._rest = Window(tuple(range(len(layout))), levels.local, self.needed.slice)
+        self.fresh = (1 << num_wires) - 1
+        self._rest = Window(tuple(range(num_wires)), levels.local, self.needed.slice)
         self._window = self._rest
         self._slots = Slots(device, self.needed, self._memory)
         self._slots.pipe.begin_work(0)
@@ -145,17 +140,19 @@ class Migrated(Divided):
     @property
     def bytes_moved(self) -> int:
         """Bytes copied so far between the host and the device."""
-        return self.bytes_in + self.bytes_out
+        pipe = self._slots.pipe
+        return pipe.bytes_in + pipe.bytes_out
 
     def report(self) -> dict[str, Any]:
         """Memory, and what was copied."""
+        needed, pipe = self.needed, self._slots.pipe
         return {
-            "bytes_held": [self.device_bytes],
-            "bytes_held_on_host": self.host_bytes,
-            "bytes_within": self.bytes_within,
-            "bytes_from_host": [self.bytes_in],
-            "bytes_to_host": [self.bytes_out],
-            "host_memory_kind": self.memory_kind,
+            "bytes_held": [needed.device_bytes],
+            "bytes_held_on_host": needed.host_bytes,
+            "bytes_within": pipe.bytes_within,
+            "bytes_from_host": [pipe.bytes_in],
+            "bytes_to_host": [pipe.bytes_out],
+            "host_memory_kind": self._memory.kind,
         }
 
     def deployed(self, before: Deployment) -> Deployment:
@@ -199,7 +196,7 @@ class Migrated(Divided):
         """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
         for window, stages in self._passes(plan):
             windows = 1 << window.far - (stages[0].fresh >> self.levels.local).bit_count()
-            yield len(stages), windows * (self._slots.parts() + sum(len(stage.steps) for stage in stages))
+            yield len(stages), windows * (self._slots.parts + sum(len(stage.steps) for stage in stages))
 
     def _passes(self, plan: Plan) -> list[tuple[Window, list[Stage]]]:
         """The stages of each pass, and which bits are near then."""

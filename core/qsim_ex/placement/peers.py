@@ -24,9 +24,8 @@ from qsim_ex.placement.exchange import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
 from qsim_ex.placement.request import Limits, Needs, StateRequest
 from qsim_ex.placement.seats import check_memory, clear, shares_of, work_on
-from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
 
 def needs(
@@ -38,10 +37,8 @@ def needs(
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """A sub state vector on each of several devices, if they have room for all wires that were asked for."""
-    if not request.peers or (local := request.local()) + request.peers < request.num_wires:
-        return
-    levels = request.levels(local)
+    """A sub state vector on each of several devices."""
+    levels = request.levels(request.local())
     sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
     yield Deployment("peers", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 

@@ -28,9 +28,8 @@ from qsim_ex.placement.exchange import schedule, sources
 from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
 from qsim_ex.placement.request import Limits, Needs, StateRequest
 from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
-from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
 CARRIED_BYTES = 1 << 26
 """Bytes of one copy between host and device: 1.2 ms, so that starting it costs nothing."""
@@ -61,7 +60,7 @@ def needs(
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
     """Windows of a state in host memory on several devices, which have all of it at home there."""
-    if not request.peers or (local := request.window()) is None:
+    if (local := request.window()) is None:
         return
     if request.options.host_memory == "spread":
         raise OptionError(

@@ -162,8 +162,11 @@ class Pipeline:
 
     def _after(self, queue: Queue, to: Index, source: Index) -> None:
         """Number what was just queued, and do not let the queue grow without end."""
+        mark = queue.channel.mark()
+        if mark is None:  # it is done already, and nobody has to wait
+            return
         queue.last += 1
-        queue.marks[queue.last] = queue.channel.mark()
+        queue.marks[queue.last] = mark
         queue.touched[to] = queue.touched[source] = queue.last
         size = len(to) * self._slice_bytes
         queue.in_flight.append((queue.last, size))
@@ -185,14 +188,18 @@ class Pipeline:
 
     def end_work(self) -> None:
         """Copies that touch the slot from now on wait for the work that has been queued; may be called again."""
-        if self._working is not None:
-            self._work[self._working] = self._device.mark()
-            self._in.worked.add(self._working)
-            self._out.worked.add(self._working)
-            self._recent.append(self._work[self._working])
-            self._working = None
-            if len(self._recent) > AHEAD:
-                self._device.reach(self._recent.popleft())
+        if self._working is None:
+            return
+        slot, self._working = self._working, None
+        mark = self._device.mark()
+        if mark is None:  # it is done already, and nobody has to wait
+            return
+        self._work[slot] = mark
+        self._in.worked.add(slot)
+        self._out.worked.add(slot)
+        self._recent.append(mark)
+        if len(self._recent) > AHEAD:
+            self._device.reach(self._recent.popleft())
 
     def synchronize(self) -> None:
         """Wait on the host for all copies."""

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from qsim_ex.devices.base import Channel, Copies
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
-from qsim_ex.placement.room import Scenario
+from qsim_ex.placement.windows import Scenario
 from qsim_ex.steps.plan import Plan
 
 MOST_SLICES = 1 << 16

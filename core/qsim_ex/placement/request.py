@@ -97,6 +97,12 @@ class StateRequest:
         places = tuple(enumerate(self.places))
         return {(a, b): self.free.link(one, other) for a, one in places for b, other in places if a != b}
 
+    @property
+    def windowed(self) -> bool:
+        """Whether windows are asked for that do not hold the state at once."""
+        wires = self.options.device_wires
+        return wires is not None and wires + self.peers < self.num_wires
+
     def local(self) -> int:
         """Wires of a sub state vector; raises `OptionError` where the devices cannot share so few wires."""
         local, wires = self.num_wires - self.peers, self.options.device_wires
@@ -142,8 +148,7 @@ class StateRequest:
         It is what was asked for, or else the most of which a GPU can hold several, one being worked on.
         """
         if self.options.device_wires is not None:
-            local = self.local()
-            return local if local + self.peers < self.num_wires else None
+            return self.local() if self.windowed else None
         if self.free.kind == "cpu":
             return None
         size = min(self._roomy(number) for number in self.devices) // self.options.virtual_peers

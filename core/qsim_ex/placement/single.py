@@ -20,9 +20,9 @@ from qsim_ex.placement import layout as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
-from qsim_ex.placement.near import Near
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
+from qsim_ex.placement.visited import Near
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -30,9 +30,8 @@ from qsim_ex.steps.step import Clear
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """One buffer on one device, if a device has room for all wires that were asked for."""
-    if not request.peers and request.local() == request.num_wires:
-        yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
+    """One buffer on one device."""
+    yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)

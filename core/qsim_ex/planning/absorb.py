@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, When, mask_of, pattern
 from qsim_ex.planning import patterns
 from qsim_ex.planning.work import NOTHING, Kind, Work, bits_of_mask
-from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.layout import Layout, Shape
 
 Unitary = Op | Permutation | Initialize
 """The instructions that a plan may hold."""

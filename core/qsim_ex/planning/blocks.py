@@ -18,7 +18,7 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, When
 from qsim_ex.planning.fuse import label_of
 from qsim_ex.planning.numbers import NumberProgram
 from qsim_ex.planning.work import Work, bits_of_mask
-from qsim_ex.steps.shape import BLOCK_BITS
+from qsim_ex.steps.layout import BLOCK_BITS
 
 Rows = NDArray[np.int64]
 

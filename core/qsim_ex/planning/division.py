@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.errors import NotSupported
-from qsim_ex.planning.far import Freedom, far_sets
-from qsim_ex.planning.locality import grow, reasons, split
+from qsim_ex.planning.locality import Freedom, far_sets, grow, reasons, split
 from qsim_ex.planning.work import Work, bits_of_mask
 from qsim_ex.steps.layout import Levels
 
@@ -203,16 +202,17 @@ class _Divider:
 
 def _further(way: _Way, count: int, allowed: int, liked: int, move: Move) -> list[_Way]:
     """The ways that go on from one by one portion; with bits far that are liked, if any of them lets work run."""
+    stays = way.far
     found = reasons(way.pending, way.freedom.pinned, _EVERYTHING, alone=0)
     sets: list[tuple[int, Freedom]] = []
     for bits in (liked, allowed):
-        sets = sets or far_sets(way.pending, found, count, bits & ~way.freedom.pinned, way.freedom, way.far, WIDTH)
+        sets = sets or far_sets(way.pending, found, count, bits & ~way.freedom.pinned, way.freedom, stays, WIDTH)
     if not sets:  # looking for much work led nowhere, so look for the first piece
         far = _late(allowed & ~way.freedom.pinned & ~way.pending[0].mix, count, way.freedom)
         sets = [(far, way.freedom.after(far))]
     further = []
-    for far, freedom in sets:
-        ready, left = split(way.pending, ~far, found)
+    halves = [split(way.pending, ~far, found) for far, _ in sets]
+    for (far, freedom), (ready, left) in zip(sets, halves, strict=True):
         mixed = _mixed(ready)
         further.append(
             _Way(

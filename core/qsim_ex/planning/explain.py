@@ -8,9 +8,8 @@ from typing import assert_never
 from qsim_ex.circuit.ops import wires_of
 from qsim_ex.planning.cost import PlanSummary, step_cost, summary
 from qsim_ex.planning.stage_cost import H200, Rates, passes, stage_costs
-from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear, Item, Phase, Shuffle, Spread, Step, Sweep, Wide
 
 __all__ = ["PlanSummary", "explain", "human_bytes", "summary"]

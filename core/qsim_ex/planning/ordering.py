@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from math import inf
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.planning.growth import Growth
 from qsim_ex.planning.locality import split
+from qsim_ex.planning.schedule import Growth
 from qsim_ex.planning.work import Work
-from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.layout import Shape
 
 TRIES = 8
 """Most choices that are tried. Of the predicted time 8 gained 11 %, 16 and 24 gained 13 % (seven families, 28 bits)."""

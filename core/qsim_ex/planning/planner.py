@@ -19,9 +19,8 @@ from qsim_ex.planning.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.schedule import schedule
 from qsim_ex.planning.stages import make_stages
 from qsim_ex.planning.work import NOTHING, moved
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear
 
 __all__ = ["bind", "make_plan"]
@@ -73,9 +72,9 @@ def make_plan(
         packed = [places for _, places in steps]
     else:
         stages, packed, positions, program = make_stages(work, num_wires, levels, fitted, program, fresh)
-        homes = positions.homes()
+        homes, starts = positions.homes(), positions.starts() if place else None
         left = sum(1 << homes[bit] for bit in range(num_wires) if positions.fresh >> bit & 1)
-        start, end = _moved(start, positions.starts()) if place else start, _moved(end, homes)
+        start, end = start if starts is None else _moved(start, starts), _moved(end, homes)
         made_from += (levels, place)
     return Plan(
         num_wires=num_wires,

@@ -9,9 +9,8 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.stage_cost import H200, Rates
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.shape import Shape
 
 SHAPES = {
     "single": Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.step_cost import step_cost
-from qsim_ex.steps.freshness import fresh_after
 from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage
+from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_after
 
 
 @dataclass(frozen=True, slots=True)

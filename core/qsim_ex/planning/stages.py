@@ -18,9 +18,8 @@ from qsim_ex.planning.positions import Positions
 from qsim_ex.planning.schedule import Packed, schedule
 from qsim_ex.planning.stage_cost import seconds, stage_costs
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
-from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Shuffle
 
 _SINGLE = 8
@@ -181,8 +180,8 @@ class _StagePlanner:
         """At the end: write the zeros of fresh bits that are kept on local index bits."""
         self._work_off()
         positions = self.positions
-        local = (1 << self.levels.local) - 1
-        owed = mask_of(tuple(bit for bit in bits_of_mask(positions.fresh) if local >> positions.homes()[bit] & 1))
+        homes, local = positions.homes(), (1 << self.levels.local) - 1
+        owed = mask_of(tuple(bit for bit in bits_of_mask(positions.fresh) if local >> homes[bit] & 1))
         if positions.migrated and owed & ~(positions.local() if self._in_pass else 0):
             self._end()
             self._begin(positions.migrate(owed, [owed], [owed]))

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import patterns
-from qsim_ex.steps.shape import BLOCK_BITS
+from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Clear, Diagonal, Item, Mix, Rename, Shuffle, Spread, Step, Sweep, Wide
 
 

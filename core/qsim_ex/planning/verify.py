@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.steps.freshness import written
-from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan
-from qsim_ex.steps.shape import Shape
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
 from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Spread, Step, Sweep, Wide
 
 

@@ -22,12 +22,12 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    Structure,
     mask_of,
     wires_acted_on,
     wires_of,
 )
 from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.gathered import Piece, segment_from

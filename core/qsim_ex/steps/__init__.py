@@ -10,10 +10,9 @@ imports each name from its file.
 
 from __future__ import annotations
 
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
-from qsim_ex.steps.shape import Shape
 from qsim_ex.steps.step import Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Slot, Spread, Step, Sweep, Wide
 
 __all__ = [

@@ -1,10 +1,19 @@
-"""How the bits of an index are used: which wire sits on each, `Layout`, and which memory it divides, `Levels`."""
+"""How the bits of an index are used: which wire sits on each, `Layout`, and which memory it divides.
+
+`Levels` are the memories above the tile, `Shape` is what one sweep holds near: the machine as planning sees it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
+
+BLOCK_BITS = 4
+"""A dense block (see `Shape.block`) is a matrix on so many bits."""
+
+_SMALL_TABLE = 3
+"""A table of so many parities is always worth its entries (see `Shape.thin`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +70,64 @@ class Levels:
     peers: int = 0
     slice: int = 0
     network: Literal["switch", "mesh"] = "switch"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one sweep may hold near: the machine as planning sees it.
+
+    tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
+    near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
+    low: the lowest index bits, always in the tile, so that memory is touched in whole cache lines.
+    edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
+        they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
+    phases: most phases in one sweep (at least 3), or None for any number.
+    dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
+    table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
+    thin: a merged table has at most one entry for 2^thin amplitudes (but it may have 8), where making an entry takes as
+        long as multiplying so many; 0 for no such bound.
+    start: a sweep over 2^start amplitudes takes about as long as starting one; growing a state below is not worth it.
+    balance: multiply-adds per amplitude that take as long as reading and writing it once.
+    item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
+        tile; 0 where amplitudes stay in registers.
+    block: multiply-adds per amplitude in whose time units for matrices apply any dense matrix on `BLOCK_BITS` bits;
+        None where there are no such units, or where other numbers of bits are near.
+    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: to make one takes longer than it
+        saves.
+    """
+
+    tile: int
+    near: int
+    low: int
+    edge: int
+    phases: int | None
+    dense: int
+    table: int = 10
+    thin: int = 0
+    item_work: float = 0.0
+    start: int = 14
+    balance: float = 60.0
+    block: float | None = None
+    blocks_from: int = 0
+
+    def plain(self) -> Shape:
+        """The shape without units for matrices."""
+        return replace(self, block=None)
+
+    def fit(self, num_bits: int) -> Shape:
+        """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
+
+        A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
+        """
+        near = min(self.near, num_bits)
+        whole = near == BLOCK_BITS and self.dense >= BLOCK_BITS
+        return replace(
+            self,
+            tile=min(self.tile, num_bits),
+            near=near,
+            low=min(self.low, num_bits),
+            edge=min(self.edge, num_bits - near),
+            dense=min(self.dense, near),
+            table=min(self.table, max(_SMALL_TABLE, num_bits - self.thin)) if self.thin else self.table,
+            block=self.block if whole else None,
+        )

@@ -1,17 +1,21 @@
-"""The whole of it: steps in stages, with what is moved between them, and the `Plan` that holds the stages."""
+"""The whole of it: steps in stages, with what is moved between them, and the `Plan` that holds the stages.
+
+How steps change which positions are fresh is here too (`fresh_after`): the one rule, for those who plan, check, cost
+and run them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, assert_never
 
-from qsim_ex.circuit.ops import When
-from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.circuit.ops import When, mask_of
+from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Numbers
-from qsim_ex.steps.shape import Shape
-from qsim_ex.steps.step import Step, Sweep
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
 
 SPARED_FROM = 12
 """Fresh local positions from here up are left out of an exchange; below, rows would be short: 32 KiB and less."""
@@ -57,6 +61,26 @@ class Stage:
     steps: tuple[Step, ...]
     motion: Motion | None = None
     fresh: int = 0
+
+
+def written(step: Step) -> int:
+    """The positions of which a step writes the zeros: they are not fresh after it."""
+    match step:
+        case Sweep(tile=tile):
+            return mask_of(tile)
+        case Clear(fresh):
+            return fresh
+        case Wide() | Shuffle() | Spread():  # only sweeps know of fresh positions, so none is local here
+            return 0
+        case _:
+            assert_never(step)
+
+
+def fresh_after(fresh: int, steps: Iterable[Step]) -> int:
+    """The mask of the positions that are fresh after some steps, of those that were fresh before them."""
+    for step in steps:
+        fresh &= ~written(step)
+    return fresh
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.arithmetic import width
 from qsim_ex.kernels.cuda.places import banks
-from qsim_ex.steps.shape import BLOCK_BITS
+from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Sweep
 
 Numbers = NDArray[np.int64]
