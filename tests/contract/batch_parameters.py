@@ -78,7 +78,7 @@ BATCH: Mapping[str, Method] = {
         _batch("measure"),
         {"wires": [0], "random": 0.5},
         {
-            "wires": gives([2], [1, 1]),  # both are more often 1
+            "wires": gives([2, 0], [3, 3], random=0.99),  # the last of the values is found above 0.94
             "random": gives([0.95, 0.5], [1, 0]),
             "seed": seeded(**_BITS, random=None),
             "collapse": gives("reset", _RESET, _batch("measure", _itself), random=0.95),

@@ -138,9 +138,9 @@ STATE: Mapping[str, Method] = {
     ),
     "StateVector.measure": Method(
         _state("measure"),
-        {"wires": [0], "random": 0.9},  # less than the chance of wire 0 to be 0, more than that of wire 2
+        {"wires": [0], "random": 0.9},  # less than the chance of wire 0 to be 0
         {
-            "wires": gives([2], 1),
+            "wires": gives([2, 0], 3, random=0.99),  # the last of the values is found above 0.94
             "random": gives(0.95, 1),
             "seed": seeded(wires=[0, 1, 2], random=None),
             "collapse": gives("reset", RESET, _state("measure", _itself), random=0.95),
