@@ -356,7 +356,8 @@ _CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 """How each method of `QsimExSimulator` is called, and what is different where it is to depend on the seed."""
 
 
-def _cirq_numbers(method: str) -> Callable[[Any], np.ndarray]:
+def cirq_numbers(method: str) -> Callable[[Any], np.ndarray]:
+    """How what a method of `QsimExSimulator` gives is made numbers."""
     match method:
         case "simulate_into_1d_array":
             return lambda found: found[1]
@@ -373,7 +374,7 @@ CIRQ_METHODS = tuple(
         usual,
         takes=(*CIRQ, *(name for name in ENGINE if name not in ("precision", "seed"))),
         chance=chance,
-        read=_cirq_numbers(method),
+        read=cirq_numbers(method),
     )
     for method, (usual, chance) in _CALLS.items()
 )

@@ -1,0 +1,160 @@
+"""Every parameter of `Simulator`, and what was decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from decided import (
+    ANGLES,
+    OTHERS,
+    Call,
+    Decision,
+    Method,
+    cancels,
+    gives,
+    product,
+    seeded,
+)
+
+from qsim_ex import Circuit, CircuitBuilder, Options, PauliString, PauliSum, Simulator
+from qsim_ex.circuit.readout import Misread
+
+FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
+Z = tuple(PauliSum((PauliString.parse("Z", [wire]),)) for wire in range(3))
+
+
+def turned(*angles: float, measured: bool = False) -> Circuit:
+    """Each wire turned by its angle."""
+    builder = CircuitBuilder(len(angles), len(angles) if measured else 0)
+    for wire, angle in enumerate(angles):
+        builder.gate("ry", [wire], angle)
+    return (builder.measure(range(len(angles)), range(len(angles))) if measured else builder).build()
+
+
+def heard() -> Circuit:
+    """Bit 0 is read of a wire at 0; where it is read as 1, another wire is flipped, and bit 1 is read of that."""
+    builder = CircuitBuilder(3, 3).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [1])
+    return builder.measure([1], [1]).build()
+
+
+def left_to_chance() -> Circuit:
+    """Wire 0 is measured on the way, and wire 1 flipped if it was 1."""
+    builder = CircuitBuilder(2, 1).gate("ry", [0], ANGLES[0]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [1])
+    return builder.build()
+
+
+# --- Simulator -------------------------------------------------------------------------------------------------------
+
+
+def _engine(method: str, read: Callable[[Any], Any]) -> Call:
+    return lambda **given: read(getattr(Simulator(device="cpu"), method)(**given))
+
+
+def _values(**given: Any) -> Any:
+    return Simulator(device="cpu").run_batch(**given).values
+
+
+def _packed(found: Any) -> Any:
+    return found.packed[..., 0]
+
+
+def _trajectories(_: Method, name: str) -> None:
+    """So many are averaged, the result says so, and four times as many halve the standard error."""
+    found = [
+        Simulator(device="cpu", seed=1).run_batch(left_to_chance(), observables=[Z[1]], **{name: count})
+        for count in (500, 2000)
+    ]
+    assert [one.trajectories for one in found] == [500, 2000]
+    few, many = (one.errors[0, 0] for one in found)
+    assert 1.7 < few / many < 2.3
+    for one in found:
+        assert abs(one.values[0, 0] - np.cos(ANGLES[0])) < 5 * one.errors[0, 0]
+
+
+MISREAD = (Misread((0,), FLIP),)
+SHOT = turned(np.pi, 0.0, measured=True)
+MANY = turned(*ANGLES, measured=True)
+_SAMPLED: dict[str, Decision] = {
+    "circuit": gives(turned(0.0, np.pi, measured=True), [2, 2]),
+    "shots": gives(3, [1, 1, 1]),
+    "cancel": cancels(),
+    "readout": gives(MISREAD, [3, 3], circuit=heard()),  # the condition hears what was read
+}
+
+
+def _batched(decision: Decision) -> Decision:
+    """The same of a batch with one binding."""
+
+    def decide(method: Method, name: str) -> None:
+        decision(Method(lambda **given: method.call(**given)[0], method.usual, {}), name)
+
+    return decide
+
+
+OPERANDS = np.concatenate([turned(*angles).operands for angles in (ANGLES, OTHERS)])
+SIMULATOR: Mapping[str, Method] = {
+    "Simulator": Method(
+        lambda **given: Simulator(**given).placement(3).deployment.device_bytes,
+        {"options": Options(device="cpu", precision="double")},
+        {"options": gives(Options(device="cpu", precision="single"), 64)},
+    ),
+    "Simulator.run": Method(
+        _engine("run", _packed),
+        {"circuit": SHOT, "shots": 2},
+        {**_SAMPLED, "seed": seeded(circuit=MANY, shots=40)},
+    ),
+    "Simulator.run_batch": Method(
+        _engine("run_batch", _packed),
+        {"circuit": SHOT, "shots": 2},
+        {
+            **{name: _batched(decision) for name, decision in _SAMPLED.items()},
+            "seeds": seeded(circuit=MANY, shots=40, make=lambda seed: [seed]),
+            "bindings": gives(
+                OPERANDS,
+                np.cos([ANGLES, OTHERS]),
+                _values,
+                circuit=turned(0.0, 0.0, 0.0),
+                shots=None,
+                observables=Z,
+            ),
+            "observables": gives(Z, [np.cos(ANGLES)], _values, circuit=turned(*ANGLES), shots=None),
+            "trajectories": _trajectories,
+        },
+    ),
+    "Simulator.state": Method(
+        _engine("state", lambda found: found),
+        {"circuit": turned(*ANGLES)},
+        {
+            "circuit": gives(turned(*OTHERS), product(*OTHERS)),
+            "num_wires": gives(4, product(*ANGLES, 0.0)),
+            "initial": gives(4, product(0.6, 1.1, 2.0 + np.pi)),
+            "cancel": cancels(),
+        },
+    ),
+    "Simulator.placement": Method(
+        _engine("placement", lambda found: found.deployment.device_bytes),
+        {"num_wires": 3},
+        {"num_wires": gives(5, 16 << 5)},
+    ),
+    "Simulator.explain": Method(
+        _engine("explain", lambda found: int("5 wires" in found or "5 qubits" in found)),
+        {"circuit": turned(*ANGLES)},
+        {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), 1)},
+    ),
+    "Simulator.plans": Method(
+        _engine("plans", lambda found: [plan.num_wires for plan in found]),
+        {"circuit": turned(*ANGLES)},
+        {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), [5])},
+    ),
+    "Simulator.summary": Method(
+        _engine("summary", lambda found: found.sweeps),
+        {"circuit": turned(*ANGLES)},
+        {"circuit": gives(CircuitBuilder(3).build(), 0)},
+    ),
+}
