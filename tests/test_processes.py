@@ -248,14 +248,15 @@ class Driver:
 
 def test_backends_that_are_gone_leave_no_thread() -> None:
     """The thread of a backend ends with it."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
     backend = QsimExBackend(device="cpu")
     backend.run(measured(), shots=1).result()
-    assert threading.active_count() > before
+    mine = {thread for thread in threading.enumerate() if thread not in before and thread.name.startswith("qsim-ex")}
+    assert mine
     del backend
     for _ in range(100):
         gc.collect()
-        if threading.active_count() <= before:
+        if not any(thread.is_alive() for thread in mine):
             return
         time.sleep(0.05)
     raise AssertionError("a thread was left")
