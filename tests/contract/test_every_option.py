@@ -21,9 +21,6 @@ from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, SamplerV2
 
-WAITS_FOR_THE_ENGINE: Mapping[tuple[str, str], str] = {}
-"""Pairs of (option, way in) that the engine does not honour yet, each with the reason."""
-
 ANYTHING: Mapping[str, Mapping[str, Any]] = {
     "virtual_peers": {"virtual_peers": 2},
     "device_wires": {"device_wires": 4},
@@ -110,8 +107,6 @@ def test_an_option_is_honoured_or_refused(
 ) -> None:
     """An option has the effect that `effects` looks for, or the error that the table names."""
     pair = (option, entry.name)
-    if reason := WAITS_FOR_THE_ENGINE.get(pair):
-        pytest.skip(reason)
     if option in APART and APART[option][1](entry.name):
         entry.call({**CPU, option: 1})
         return
@@ -172,7 +167,7 @@ def test_every_option_of_a_plan_is_decided() -> None:
 def test_no_decision_is_stale() -> None:
     """Pairs that are named in a table exist."""
     existing = {(option, entry.name) for option, entry in PAIRS}
-    assert set(WAITS_FOR_THE_ENGINE) | set(REFUSED) <= existing
+    assert set(REFUSED) <= existing
     assert set(EFFECTS) | set(APART) >= {option for option, _ in PAIRS}
 
 
