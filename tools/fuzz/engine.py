@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz import known
 from tools.fuzz.case import BIT, WIRE, Case, Line
 from tools.fuzz.channels import Noise
 from tools.fuzz.numbers import NAMES, misread
@@ -80,8 +79,6 @@ def has_conditions(lines: tuple[Line, ...]) -> bool:
 
 def draw_readout(random: Random, lines: tuple[Line, ...]) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Groups of measured bits that are misread together, each with the seed of its matrix."""
-    if has_conditions(lines) and known.READOUT_REACHES_CONDITIONS in known.EXCLUDED:
-        return ()
     written = sorted({bit for _, bits in measurements(lines) for bit in bits})
     random.shuffle(written)
     groups = []

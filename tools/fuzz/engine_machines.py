@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import Any
 
-from tools.fuzz import compare, known, programs
+from tools.fuzz import compare, programs
 from tools.fuzz.case import Case
 from tools.fuzz.channels import Noise
 from tools.fuzz.engine import ENTRIES, filled, truth_of
@@ -22,8 +22,7 @@ def draw_machine(random: Random) -> Case:
     """A program for a machine with errors after its gates, before its measurements, and misread wires."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
     draw = programs.Draw(random, wires, random.randint(1, 3))
-    conditions = known.READOUT_REACHES_CONDITIONS not in known.EXCLUDED
-    lines = (*programs.chance(draw, 8, noisy=False, conditions=conditions), programs.measured(draw))
+    lines = (*programs.chance(draw, 8, noisy=False), programs.measured(draw))
     names = sorted({name for line in lines for name, _ in _GATE.findall(line.text)})
     errors: list[tuple[str, str, tuple[int, ...] | None]] = []
     for name in [*names, "unitary", "pauli_rotation", "reset", "measure"]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz import compare, known, programs
+from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.engine import (
     ENTRIES,
@@ -44,8 +44,7 @@ def draw_chance(random: Random) -> Case:
     wires = random.choice([1, 2, 2, 3, 3, 3, 4, 4, 5])
     draw = programs.Draw(random, wires, random.randint(1, 4))
     with_readout = random.random() < 0.25
-    conditions = not with_readout or known.READOUT_REACHES_CONDITIONS not in known.EXCLUDED
-    lines = programs.chance(draw, noisy=random.random() < 0.6, conditions=conditions)
+    lines = programs.chance(draw, noisy=random.random() < 0.6)
     saves = not with_readout and random.random() < 0.15
     if saves:
         lines.insert(random.randint(1, len(lines)), Line("b.save('s0')"))

@@ -194,10 +194,10 @@ def unitary(draw: Draw, longest: int = 14) -> list[Line]:
     return lines
 
 
-def chance(draw: Draw, longest: int = 12, *, noisy: bool = True, conditions: bool = True) -> list[Line]:
+def chance(draw: Draw, longest: int = 12, *, noisy: bool = True) -> list[Line]:
     """Lines in which measurements, resets, conditions and channels stand among gates."""
     random, lines = draw.random, []
-    weights = [6, 2, 0.8, 2 if conditions else 0, 1.5 if noisy else 0]
+    weights = [6, 2, 0.8, 2, 1.5 if noisy else 0]
     for _ in range(random.randint(2, longest)):
         match random.choices(range(5), weights)[0]:
             case 0:

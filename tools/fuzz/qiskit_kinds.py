@@ -12,7 +12,7 @@ import qiskit.quantum_info as qi
 from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, QuantumRegister
 from qiskit.circuit.classical import expr
 
-from tools.fuzz import compare, known, programs
+from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.engine import terms
 from tools.fuzz.kinds import Kind, installed
@@ -99,9 +99,8 @@ def draw_shots(random: Random) -> Case:
     noisy = installed("qiskit_aer") and random.random() < 0.4
     draw = QiskitDraw(random, wires, random.randint(1, 3), noisy=noisy)
     readout = noisy and random.random() < 0.5
-    conditions = not readout or known.READOUT_REACHES_CONDITIONS not in known.EXCLUDED
     channels = installed("qiskit_aer") and not noisy
-    lines = programs.chance(draw, 8, noisy=channels, conditions=conditions)
+    lines = programs.chance(draw, 8, noisy=channels)
     lines.append(Line(programs.measured(draw).text.replace("b.measure", "qc.measure")))
     ask: dict[str, Any] = {"seed": random.randrange(1 << 40), "entry": random.choice(["backend", "job", "sampler"])}
     if noisy:
