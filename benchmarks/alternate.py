@@ -43,7 +43,7 @@ def families(device: str, sizes: Sequence[int], repeat: int) -> dict[str, float]
 
     simulator, found = Simulator(device=device, precision="single"), {}  # type: ignore[arg-type]
     if device == "gpu":  # the host's part of a warm run is loaded in the background
-        from qsim_ex.kernels.cuda.launches import native
+        from qsim_ex.kernels.cuda.launch.launches import native
 
         made = circuit_of(FAMILIES["ghz"].build(12, 0), 12)
         for _ in range(6):
@@ -111,7 +111,7 @@ def many(device: str, repeat: int) -> dict[str, float]:
 
     from benchmarks.ansatz import SAMPLED, in_engine
     from qsim_ex import Simulator
-    from qsim_ex.circuit.bindings import Bindings
+    from qsim_ex.circuit.parameters.bindings import Bindings
 
     simulator = Simulator(device=device, precision="single")  # type: ignore[arg-type]
     sweep = in_engine(SAMPLED, SAMPLED.angles(0, BINDINGS))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit.sweeping import Sweep
+    from qsim_ex.circuit.parameters.sweep import Sweep
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ ESTIMATED = Ansatz(12, ("ry", "rz"), 3, ring=False)
 
 def in_engine(ansatz: Ansatz, angles: NDArray[np.float64]) -> Sweep:
     """The circuit with all wires measured at its end, and the angles of each binding, [bindings, parameters]."""
-    from qsim_ex.circuit.sweeping import SweepBuilder
+    from qsim_ex.circuit.parameters.sweep import SweepBuilder
 
     builder = SweepBuilder(ansatz.n, ansatz.n)
     columns = iter(np.ascontiguousarray(angles.T))

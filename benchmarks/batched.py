@@ -30,11 +30,11 @@ from benchmarks.gates import Gate
 from benchmarks.measure import PAUSE
 from benchmarks.peers.base import COMPLEX, PeerMissing, Precision
 from benchmarks.peers.custatevec_batched import BatchedSession, GpuMemory
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
+from qsim_ex.observe.sampling import draw_rows
 from qsim_ex.placement.batch import Batch
-from qsim_ex.planning.binding import fill_batch
+from qsim_ex.planning.numbers.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.sampling import draw_rows
 from qsim_ex.steps import Layout
 
 _STRUCTURE = 11
@@ -236,7 +236,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--commit", help="default: what git says; name it where there is no git")
     parser.add_argument("--out", type=Path, help="the JSON file to write")
     given = parser.parse_args(argv)
-    device = probe.cpu() if given.device == "cpu" else probe.gpu(0)
+    device = discover.cpu() if given.device == "cpu" else discover.gpu(0)
     peer = peer_of(given)
     try:
         cells = [gates_cell(device, peer, given)]

@@ -33,8 +33,9 @@ from benchmarks.fragments import KINDS, Kind
 from benchmarks.gates import haar
 from qsim_ex.circuit.ops import ALWAYS, pattern
 from qsim_ex.errors import DeviceError
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda import emit, loading
+from qsim_ex.kernels.cuda.compile import compilation
+from qsim_ex.kernels.cuda.launch import loading
+from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.steps import Mix, Phase, Slot, Sweep
 
 Tiles = NDArray[np.complex128]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cuda import tensor
-from qsim_ex.kernels.cuda.places import runs, slot_of, swizzle
-from qsim_ex.kernels.cuda.tensor import Arrangement, mask
-from qsim_ex.kernels.cuda.words import spread
+from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write.register_layout import runs, slot_of, swizzle
+from qsim_ex.kernels.cuda.write.tensor import Arrangement, mask
+from qsim_ex.kernels.cuda.write.words import spread
 
 HERE = Path(__file__).parent
 

@@ -140,7 +140,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import Loads
     from qsim_ex.execution.prepare import plan_of
-    from qsim_ex.kernels.cuda.launches import native
+    from qsim_ex.kernels.cuda.launch.launches import native
     from qsim_ex.planning.planner import bind
     from qsim_ex.program.divide import unitary_program
 

@@ -30,8 +30,8 @@ from benchmarks.memory import wait_for_all
 from benchmarks.peers.base import IN_FLIGHT, Precision, Setup
 from benchmarks.peers.ours_peer import options
 from qsim_ex import StateVector
+from qsim_ex.devices.discover import gpu
 from qsim_ex.devices.peering import link
-from qsim_ex.devices.probe import gpu
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 

@@ -62,7 +62,7 @@ class Sizes:
 def engine(sizes: Sizes, options: Mapping[str, Any], *, from_angles: bool) -> list[Contestant]:
     """The engine alone."""
     from qsim_ex import Options, Simulator
-    from qsim_ex.circuit.bindings import Bindings
+    from qsim_ex.circuit.parameters.bindings import Bindings
 
     simulator = Simulator(Options(**options))
 

@@ -80,8 +80,8 @@ def give_back_pools() -> None:
     """
     import cupy
 
-    from qsim_ex.devices import locked
+    from qsim_ex.devices import pinned
 
     cupy.get_default_memory_pool().free_all_blocks()
-    if locked.kept_bytes() > machine.memory_bytes("cpu") // 4:
-        locked.release()
+    if pinned.kept_bytes() > machine.memory_bytes("cpu") // 4:
+        pinned.release()

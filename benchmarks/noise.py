@@ -74,7 +74,7 @@ class Case:
 def ours(case: Case, device: str, threads: int, singles: int) -> list[Contestant]:
     """All trajectories in one call, and one after the other."""
     from qsim_ex import CircuitBuilder, Options, Simulator
-    from qsim_ex.circuit import noise
+    from qsim_ex.circuit.noise import channels as noise
 
     simulator = Simulator(Options(device=device, precision="single", threads=threads))  # type: ignore[arg-type]
 

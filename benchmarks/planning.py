@@ -16,7 +16,7 @@ from benchmarks import machine
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning.cost import summary
+from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 

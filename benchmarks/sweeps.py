@@ -27,14 +27,16 @@ import numpy as np
 from benchmarks import ceilings, machine
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.devices.gpu import shape_of
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda import emit, fixed, loading
+from qsim_ex.devices.gpu.device import shape_of
+from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
-from qsim_ex.kernels.cuda.places import visited_bits
+from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.runtime import ByValue
-from qsim_ex.kernels.cuda.style import STYLE, Style
-from qsim_ex.planning.cost import step_cost
+from qsim_ex.kernels.cuda.write import emit
+from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Phase, Plan, Sweep
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.noise import simplified
+from qsim_ex.circuit.noise.channels import simplified
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
 from qsim_ex_cirq.gates import TOLERANCE, Place
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.circuit.readout import Misread, ReadoutErrors, confusion
+from qsim_ex.circuit.noise.readout import Misread, ReadoutErrors, confusion
 from qsim_ex.errors import MeasurementError, NoiseError
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]

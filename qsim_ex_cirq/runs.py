@@ -12,7 +12,7 @@ import cirq
 import numpy as np
 
 from qsim_ex import JobCheckpoint, Simulator
-from qsim_ex.circuit.families import families
+from qsim_ex.circuit.parameters.families import families
 from qsim_ex.errors import OptionError
 from qsim_ex_cirq.translation import Translation
 

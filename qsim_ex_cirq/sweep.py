@@ -12,7 +12,7 @@ import cirq
 import numpy as np
 import sympy
 
-from qsim_ex.circuit.sweeping import SweepBuilder, Values, real_values
+from qsim_ex.circuit.parameters.sweep import SweepBuilder, Values, real_values
 from qsim_ex_cirq.gates import NeedsNumbers, number
 from qsim_ex_cirq.noise import noisy_operations
 from qsim_ex_cirq.translate import order_of, translate

@@ -11,8 +11,8 @@ import cirq
 import numpy as np
 
 from qsim_ex import BatchResult
-from qsim_ex.circuit.families import families
-from qsim_ex.circuit.readout import key_of as readout_key
+from qsim_ex.circuit.noise.readout import key_of as readout_key
+from qsim_ex.circuit.parameters.families import families
 from qsim_ex_cirq.results import Bits, Vector, last_of
 from qsim_ex_cirq.runs import Runs
 from qsim_ex_cirq.translation import Translation

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Reset, Save
-from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.circuit.sweeping import Sweep
+from qsim_ex.circuit.parameters.sweep import Sweep
 from qsim_ex_cirq.reading import Measurement
 
 

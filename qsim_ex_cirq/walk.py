@@ -10,7 +10,7 @@ import cirq
 import numpy as np
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.circuit.sweeping import Sweep
+from qsim_ex.circuit.parameters.sweep import Sweep
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.conditions import conjunctions, nested
 from qsim_ex_cirq.gates import NeedsNumbers, Place, Power, rule_of

@@ -18,7 +18,7 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
-from qsim_ex.circuit.noise_model import Noise
+from qsim_ex.circuit.noise.model import Noise
 from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import CircuitError, MeasurementError
 from qsim_ex_provider import options as run_options

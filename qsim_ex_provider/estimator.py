@@ -29,7 +29,7 @@ class EstimatorV2(BaseEstimatorV2):
     another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where a circuit leaves something to chance; `stds` holds its standard
     error. None leaves the number to the engine, which takes 1,000.
-    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise_model`. Readout
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`. Readout
     errors change values where conditions read what was measured.
     seed: the same seed gives the same noise; fresh for each call of `run` if None. All other options are those of
     `qsim_ex.Options`; `precision` is the amplitudes', 'double' or 'single'. Raises `OptionError`.

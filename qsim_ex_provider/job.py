@@ -15,8 +15,8 @@ from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
-from qsim_ex.circuit.families import Family
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.parameters.families import Family
 from qsim_ex.errors import Cancelled, QsimExError
 
 Outcome = EngineResult | BatchResult

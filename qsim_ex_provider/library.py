@@ -46,7 +46,7 @@ from qiskit.quantum_info import Clifford
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise import simplified
+from qsim_ex.circuit.noise.channels import simplified
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
 from qsim_ex_provider import control_flow
 from qsim_ex_provider.noise import of_operation

@@ -15,9 +15,9 @@ from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
 from qsim_ex.circuit.check import CHANNEL_WIRES
-from qsim_ex.circuit.noise import simplified
-from qsim_ex.circuit.noise_model import Noise, NoiseModel
-from qsim_ex.circuit.readout import confusion
+from qsim_ex.circuit.noise.channels import simplified
+from qsim_ex.circuit.noise.model import Noise, NoiseModel
+from qsim_ex.circuit.noise.readout import confusion
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
 
 Kraus = NDArray[np.complex128]
@@ -25,7 +25,7 @@ Wires = tuple[int, ...]
 
 
 def noise_of(model: Any) -> Noise | None:
-    """What a builder asks of a noise model of Aer's or of `qsim_ex.circuit.noise_model`; None where there is no noise.
+    """What a builder asks of a noise model of Aer's or of `qsim_ex.circuit.noise.model`; None where there is no noise.
 
     Raises `OptionError` for anything else.
     """
@@ -33,7 +33,7 @@ def noise_of(model: Any) -> Noise | None:
         return model
     if not _is_aers(model, "NoiseModel"):
         raise OptionError(
-            f"noise_model={model!r}: a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise_model is wanted."
+            f"noise_model={model!r}: a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise.model is wanted."
         )
     return None if model.is_ideal() else AerNoise(model)
 

@@ -12,11 +12,11 @@ from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
 from qsim_ex import Circuit, Options, Simulator
-from qsim_ex.circuit.families import Family, families
-from qsim_ex.circuit.noise_model import Noise
+from qsim_ex.circuit.noise.model import Noise
+from qsim_ex.circuit.noise.readout import ReadoutErrors, key_of
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.readout import ReadoutErrors, key_of
-from qsim_ex.circuit.sweeping import Sweep
+from qsim_ex.circuit.parameters.families import Family, families
+from qsim_ex.circuit.parameters.sweep import Sweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
 from qsim_ex_provider.translate import sweep_noisy

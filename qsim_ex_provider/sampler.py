@@ -29,7 +29,7 @@ class SamplerV2(BaseSamplerV2):
 
     default_shots: shots of a PUB where neither it nor `run` names any. seed: the same seed gives the same shots; fresh
     for each call of `run` if None. noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of
-    `qsim_ex.circuit.noise_model`. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
+    `qsim_ex.circuit.noise.model`. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
     Raises `OptionError`, `ShotsError`.
     """
 

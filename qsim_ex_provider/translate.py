@@ -16,9 +16,9 @@ import numpy as np
 from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 
 from qsim_ex import Circuit, CircuitBuilder
-from qsim_ex.circuit.noise_model import Noise
-from qsim_ex.circuit.readout import ReadoutErrors
-from qsim_ex.circuit.sweeping import Sweep, SweepBuilder, Values, real_values
+from qsim_ex.circuit.noise.model import Noise
+from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder, Values, real_values
 from qsim_ex.errors import ParameterError
 from qsim_ex_provider.library import emit
 from qsim_ex_provider.noise import AerNoise

@@ -15,8 +15,8 @@ from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise_model import Noise, surround
-from qsim_ex.circuit.readout import ReadoutErrors, ReadoutNotes
+from qsim_ex.circuit.noise.model import Noise, surround
+from qsim_ex.circuit.noise.readout import ReadoutErrors, ReadoutNotes
 from qsim_ex.errors import InvalidInput, NotSupported
 
 Wires = tuple[int, ...]

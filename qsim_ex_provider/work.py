@@ -14,10 +14,10 @@ import numpy as np
 from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
 
 from qsim_ex import JobCheckpoint, Options
-from qsim_ex.circuit.families import Family, families
-from qsim_ex.circuit.noise_model import Noise
-from qsim_ex.circuit.readout import ReadoutErrors, key_of
-from qsim_ex.circuit.sweeping import Sweep, Values
+from qsim_ex.circuit.noise.model import Noise
+from qsim_ex.circuit.noise.readout import ReadoutErrors, key_of
+from qsim_ex.circuit.parameters.families import Family, families
+from qsim_ex.circuit.parameters.sweep import Sweep, Values
 from qsim_ex.errors import CircuitError, ParameterError, nearest
 from qsim_ex_provider.results import Head, head
 from qsim_ex_provider.translate import Number, sweep_noisy, translate_noisy

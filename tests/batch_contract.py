@@ -19,7 +19,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, When
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
 

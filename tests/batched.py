@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from states import TOLERANCE, random_state
 
-from qsim_ex import batched_questions
-from qsim_ex.batched import BatchedStateVector
 from qsim_ex.options import Options
 from qsim_ex.placement import batch
+from qsim_ex.state.batch import questions
+from qsim_ex.state.batch.vector import BatchedStateVector
 from qsim_ex.steps import Layout
 
 same_device = settings(
@@ -25,7 +25,7 @@ same_device = settings(
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let even a few states be worked on and asked in several parts."""
     monkeypatch.setattr(batch, "MOST_ROWS", 2)
-    monkeypatch.setattr(batched_questions, "SUMS", 16)
+    monkeypatch.setattr(questions, "SUMS", 16)
 
 
 def random_rows(rows: int, num_wires: int, seed: int = 0) -> np.ndarray:

@@ -15,7 +15,7 @@ from plain import apply_step
 from strategies import random_unitary
 
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.placement.exchange import sources
+from qsim_ex.placement.exchange.schedule import sources
 from qsim_ex.steps import Levels, Mix, Numbers, Phase, Plan, Shape, Slot, Stage, Step, Sweep, Wide
 
 KINDS = {"peer": lambda *_: "peer", "host": lambda *_: "through the host"}

@@ -17,7 +17,7 @@ import pytest
 from gpus import gpu_missing
 from plain import PlainDevice
 
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -34,9 +34,9 @@ PRECISIONS = {"single": np.complex64, "double": np.complex128}
 def device_names() -> list[Any]:
     """Every device of this version; those that are not present skip themselves with a reason."""
     names: list[Any] = ["plain"]
-    if importlib.util.find_spec("qsim_ex.devices.cpu"):
+    if importlib.util.find_spec("qsim_ex.devices.cpu.device"):
         names.append("cpu")
-    if importlib.util.find_spec("qsim_ex.devices.gpu"):
+    if importlib.util.find_spec("qsim_ex.devices.gpu.device"):
         names.append(pytest.param("gpu", marks=pytest.mark.gpu))
     return names
 
@@ -48,13 +48,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
         case "plain":
             yield PlainDevice()
         case "cpu":
-            from qsim_ex.devices.cpu import CpuDevice
+            from qsim_ex.devices.cpu.device import CpuDevice
 
             yield CpuDevice()
         case _:
             if reason := gpu_missing():
                 pytest.skip(reason)
-            from qsim_ex.devices.gpu import GpuDevice
+            from qsim_ex.devices.gpu.device import GpuDevice
 
             yield GpuDevice()
 
@@ -63,7 +63,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
 def options(device: Any, precision: str, monkeypatch: pytest.MonkeyPatch) -> Options:
     """Options that make the engine work on `device` in one of both precisions."""
     if isinstance(device, PlainDevice):
-        monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+        monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     return Options(device=device.kind, precision=precision)
 
 

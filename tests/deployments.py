@@ -6,7 +6,7 @@ from typing import Any
 
 from plain import PlainDevice
 
-from qsim_ex.devices.cpu import HostCopies
+from qsim_ex.devices.cpu.device import HostCopies
 
 DEPLOYMENTS: dict[str, dict[str, Any]] = {
     "single": {},

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from strategies import random_unitary
 
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.noise import channels as noise
 
 
 def random_kraus(wires: int, count: int, rng: np.random.Generator) -> np.ndarray:

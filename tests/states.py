@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qsim_ex.options import Options
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 TOLERANCE = {"single": 1e-6, "double": 1e-12}

@@ -14,7 +14,7 @@ from states import state_in
 from strategies import layouts
 
 from qsim_ex import BatchedStateVector, CircuitBuilder, Options, StateVector, errors, reference
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 
 ROWS = st.sampled_from([1, 3, 6])
 
@@ -103,14 +103,14 @@ def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) 
         BatchedStateVector(3, 2, array=np.zeros((4, 4), dtype=complex))
     with pytest.raises(errors.StateError, match=r"\[8, 1\] amplitudes apart"):
         BatchedStateVector(3, 2, array=np.zeros((3, 8), dtype=complex)[:, :4])
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: PlainDevice(free=1000))
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: PlainDevice(free=1000))
     with pytest.raises(
         errors.OutOfMemory, match=r"50 times, need 3\.1 KiB; the host has 1000 bytes.*15 of these states"
     ):
         BatchedStateVector(50, 2, device="cpu")
     with BatchedStateVector(15, 2, device="cpu") as batch, pytest.raises(errors.OutOfMemory, match="16 times"):
         batch.take([0] * 16)
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: Sole())
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: Sole())
     with pytest.raises(errors.NotSupported, match="sole does not work on batches"):
         BatchedStateVector(3, 2, device="cpu")
 

@@ -11,9 +11,9 @@ from states import TOLERANCE, state_in, values_of
 from strategies import layouts
 
 from qsim_ex import PauliString, PauliSum
-from qsim_ex.batched import BatchedStateVector
 from qsim_ex.errors import CircuitError, MatrixError, NotSupported, OptionError, ShotsError, WireError
 from qsim_ex.options import Options
+from qsim_ex.state.batch.vector import BatchedStateVector
 
 ROWS = st.sampled_from([1, 3, 6])
 

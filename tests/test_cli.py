@@ -199,7 +199,7 @@ def test_max_memory(qsim_ex):
 
 def test_missing_gpu(qsim_ex, monkeypatch):
     """--device gpu without a GPU is an error, not a run on the CPU."""
-    monkeypatch.setattr("qsim_ex.devices.probe.driver_count", lambda: 0)
+    monkeypatch.setattr("qsim_ex.devices.discover.driver_count", lambda: 0)
     for command in ("run", "explain"):
         ended = qsim_ex(command, DATA / "bell3.qasm", "--device", "gpu")
         assert ended.code == NOT_POSSIBLE

@@ -13,7 +13,7 @@ from qsim_ex.cli import cuda, doctor, eraser, selfcheck
 from qsim_ex.cli.machine import Driver, Gpu
 from qsim_ex.cli.report import BUG, CHECK_FAILED, NOT_MEANT, NOT_POSSIBLE
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.compile import shipped
 
 HONEST = "honest=command_line:honest"
 
@@ -21,7 +21,7 @@ HONEST = "honest=command_line:honest"
 def register(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
     """Let these be the entry points of all installed packages; only frontends look there."""
     fake = SimpleNamespace(EntryPoint=EntryPoint, entry_points=lambda **_: points)
-    monkeypatch.setattr("qsim_ex.frontends.metadata", fake)
+    monkeypatch.setattr("qsim_ex.frameworks.frontends.metadata", fake)
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_bad_variable(qsim_ex, monkeypatch):
 
 def test_installed_frontends_are_found(monkeypatch):
     """Entry points of installed packages are found, each name once, after what the variable names."""
-    from qsim_ex import frontends
+    from qsim_ex.frameworks import frontends
 
     installed = [EntryPoint(name, "command_line:flips", frontends.GROUP) for name in ("honest", "flips")]
     register(monkeypatch, *installed)
@@ -260,7 +260,7 @@ def test_installed_frontends_are_found(monkeypatch):
 
 def test_install_command_follows_the_metadata(monkeypatch):
     """The advice is what the installed package asks for under the extra; in a checkout it is the checkout."""
-    from qsim_ex import packages
+    from qsim_ex.frameworks import packages
 
     wanted = ["numpy>=2.0", "qiskit[qasm3-import]>=2.0; extra == 'qiskit'", 'a==1.*; extra == "cuda12"']
     fake = SimpleNamespace(requires=lambda _: wanted, PackageNotFoundError=LookupError)

@@ -15,7 +15,7 @@ from strategies import circuits
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Op, Save, wires_of
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.errors import DeviceError, NotSupported, OptionError, OutOfMemory
 
 WIRES = 8
@@ -41,7 +41,7 @@ few = settings(
 def machine(monkeypatch: pytest.MonkeyPatch) -> TinyMachine:
     """A machine that leaves NaN where nothing was written."""
     device = TinyMachine()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     return device
 
 
@@ -134,7 +134,7 @@ def test_memory_that_fails_halfway_is_given_back(
     with pytest.raises(OutOfMemory, match="no more on the device"):
         simulator.run(wide_as(layers(WIRES), WIRES), shots=1)
     monkeypatch.undo()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: machine)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: machine)
     assert simulator.run(wide_as(layers(WIRES), WIRES), shots=1).shots == 1
 
 
@@ -197,8 +197,8 @@ def test_on_gpus(deployment: str, precision: Any, tmp_path: Any) -> None:
     if reason := gpu_missing():
         pytest.skip(reason)
     options = GPU_DEPLOYMENTS[deployment]
-    if len(options.get("devices", (0,))) > probe.gpu_count():
-        pytest.skip(f"{probe.gpu_count()} GPUs")
+    if len(options.get("devices", (0,))) > discover.gpu_count():
+        pytest.skip(f"{discover.gpu_count()} GPUs")
     wires, tolerance = 14, 1e-5 if precision == "single" else 1e-12
     circuit = layers(wires)
     wanted = reference.simulate(circuit)

@@ -11,9 +11,9 @@ from plain import PlainDevice
 
 from qsim_ex import errors
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.simulator import Simulator
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 
 
 class Untouched(PlainDevice):
@@ -28,8 +28,8 @@ class Untouched(PlainDevice):
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a GPU whose memory may not be touched."""
     device = Untouched(free=12 << 30)
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
-    monkeypatch.setattr(probe, "driver_count", lambda: 0)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "driver_count", lambda: 0)
 
 
 def bell() -> CircuitBuilder:
@@ -160,7 +160,7 @@ BAD_QUESTIONS: dict[str, tuple[Callable[[StateVector], Any], type[Exception], st
 def test_bad_questions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A question that cannot be meant is answered, or changes the state."""
     device = PlainDevice()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     question, error, message = BAD_QUESTIONS[name]
     with StateVector(3, device="cpu", initial=5) as state:
         with pytest.raises(error, match=message):
@@ -171,7 +171,7 @@ def test_bad_questions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_large_copy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of a state that the host cannot hold is tried."""
     device = PlainDevice()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     with StateVector(3, device="cpu") as state:
         monkeypatch.setattr(PlainDevice, "memory", lambda _self: (1 << 20, 1 << 20))
         state._fits_host("a copy", 1 << 21)  # not worth the question

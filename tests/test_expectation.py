@@ -14,7 +14,7 @@ from strategies import layouts
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.errors import MatrixError, NotSupported, WireError
 from qsim_ex.options import Options
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 MATRICES = {

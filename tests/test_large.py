@@ -8,7 +8,7 @@ import pytest
 from qsim_ex import PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.devices.probe import gpu, gpu_missing
+from qsim_ex.devices.discover import gpu, gpu_missing
 
 WIRES = 32
 TOLERANCE = 1e-5  # of an amplitude, relative: some 500 gates in single precision

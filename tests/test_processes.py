@@ -25,10 +25,10 @@ from qiskit.providers import JobError, JobStatus
 from used import ask, in_fork, measured, used
 
 from qsim_ex import BatchedStateVector, Simulator, StateVector
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, CircuitError, DeviceError
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda import compile as compilation
+from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime, _runtimes
 from qsim_ex_provider import QsimExBackend
 
@@ -205,10 +205,10 @@ def test_compilations_that_were_begun_are_forgotten_in_a_child(monkeypatch: pyte
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_a_process_that_has_used_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a forked child a demand for a GPU is a DeviceError that says why, 'auto' takes the CPU, and says why."""
-    probe.driver_count.cache_clear()
+    discover.driver_count.cache_clear()
     monkeypatch.setattr("ctypes.CDLL", lambda _name: Driver())
-    assert probe.driver_count() == 1
-    monkeypatch.setattr(probe, "_usable", [True])  # as after a first use
+    assert discover.driver_count() == 1
+    monkeypatch.setattr(discover, "_usable", [True])  # as after a first use
     runtime = CupyRuntime.__new__(CupyRuntime)
     runtime._cupy, runtime._device, runtime._stream = object(), object(), None
     _runtimes.add(runtime)
@@ -224,9 +224,9 @@ def test_a_child_of_a_process_that_has_used_cuda_is_told(monkeypatch: pytest.Mon
 
     try:
         found = in_fork(told)
-        assert probe._lost == []  # the parent goes on
+        assert discover._lost == []  # the parent goes on
     finally:
-        probe.driver_count.cache_clear()
+        discover.driver_count.cache_clear()
         _runtimes.discard(runtime)
     assert len(found) == 4, found
     assert found[0] == found[1] == found[2]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from states import random_state, state_in
 from strategies import layouts
 
-from qsim_ex import sampling
 from qsim_ex.errors import OptionError, ShotsError, StateError
+from qsim_ex.observe import sampling
 from qsim_ex.options import Options
 from qsim_ex.placement import single
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 

@@ -12,9 +12,10 @@ import pytest
 from deployments import DEPLOYMENTS
 from states import random_state
 
-from qsim_ex import StateVector, saving
+from qsim_ex import StateVector
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.errors import CircuitError, SavedStateError
+from qsim_ex.files import saved_state
 
 WIRES = 8
 
@@ -30,7 +31,7 @@ def made(deployment: str, precision: str = "double") -> StateVector:
 @pytest.mark.parametrize("of", DEPLOYMENTS)
 def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that was saved in one placement comes back changed in another one, or in the other precision."""
-    monkeypatch.setattr(saving, "PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     with made(of) as state:
         wanted = state.to_numpy()
         state.save(tmp_path / "a")
@@ -71,7 +72,7 @@ def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
 
 def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that has not grown yet is written with all its zeros, or comes back with something else there."""
-    monkeypatch.setattr(saving, "PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     with StateVector(WIRES, device="cpu", virtual_peers=4) as state:
         state.gate("h", [0]).save(tmp_path / "a")
         wanted = state.to_numpy()
@@ -83,7 +84,7 @@ def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("place", [3, 20, 40, 4096 + 3, 4096 + 200, -1])
 def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of which one bit has changed is taken for a state."""
-    monkeypatch.setattr(saving, "PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)
@@ -98,7 +99,7 @@ def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.
 
 def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pieces whose checksums are right, in each other's place, are taken for a state."""
-    monkeypatch.setattr(saving, "PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)

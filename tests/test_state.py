@@ -14,10 +14,10 @@ from strategies import circuits, layouts
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import Initialize
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, NotSupported, OptionError, StateVectorBusy, StateVectorClosed
 from qsim_ex.options import Options
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 same_device = settings(
@@ -263,6 +263,6 @@ def test_stream_is_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that cannot be used is silently ignored."""
     from plain import PlainDevice
 
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: PlainDevice())
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: PlainDevice())
     with pytest.raises(OptionError, match="stream"):
         StateVector(2, device="cpu", stream=object())

@@ -11,7 +11,7 @@ from strategies import layouts
 
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.options import Options
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 same_device = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from states import far, random_state, values_of
 
 from qsim_ex import CircuitBuilder, StateVector
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.errors import OptionError, OutOfMemory, StateError, StateVectorClosed, WireError
 
 WIRES = 8
@@ -26,7 +26,7 @@ few = settings(
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every device is one that leaves NaN where nothing was written."""
     device = TinyMachine()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
 
 
 @pytest.fixture(params=list(DEPLOYMENTS))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from written import RUNS, STATES, circuit_of, run_circuit, run_of
 
-from qsim_ex import StateVector, reference, saving
+from qsim_ex import StateVector, reference
+from qsim_ex.files import saved_state
 
 FILES = Path(__file__).parent / "data" / "written_by_0_1"
 
@@ -27,7 +28,7 @@ def test_a_state_loads(name: str, to: dict[str, int]) -> None:
 
 def test_the_files_are_unlike_one_another() -> None:
     """Among the files are layouts in another order, inverted wires, both precisions, and pieces that are missing."""
-    found = [saving.look(FILES / f"{name}.qsx") for name in STATES]
+    found = [saved_state.look(FILES / f"{name}.qsx") for name in STATES]
     assert any(file.layout.address != tuple(range(file.num_wires)) for file in found)
     assert any(file.layout.flip for file in found)
     assert {file.dtype.name for file in found} == {"complex64", "complex128"}

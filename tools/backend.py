@@ -49,7 +49,7 @@ def _compiler() -> tuple[str, ...]:
 
 def _came() -> bool:
     """Whether this is an unpacked sdist with its kernels, which are used as they are."""
-    folder = ROOT / "core/qsim_ex/kernels/cuda/shipped_kernels"
+    folder = ROOT / "core/qsim_ex/kernels/cuda/compile/shipped_kernels"
     return (ROOT / "PKG-INFO").exists() and any(folder.glob("*.zip"))
 
 

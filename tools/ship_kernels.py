@@ -1,4 +1,4 @@
-"""Compiles the kernels that come with the package: an archive for each architecture (`qsim_ex.kernels.cuda.shipped`).
+"""Compile the kernels that come with the package: an archive for each architecture (`kernels/cuda/compile/shipped.py`).
 
     python tools/ship_kernels.py                compile what is not there yet, or not for the present texts
     python tools/ship_kernels.py --arch 90      only for these architectures
@@ -23,8 +23,9 @@ from time import perf_counter
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "core"))  # this checkout's kernels, whatever is installed
 
-from qsim_ex.kernels.cuda import compile as compilation  # noqa: E402
-from qsim_ex.kernels.cuda import fixed, interpreter, shipped  # noqa: E402
+from qsim_ex.kernels.cuda.compile import compilation, shipped  # noqa: E402
+from qsim_ex.kernels.cuda.fixed import fixed  # noqa: E402
+from qsim_ex.kernels.cuda.interpret import interpreter  # noqa: E402
 
 Compiler = Callable[[str, str], bytes]
 """From a text and an architecture such as '90' to machine code."""

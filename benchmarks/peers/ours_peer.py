@@ -24,8 +24,8 @@ try:
     import qsim_ex
     from benchmarks.engine import circuit_of
     from qsim_ex import Options, Simulator
-    from qsim_ex.kernels.cuda.launches import native
-    from qsim_ex.planning.stage_cost import seconds, stage_costs
+    from qsim_ex.kernels.cuda.launch.launches import native
+    from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 except ImportError as error:
     raise PeerMissing(f"ours: {error}; pip install -e . in the repository") from error
 

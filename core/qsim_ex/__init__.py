@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
-    from qsim_ex.batched import BatchedStateVector
-    from qsim_ex.circuit.bindings import Bindings
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
     from qsim_ex.circuit.observables import PauliString, PauliSum
+    from qsim_ex.circuit.parameters.bindings import Bindings
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted as uninterrupted
+    from qsim_ex.observe.readout import apply_readout
     from qsim_ex.options import Checkpoint, Options
     from qsim_ex.result import BatchResult, Result
-    from qsim_ex.run.readout import apply_readout
     from qsim_ex.simulator import Simulator
-    from qsim_ex.state import StateVector
+    from qsim_ex.state.batch.vector import BatchedStateVector
+    from qsim_ex.state.vector import StateVector
 
 _HOMES = {
     "Checkpoint": "qsim_ex.options",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "BatchResult": "qsim_ex.result",
-    "BatchedStateVector": "qsim_ex.batched",
-    "Bindings": "qsim_ex.circuit.bindings",
+    "BatchedStateVector": "qsim_ex.state.batch.vector",
+    "Bindings": "qsim_ex.circuit.parameters.bindings",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.circuit",
     "Options": "qsim_ex.options",
@@ -35,8 +35,8 @@ _HOMES = {
     "PauliSum": "qsim_ex.circuit.observables",
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
-    "StateVector": "qsim_ex.state",
-    "apply_readout": "qsim_ex.run.readout",
+    "StateVector": "qsim_ex.state.vector",
+    "apply_readout": "qsim_ex.observe.readout",
     "uninterrupted": "qsim_ex.kernels.interrupts",
 }
 

@@ -103,7 +103,7 @@ class Options:
     max_host_memory: bytes that a state may take on the host beside its devices, in place of what is reported as free.
     threads: CPU threads; all cores if None.
     compile: GPU kernels are generated and compiled ('always'), interpreted ('never'), or as
-        `kernels.cuda.policy` decides ('auto').
+        `kernels.cuda.compile.policy` decides ('auto').
     seed: seed of runs that name none; fresh for each run if None.
     progress: called with (steps done, steps in all) between steps.
     watch: called with a `Progress` between steps: stages, bytes moved, and the time that is left.

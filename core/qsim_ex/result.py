@@ -16,7 +16,7 @@ from qsim_ex.errors import MeasurementError
 from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.steps.plan import Plan
 
 LATEST = 256

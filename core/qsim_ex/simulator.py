@@ -9,21 +9,21 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Where, place
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.options import Options
-from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run import preview
 from qsim_ex.run.pipeline import run_batch
 from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.run.to_state import run_to_state
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
 
 
@@ -63,7 +63,7 @@ class Simulator:
 
         shots: None samples nothing (saved states are all there is). seed: the options' seed if None, and a fresh one
         if that is None too; the result tells it. cancel: an event that ends the run between two steps.
-        readout: how measured bits are misread, see `circuit.readout`.
+        readout: how measured bits are misread, see `circuit.noise.readout`.
         Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
@@ -90,7 +90,7 @@ class Simulator:
         are made from, the options' seed if None, or else a fresh one.
         observables: their expectation values are taken after the last instruction; measurements at the end of the
         circuit do not disturb them. trajectories: how many a value is the mean of where the circuit leaves something
-        to chance; as many as shots, or 1,000, if None. readout: how measured bits are misread, see `circuit.readout`.
+        to chance; as many as shots, or 1,000, if None. readout: how measured bits are misread, see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
         """
         return run_batch(

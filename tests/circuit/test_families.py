@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit.families import families
-from qsim_ex.circuit.sweeping import Sweep, SweepBuilder
+from qsim_ex.circuit.parameters.families import families
+from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder
 
 
 def turns(angles: list[float]) -> Sweep:

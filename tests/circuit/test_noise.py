@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from strategies import random_unitary
 
 from qsim_ex import errors
-from qsim_ex.circuit import check, noise
+from qsim_ex.circuit import check
+from qsim_ex.circuit.noise import channels as noise
 
 chances = st.floats(0, 1)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from qsim_ex import errors, reference
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.circuit.noise_model import NoiseModel, NoisyBuilder
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
 from qsim_ex.circuit.ops import Channel, Measure
 
 FLIP = noise.bit_flip(0.1)

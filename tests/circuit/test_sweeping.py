@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qsim_ex import Circuit, CircuitBuilder, errors
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.sweeping import Sweep, SweepBuilder, real_values
+from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder, real_values
 
 PARAMETRISED = sorted(name for name, row in GATES.items() if row.parameters)
 

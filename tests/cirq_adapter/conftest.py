@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex_cirq import QsimExSimulator
 
 Make = Callable[..., QsimExSimulator]
@@ -20,7 +20,7 @@ def make(device: Any, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Builds simulators on each device that is present; the test's own device stands in for the CPU."""
     if device.kind == "gpu":
         return partial(QsimExSimulator, device="gpu")
-    monkeypatch.setattr(probe, "cpu", lambda threads=None: device)  # noqa: ARG005
+    monkeypatch.setattr(discover, "cpu", lambda threads=None: device)  # noqa: ARG005
     return partial(QsimExSimulator, device="cpu")
 
 

@@ -175,7 +175,7 @@ def test_bad_options(option, says):
 
 def test_device_that_is_not_there():
     """A demand for a GPU where there is none is an error; 'auto' says why it took the CPU."""
-    from qsim_ex.devices.probe import gpu_missing
+    from qsim_ex.devices.discover import gpu_missing
 
     if gpu_missing() is None:
         pytest.skip("a GPU is present")

@@ -12,7 +12,7 @@ import pytest
 from entries import SHOTS, WIRES, Entry, Seen
 from gpus import gpu_missing
 
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Progress
 
@@ -249,8 +249,8 @@ def executor(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 def noise_model(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
     """Noise changes what is found."""
-    from qsim_ex.circuit.noise import depolarizing
-    from qsim_ex.circuit.noise_model import NoiseModel
+    from qsim_ex.circuit.noise.channels import depolarizing
+    from qsim_ex.circuit.noise.model import NoiseModel
 
     noisy = NoiseModel().with_error("cx", depolarizing(0.9, 2))
     name = "seed_simulator" if "seed_simulator" in entry.takes else "seed"

@@ -19,7 +19,7 @@ from decided import (
 )
 
 from qsim_ex import Circuit, CircuitBuilder, Options, PauliString, PauliSum, Simulator
-from qsim_ex.circuit.readout import Misread
+from qsim_ex.circuit.noise.readout import Misread
 
 FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
 Z = tuple(PauliSum((PauliString.parse("Z", [wire]),)) for wire in range(3))

@@ -9,7 +9,7 @@ import numpy as np
 from decided import Call, Decision, Method, gives
 from qiskit.circuit import Parameter, QuantumCircuit
 
-from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import EstimatorV2, QsimExBackend, QsimExProvider, SamplerV2
 
 ANGLE = Parameter("angle")

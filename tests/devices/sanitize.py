@@ -24,13 +24,13 @@ from plain import PlainDevice
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.execution.prepare import prepare
-from qsim_ex.kernels.cuda.launches import native
-from qsim_ex.kernels.cuda.packing import CONSTANTS
-from qsim_ex.kernels.cuda.tables import Recipe
+from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
+from qsim_ex.kernels.cuda.launch.launches import native
+from qsim_ex.kernels.cuda.launch.tables import Recipe
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product

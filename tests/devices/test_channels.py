@@ -10,7 +10,7 @@ from gpus import gpu_missing
 
 from qsim_ex.devices import memory
 from qsim_ex.devices.base import Copies
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import OutOfMemory
 
 
@@ -21,7 +21,7 @@ def device(request: pytest.FixtureRequest) -> Any:
         return CpuDevice(2)
     if reason := gpu_missing():
         pytest.skip(reason)
-    from qsim_ex.devices.gpu import GpuDevice
+    from qsim_ex.devices.gpu.device import GpuDevice
 
     return GpuDevice()
 

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.devices.cpu import CpuDevice
-from qsim_ex.devices.cpu_sweeps import aligned
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.cpu.sweeps import aligned
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.kernels.cpu import host, pool
+from qsim_ex.kernels import host
+from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.passes import passes
 from qsim_ex.reference import extract
 from qsim_ex.steps import Mix, Phase, Slot, Sweep
@@ -215,14 +216,14 @@ def test_pool_raises_what_work_raises():
 
 def test_import_is_light():
     """Importing the device imports neither Numba nor LLVM."""
-    code = "import sys, qsim_ex.devices.cpu; sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
+    code = "import sys, qsim_ex.devices.cpu.device; sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_second_process_compiles_nothing(tmp_path):
     """Compiled kernels are found again by the next process."""
     code = (
-        "import numpy as np; from qsim_ex.devices.cpu import CpuDevice; from qsim_ex.steps import Sweep\n"
+        "import numpy as np; from qsim_ex.devices.cpu.device import CpuDevice; from qsim_ex.steps import Sweep\n"
         "from qsim_ex.kernels.cpu import sweep; CpuDevice().prepare([Sweep((), (), 0, 0)], 0, np.complex64)\n"
         "print(sum(sweep.run_rows.stats.cache_hits.values()), sum(sweep.run_rows.stats.cache_misses.values()))"
     )

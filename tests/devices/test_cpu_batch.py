@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from plain import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.cpu import CpuDevice
-from qsim_ex.planning.binding import fill
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.steps import Clear, Shuffle, Spread, Wide
 
 DTYPES = [np.complex64, np.complex128]

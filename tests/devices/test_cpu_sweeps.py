@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
-from qsim_ex.devices.cpu import CpuDevice
-from qsim_ex.devices.cpu_sweeps import Prepared, aligned
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.cpu.sweeps import Prepared, aligned
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Mix, Phase, Rename, Shuffle, Slot, Spread, Sweep, Wide
 

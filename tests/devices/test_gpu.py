@@ -18,7 +18,7 @@ from plain import PlainDevice
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.gpu import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.cupy_runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan
@@ -307,7 +307,7 @@ def test_a_launch_may_be_all_that_a_thread_does(gpu, dtype):
 
 def test_a_structure_that_comes_back_is_compiled(dtype):
     """After `RETURNS` interpreted runs a structure gets its kernel, and keeps it."""
-    from qsim_ex.kernels.cuda.policy import RETURNS
+    from qsim_ex.kernels.cuda.compile.policy import RETURNS
 
     device = GpuDevice.on(EmulatedRuntime())
     sweep, _ = random_sweep(3, 8, 8, 2, 2)

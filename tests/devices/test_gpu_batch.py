@@ -15,13 +15,14 @@ from plain import PlainDevice
 from qsim_ex import Simulator
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.devices.base import Batches
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda import batch_sums, tables
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
-from qsim_ex.planning.binding import fill
+from qsim_ex.kernels.cuda.fixed import batch_sums
+from qsim_ex.kernels.cuda.launch import tables
+from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound
@@ -315,7 +316,7 @@ def test_the_row_is_the_high_part_of_an_index(gpu, dtype, num_bits, rows):
 
 def test_a_batch_that_comes_back_is_compiled(dtype):
     """After `RETURNS` interpreted batches a structure gets its kernel for rows; a large batch gets it at once."""
-    from qsim_ex.kernels.cuda.policy import RETURNS
+    from qsim_ex.kernels.cuda.compile.policy import RETURNS
 
     runtime = EmulatedRuntime()
     device = GpuDevice.on(runtime)
@@ -345,8 +346,8 @@ def test_shots_are_those_of_the_cpu(monkeypatch):
     """A seed means other shots on a GPU, where branches of a batch go on after a measurement."""
     runtime = EmulatedRuntime()
     device = GpuDevice.on(runtime)
-    monkeypatch.setattr(probe, "gpu", lambda _number: device)
-    monkeypatch.setattr(probe, "gpu_missing", lambda: None)
+    monkeypatch.setattr(discover, "gpu", lambda _number: device)
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
 
     def measured(seed):
         builder, rng = CircuitBuilder(4, 5), np.random.default_rng(seed)

@@ -11,7 +11,7 @@ import pytest
 
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout

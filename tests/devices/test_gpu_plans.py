@@ -14,11 +14,11 @@ from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.deployment.assign import on
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))

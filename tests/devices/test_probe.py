@@ -9,7 +9,7 @@ import pytest
 from plain import PlainDevice
 
 from qsim_ex.deployment import assign
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
 from qsim_ex.options import Options
@@ -26,8 +26,8 @@ class PlainGpu(PlainDevice):
 def host(monkeypatch: pytest.MonkeyPatch) -> PlainDevice:
     """A host with 12 GiB and no GPU."""
     device = PlainDevice(free=12 << 30)
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
-    monkeypatch.setattr(probe, "driver_count", lambda: 0)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "driver_count", lambda: 0)
     return device
 
 
@@ -36,10 +36,10 @@ def card(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> PlainGpu:
     """The same host with a GPU of 4 GiB."""
     assert host.kind == "cpu"
     device = PlainGpu(free=4 << 30)
-    monkeypatch.setattr(probe, "gpu_missing", lambda: None)
-    monkeypatch.setattr(probe, "gpu", lambda _id=0: device)
-    monkeypatch.setattr(probe, "gpu_count", lambda: 1)
-    monkeypatch.setattr(probe, "generation", lambda _id: "90")
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
+    monkeypatch.setattr(discover, "gpu", lambda _id=0: device)
+    monkeypatch.setattr(discover, "gpu_count", lambda: 1)
+    monkeypatch.setattr(discover, "generation", lambda _id: "90")
     return device
 
 
@@ -53,9 +53,9 @@ def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
 
 def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) -> None:
     """'auto' takes the GPU for states that are too small, or leaves it idle for large ones."""
-    assert assign.place(probe.GPU_FROM, Options()).device is card
-    assert assign.place(probe.GPU_FROM, Options()).reason == "auto: a GPU is present"
-    small = assign.place(probe.GPU_FROM - 1, Options())
+    assert assign.place(discover.GPU_FROM, Options()).device is card
+    assert assign.place(discover.GPU_FROM, Options()).reason == "auto: a GPU is present"
+    small = assign.place(discover.GPU_FROM - 1, Options())
     assert small.device is host
     assert "faster on the CPU" in small.reason
 
@@ -99,10 +99,10 @@ def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPa
         assign.place(20, Options(devices=(0, 1)))
     with pytest.raises(DeviceError, match="only GPU 0"):
         assign.place(20, Options(devices=(5,)))
-    monkeypatch.setattr(probe, "gpu_count", lambda: 2)
+    monkeypatch.setattr(discover, "gpu_count", lambda: 2)
     where = assign.place(20, Options(devices=(0, 1)))
     assert (where.deployment.kind, len(where.devices)) == ("peers", 2)
-    monkeypatch.setattr(probe, "generation", lambda number: ("80", "90")[number])
+    monkeypatch.setattr(discover, "generation", lambda number: ("80", "90")[number])
     with pytest.raises(DeviceError, match=r"2 compute capabilities \(GPU 0 has 80, GPU 1 has 90\)"):
         assign.place(20, Options(devices=(0, 1)))
     assert assign.place(29, Options()).deployment.devices == (0,)  # a GPU of another generation is left alone
@@ -129,7 +129,7 @@ def test_a_missing_gpu_is_named() -> None:
 
 def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where CuPy is missing, the command that installs it is not told, by a demand or by 'auto'."""
-    monkeypatch.setattr(probe, "driver_count", lambda: 1)
+    monkeypatch.setattr(discover, "driver_count", lambda: 1)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda12\]'"):
         assign.place(20, Options(device="gpu"))

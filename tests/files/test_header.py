@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from qsim_ex import StateVector, saving
+from qsim_ex import StateVector
 from qsim_ex.errors import SavedStateError
+from qsim_ex.files import saved_state
 from qsim_ex.files.header import MOST_BYTES, MOST_WIRES, BadHeader, Header, parsed
 from qsim_ex.steps.layout import Layout
 
@@ -41,12 +42,12 @@ def file_of(fields: Any, body: bytes | None = None) -> bytes:
     text = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
     frame = struct.pack("<Q", 4) + np.array([0.6, 0, 0, 0.8j]).tobytes()
     body = frame + struct.pack("<I", zlib.crc32(frame)) if body is None else body
-    return saving.MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text + body
+    return saved_state.MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text + body
 
 
 def test_a_good_header_is_taken() -> None:
     """The file that the forgeries below start from is a state of four wires, and its header comes back as written."""
-    found = saving.look_into(io.BytesIO(file_of(GOOD)), Path("a"))
+    found = saved_state.look_into(io.BytesIO(file_of(GOOD)), Path("a"))
     assert found.header == Header(4, np.dtype(complex), Layout((2, 0, 1, 3), 5), 4, 1, 1.0, {"touched": "0xf"})
     assert parsed(found.header.encoded()) == found.header
 
@@ -90,7 +91,7 @@ FORGED: list[tuple[str, Any, str]] = [
 def test_a_forged_field_is_named(name: str, value: Any, message: str) -> None:
     """A field of a wrong type or out of its range is refused, with what was expected and what is there."""
     with pytest.raises(SavedStateError, match=message):
-        saving.look_into(io.BytesIO(file_of({**GOOD, name: value})), Path("a"))
+        saved_state.look_into(io.BytesIO(file_of({**GOOD, name: value})), Path("a"))
 
 
 @pytest.mark.parametrize("name", [name for name in GOOD if name != "norm"])
@@ -98,7 +99,7 @@ def test_a_missing_field_is_named(name: str) -> None:
     """A header without one of its fields is refused by the field's name."""
     fields = {key: value for key, value in GOOD.items() if key != name}
     with pytest.raises(SavedStateError, match=f"expected a field '{name}'"):
-        saving.look_into(io.BytesIO(file_of(fields)), Path("a"))
+        saved_state.look_into(io.BytesIO(file_of(fields)), Path("a"))
 
 
 TEXTS = {
@@ -121,7 +122,7 @@ def test_text_that_is_no_header_is_refused(name: str) -> None:
     """What is not one JSON object of finite numbers and unique names, of a few levels, is a SavedStateError."""
     text, message = TEXTS[name]
     with pytest.raises(SavedStateError, match=message):
-        saving.look_into(io.BytesIO(file_of(text)), Path("a"))
+        saved_state.look_into(io.BytesIO(file_of(text)), Path("a"))
 
 
 def test_a_length_that_nobody_wrote_is_refused_before_it_is_read() -> None:
@@ -134,9 +135,9 @@ def test_a_length_that_nobody_wrote_is_refused_before_it_is_read() -> None:
             self.most = max(self.most, size or 0)
             return super().read(size)
 
-    file = Watched(saving.MAGIC + struct.pack("<II", 0xFFFFFFFF, 0))
+    file = Watched(saved_state.MAGIC + struct.pack("<II", 0xFFFFFFFF, 0))
     with pytest.raises(SavedStateError, match="expected at most"):
-        saving.look_into(file, Path("a"))
+        saved_state.look_into(file, Path("a"))
     assert file.most < 100
 
 
@@ -145,7 +146,7 @@ def outcome(data: bytes, folder: Path) -> SavedStateError | None:
     path = folder / "forged"
     path.write_bytes(data)
     try:
-        found = saving.look(path)
+        found = saved_state.look(path)
         if found.num_wires > 6:
             return None  # a larger state is as good as any, and takes longer
         state = StateVector.load(path, device="cpu")

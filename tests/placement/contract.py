@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from states import random_state, values_of
 from strategies import circuits, layouts
 
-from qsim_ex import expectation, reference, sampling
+from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import ALWAYS, Op, When
 from qsim_ex.devices.base import Device, Loads
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import NotSupported, StateError
-from qsim_ex.placement import layout as at
+from qsim_ex.observe import expectation, sampling
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import bind, make_plan

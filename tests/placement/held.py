@@ -13,9 +13,9 @@ import numpy as np
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.divided.divided import Divided, Near
 from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage, Step, Sweep
 
 

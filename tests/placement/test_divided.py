@@ -14,7 +14,7 @@ from late import LateDevice, Machine
 from plain import PlainDevice
 from support.two_halves import TwoHalves
 
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.placement.migrated import Migrated
@@ -91,7 +91,7 @@ def over_host(count: int, local: int, slice_: int, link: Link, *, gpus: int = 0)
 @cache
 def gpu(number: int) -> Any:
     """A GPU of this machine."""
-    from qsim_ex.devices.gpu import GpuDevice
+    from qsim_ex.devices.gpu.device import GpuDevice
 
     return GpuDevice(number)
 

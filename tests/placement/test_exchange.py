@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qsim_ex.errors import PlanError
-from qsim_ex.placement.exchange import Schedule, Trade, lanes, schedule, sources
+from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule, sources
 from qsim_ex.steps import Levels
 
 

@@ -9,7 +9,7 @@ from plain import PlainDevice
 from strategies import layouts
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.steps import Layout
 
 

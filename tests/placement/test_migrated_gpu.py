@@ -29,7 +29,7 @@ def gpu() -> Any:
     """The real one."""
     if reason := gpu_missing():
         pytest.skip(reason)
-    from qsim_ex.devices.gpu import GpuDevice
+    from qsim_ex.devices.gpu.device import GpuDevice
 
     return GpuDevice()
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from plain import PlainDevice
 
 from qsim_ex.deployment.choice import candidates
-from qsim_ex.devices.cpu import HostCopies
+from qsim_ex.devices.cpu.device import HostCopies
 from qsim_ex.devices.peering import link
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds

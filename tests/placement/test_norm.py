@@ -13,7 +13,7 @@ from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.errors import DeviceError
 from qsim_ex.options import Options
 from qsim_ex.placement.executor import check_norm, norm_bound
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 
 
 def test_rounding_of_a_long_run_passes(options: Options) -> None:

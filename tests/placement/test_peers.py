@@ -36,7 +36,7 @@ from strategies import layouts
 
 from qsim_ex.devices.peering import link
 from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, PlanError
-from qsim_ex.placement import links
+from qsim_ex.placement.exchange import links
 from qsim_ex.placement.peers import Peers
 from qsim_ex.steps import (
     Clear,

@@ -14,7 +14,7 @@ from states import far, random_state
 
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.devices.base import Loads
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.placement.peers import Peers
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.reference import simulate
@@ -30,7 +30,7 @@ def gpus(count: int) -> list[Any]:
         pytest.skip(reason)
     import cupy
 
-    from qsim_ex.devices.gpu import GpuDevice
+    from qsim_ex.devices.gpu.device import GpuDevice
 
     found = cupy.cuda.runtime.getDeviceCount()
     if found < count:

@@ -28,10 +28,10 @@ from late import LateDevice, Machine
 from states import random_state
 from strategies import layouts
 
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, PlanError
-from qsim_ex.placement.carry import carried
 from qsim_ex.placement.peers_over_host import PeersOverHost
+from qsim_ex.placement.windows.carry import carried
 from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Stage
 
 DTYPE = np.dtype(np.complex128)

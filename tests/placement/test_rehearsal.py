@@ -11,7 +11,7 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator
 from qsim_ex.options import Progress
-from qsim_ex.placement.rehearsal import rehearse
+from qsim_ex.placement.windows.rehearsal import rehearse
 from qsim_ex.steps import Layout, Levels, Plan
 
 

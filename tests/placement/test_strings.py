@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.placement.strings import folded, visits
+from qsim_ex.placement.divided.strings import folded, visits
 
 
 @given(st.data())

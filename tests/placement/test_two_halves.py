@@ -21,10 +21,10 @@ from support.two_halves import NAME, ROW, threads_of_halves
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise import depolarizing
+from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Measure, Save
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, DeviceError, OutOfMemory, StateVectorClosed
 from qsim_ex.placement import kinds
 
@@ -80,7 +80,7 @@ class Held(np.ndarray):  # type: ignore[type-arg]
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """A machine on which states of two peers go into two halves; no thread of theirs is left in the end."""
     device = Machine()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     with kinds.registered(ROW):
         yield device
     gc.collect()

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from states import random_state
 
-from qsim_ex import expectation, sampling
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.cpu import CpuDevice
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import NotSupported
-from qsim_ex.placement import divided
-from qsim_ex.placement.layout import relabelled
+from qsim_ex.observe import expectation, sampling
+from qsim_ex.placement.divided import divided
+from qsim_ex.placement.index_bits import relabelled
 from qsim_ex.steps import Layout, Levels
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.steps import Euler, Fold, Numbers, Product
 
 

@@ -13,14 +13,14 @@ from strategies import circuits, random_unitary
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.planning.absorb import absorb
-from qsim_ex.planning.binding import fill
-from qsim_ex.planning.blocks import divided, gathered
-from qsim_ex.planning.cost import summary
-from qsim_ex.planning.fuse import fuse
-from qsim_ex.planning.numbers import NumberProgram
+from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.numbers.binding import fill
+from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.rotate import rotate
+from qsim_ex.planning.rewrite.absorb import absorb
+from qsim_ex.planning.rewrite.fuse import fuse
+from qsim_ex.planning.rewrite.rotate import rotate
+from qsim_ex.planning.tiles.blocks import divided, gathered
 from qsim_ex.planning.verify import verify
 from qsim_ex.planning.work import Work
 from qsim_ex.steps import Layout, Mix, Shape

@@ -10,12 +10,12 @@ from strategies import circuits
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.planning.absorb import absorb
-from qsim_ex.planning.cost import plan_cost
-from qsim_ex.planning.numbers import NumberProgram
+from qsim_ex.planning.cost.summary import plan_cost
+from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import foresee
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.rotate import rotate
+from qsim_ex.planning.rewrite.absorb import absorb
+from qsim_ex.planning.rewrite.rotate import rotate
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Plan, Shape
 

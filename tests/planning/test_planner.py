@@ -14,7 +14,7 @@ from strategies import circuits, layouts, random_unitary, shapes
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import Initialize
-from qsim_ex.planning.cost import plan_cost
+from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Shape

@@ -14,10 +14,10 @@ from states import random_state
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.errors import NotSupported, OptionError, PlanError
-from qsim_ex.planning.cost import summary
+from qsim_ex.planning.cost.stage_cost import H200, stage_costs
+from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.preview import new_state_plan, preview
-from qsim_ex.planning.stage_cost import H200, stage_costs
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Diagonal, Exchange, Layout, Levels, Migration, Motion, Plan, Shape, Stage, Sweep
 

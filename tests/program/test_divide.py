@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.readout import Misread, confusion
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.readout import Misread, confusion
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Conditioned
 from qsim_ex.program.divide import groups_of, program_of, unitary_program

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qsim_ex.devices.probe import gpu_missing
+from qsim_ex.devices.discover import gpu_missing
 from qsim_ex_provider import QsimExBackend
 
 

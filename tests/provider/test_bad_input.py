@@ -12,7 +12,7 @@ from qiskit.circuit import library as lib
 from qiskit.circuit.classical import expr, types
 
 from qsim_ex import errors
-from qsim_ex.devices.probe import gpu_missing
+from qsim_ex.devices.discover import gpu_missing
 from qsim_ex_provider import QsimExBackend, SaveStatevector, save_statevector
 
 BACKEND = QsimExBackend(device="cpu")

@@ -17,8 +17,8 @@ from qiskit.quantum_info import Choi, DensityMatrix, Kraus, SuperOp, random_quan
 from qiskit.quantum_info import Operator as QiskitOperator
 
 from qsim_ex import errors, reference
-from qsim_ex.circuit import noise
-from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Channel, Measure, Op
 from qsim_ex_provider import QsimExBackend, save_statevector
 from qsim_ex_provider.noise import AerNoise, noise_of
@@ -417,7 +417,7 @@ def test_transpiled_circuits_are_noisy(aer: Any) -> None:
 def test_aer_is_not_imported() -> None:
     """Whoever has no Aer cannot use Qiskit with noise, or at all."""
     code = (
-        "import sys; from qsim_ex.circuit.noise_model import NoiseModel; from qsim_ex_provider.noise import noise_of; "
+        "import sys; from qsim_ex.circuit.noise.model import NoiseModel; from qsim_ex_provider.noise import noise_of; "
         "noise_of(NoiseModel()); print('qiskit_aer' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -130,7 +130,7 @@ def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyP
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
     (found,) = sweep(circuit, columns_of(circuit, values), 7)
     kept = found.bindings()
-    monkeypatch.setattr("qsim_ex.circuit.sweeping.FEW_BYTES", 0)
+    monkeypatch.setattr("qsim_ex.circuit.parameters.sweep.FEW_BYTES", 0)
     bindings = found.bindings()
     np.testing.assert_array_equal(bindings.operands(0, 7), kept.operands(0, 7))
     pieces = [bindings.operands(begin, end) for begin, end in ((0, 2), (2, 3), (3, 7))]
@@ -319,7 +319,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("translated with numbers, or prepared again")
 
     monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
-    monkeypatch.setattr("qsim_ex.devices.cpu.Prepared", refuse)
+    monkeypatch.setattr("qsim_ex.devices.cpu.device.Prepared", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]

@@ -16,8 +16,8 @@ from qiskit.circuit.library import PauliEvolutionGate, StatePreparation
 from qiskit.quantum_info import DensityMatrix, SparsePauliOp, random_statevector
 
 from qsim_ex import errors, reference
-from qsim_ex.circuit import noise
-from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
 from qsim_ex_provider.translate import translate, translate_noisy
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from qiskit.circuit import QuantumCircuit
 
-from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import QsimExBackend
 
 SHOTS = 40_000

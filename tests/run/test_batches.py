@@ -16,8 +16,8 @@ from noisy import random_noisy
 from strategies import circuits
 
 from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.planning.planner import make_plan
 
@@ -232,7 +232,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
     from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
-    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.cpu.device import CpuDevice
 
     machines = [CpuDevice(1), CpuDevice(1)]
     used: list[int] = []
@@ -281,7 +281,7 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
     """A device works through all that is left of a batch that has failed on another one."""
     from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
-    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.cpu.device import CpuDevice
 
     machines = [CpuDevice(1), CpuDevice(1)]
     failed, runs = threading.Event(), []

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from deployments import DEPLOYMENTS, TinyMachine
 
-from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference, saving
-from qsim_ex.devices import probe
+from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference
+from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, SavedStateError
+from qsim_ex.files import saved_state
 from qsim_ex.options import Progress
 from qsim_ex.placement.single import Single
 
@@ -28,7 +29,7 @@ WIRES = 9
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The CPU is a machine of which even small circuits need many sweeps."""
     device = TinyMachine()
-    monkeypatch.setattr(probe, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
 
 
 def circuit(layers: int = 7, turn: float = 0.1, wires: int = WIRES) -> Circuit:
@@ -98,7 +99,7 @@ from deployments import TinyMachine
 from qsim_ex.devices import probe
 from test_checkpoints import circuit, run
 device = TinyMachine()
-probe.cpu = lambda _threads=None: device
+discover.cpu = lambda _threads=None: device
 def progress(done, total):
     if done == 5:
         Path({str(begun)!r}).touch()
@@ -137,7 +138,7 @@ def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeyp
                 raise KeyboardInterrupt
             yield piece
 
-    monkeypatch.setattr(saving, "PIECE", 64)
+    monkeypatch.setattr(saved_state, "PIECE", 64)
     monkeypatch.setattr(Single, "pieces", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=5)
@@ -200,7 +201,7 @@ def test_after_ctrl_c_the_process_goes_on(tmp_path: Path, deployment: str) -> No
     for error in (KeyboardInterrupt, Cancelled, MemoryError)[: None if deployment == "single" else 1]:
         with pytest.raises(error):
             run(path, deployment, made, seed=7, progress=stop_after(4, error=error))
-        assert saving.look(path).about["parts"] >= 1
+        assert saved_state.look(path).about["parts"] >= 1
         with simulator.state(made) as state:
             found = state.to_numpy()
         assert np.linalg.norm(found - reference.simulate(made)) < 1e-10

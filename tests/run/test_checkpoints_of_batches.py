@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from qsim_ex import BatchResult, Checkpoint, CircuitBuilder, JobCheckpoint, PauliString, PauliSum, Simulator
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.readout import Misread, confusion
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.readout import Misread, confusion
 from qsim_ex.errors import SavedStateError
 
 WIRES = 6

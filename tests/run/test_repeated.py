@@ -15,9 +15,9 @@ from gpus import gpu_missing
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.deployment.assign import Where, on
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.kernels.cuda.launches import native
+from qsim_ex.kernels.cuda.launch.launches import native
 from qsim_ex.options import Options
 from qsim_ex.run.repeated import RepeatedCircuit
 

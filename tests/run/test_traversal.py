@@ -13,8 +13,8 @@ import pytest
 from noisy import KINDS, random_noisy
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import Measure, wires_acted_on
 
 ALL = (*KINDS, "measure", "reset", "condition")

@@ -21,17 +21,17 @@ from qsim_ex.comm.loopback import loopback
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported, PlanError
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import PIECE, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import Divided, Near
-from qsim_ex.placement.exchange import sources
+from qsim_ex.placement.divided.divided import Divided, Near
+from qsim_ex.placement.exchange.lockstep import shares_of
+from qsim_ex.placement.exchange.schedule import sources
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.kinds import Kind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.seats import shares_of
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage
 from qsim_ex.steps.plan import fresh_after

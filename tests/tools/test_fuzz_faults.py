@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from qsim_ex import CircuitBuilder, sampling
+from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import circuit as circuits
-from qsim_ex.circuit import noise
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise_model import NoiseModel
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.sweeping import Swept
-from qsim_ex.devices.cpu import CpuDevice
-from qsim_ex.placement import layout
+from qsim_ex.circuit.parameters.sweep import Swept
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.observe import sampling
+from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
-from qsim_ex.placement.links import Links
+from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.program import kraus as engine_chance
 from tools.fuzz.kinds import drawn, installed
@@ -183,7 +184,7 @@ def mixed_rows(patch: pytest.MonkeyPatch) -> None:
 
 def lost_inversion(patch: pytest.MonkeyPatch) -> None:
     """Wires that are stored inverted are told as if they were not."""
-    instead(patch, layout.flipped_values, lambda *_: 0)
+    instead(patch, index_bits.flipped_values, lambda *_: 0)
 
 
 def coarse_sum(patch: pytest.MonkeyPatch) -> None:

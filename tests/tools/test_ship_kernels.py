@@ -7,10 +7,12 @@ import zipfile
 import pytest
 
 from qsim_ex.errors import MissingPackage
-from qsim_ex.kernels.cuda import fixed, interpreter, shipped
+from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.interpret import interpreter
 from tools import ship_kernels
 
-FOLDER = "qsim_ex/kernels/cuda/shipped_kernels"
+FOLDER = "qsim_ex/kernels/cuda/compile/shipped_kernels"
 
 
 def compiler(code, arch):

@@ -28,7 +28,7 @@ def circuit_of(case: Case, lines: tuple[Line, ...] | None = None, values: Any = 
 
 def filled(builder: Any, case: Case, lines: tuple[Line, ...] | None = None, values: Any = ()) -> Any:
     """A builder of the engine, or one of its kind, after all lines of a program."""
-    from qsim_ex.circuit import noise
+    from qsim_ex.circuit.noise import channels as noise
 
     some = case if lines is None else Case(case.kind, case.wires, case.bits, lines)
     some.run(NAMES | {"b": builder, "noise": noise, "q": range(case.wires), "c": range(case.bits), "v": values})
@@ -91,7 +91,7 @@ def draw_readout(random: Random, lines: tuple[Line, ...]) -> tuple[tuple[tuple[i
 
 def readout_of(case: Case) -> Any:
     """The engine's readout errors."""
-    from qsim_ex.circuit.readout import Misread
+    from qsim_ex.circuit.noise.readout import Misread
 
     return tuple(Misread(tuple(bits), misread(len(bits), seed)) for bits, seed in _groups(case))
 

@@ -94,8 +94,8 @@ class _NoisyOracle(Oracle):
 def check_machine(case: Case) -> str | None:
     """Shots of a noisy machine come from the distribution of an oracle that adds the noise itself."""
     from qsim_ex import Options, Simulator
-    from qsim_ex.circuit import noise
-    from qsim_ex.circuit.noise_model import NoiseModel, NoisyBuilder
+    from qsim_ex.circuit.noise import channels as noise
+    from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
 
     model, errors = NoiseModel(), []
     for name, channel, on in case.ask["errors"]:

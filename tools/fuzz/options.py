@@ -78,7 +78,7 @@ def machine(number: int) -> Iterator[None]:
     if not number:
         yield
         return
-    from qsim_ex.devices.cpu import CpuDevice
+    from qsim_ex.devices.cpu.device import CpuDevice
     from qsim_ex.steps.layout import Shape
 
     shape = eval(MACHINES[number - 1], {"Shape": Shape})

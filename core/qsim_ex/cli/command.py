@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from qsim_ex import packages
 from qsim_ex.cli import report
 from qsim_ex.cli.layout import console
 from qsim_ex.cli.progress import Watch
@@ -31,6 +30,7 @@ from qsim_ex.errors import (
     QsimExError,
     SavedStateError,
 )
+from qsim_ex.frameworks import packages
 
 COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from qsim_ex import packages
+from qsim_ex.frameworks import packages
 
 OLDEST = 12
 """The first CUDA that qsim-ex works with."""

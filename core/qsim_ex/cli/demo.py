@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from qsim_ex import frontends
 from qsim_ex.cli import eraser, options, report
 from qsim_ex.cli.experiment import Answer, Experiment
 from qsim_ex.cli.histogram import binned, skyline
@@ -19,7 +18,8 @@ from qsim_ex.cli.layout import NONE, heading, mark, plural, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.cli.where import document, show_where
-from qsim_ex.frontends import Missing, Runner
+from qsim_ex.frameworks import frontends
+from qsim_ex.frameworks.frontends import Missing, Runner
 from qsim_ex.result import Result
 
 SHOTS = 20_000

@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from qsim_ex import frontends, packages
 from qsim_ex.cli import cuda, options, report, selfcheck
 from qsim_ex.cli.caches import Folder, folders
 from qsim_ex.cli.cuda import Part
@@ -31,8 +30,9 @@ from qsim_ex.cli.machine import Driver, Processor, driver, processor, system
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.where import document
-from qsim_ex.devices.probe import gpu, gpu_missing
+from qsim_ex.devices.discover import gpu, gpu_missing
 from qsim_ex.errors import QsimExError
+from qsim_ex.frameworks import frontends, packages
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

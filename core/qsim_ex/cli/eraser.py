@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.frontends import NeutralGate
+from qsim_ex.frameworks.frontends import NeutralGate
 
 PLACES = 11
 """Wires that hold the place; the marker is the wire after them."""

@@ -16,7 +16,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.cli import eraser
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
-from qsim_ex.frontends import Runner
+from qsim_ex.frameworks.frontends import Runner
 from qsim_ex.options import Options
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator

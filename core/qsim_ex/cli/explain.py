@@ -22,10 +22,10 @@ from qsim_ex.cli.run import describe, read, title
 from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
 from qsim_ex.deployment.assign import imagine
 from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.frontends import FileInfo
+from qsim_ex.frameworks.frontends import FileInfo
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost import NO_WORK, PlanSummary, step_cost, summary
+from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan

@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from qsim_ex import frontends, packages
 from qsim_ex.cli import selfcheck
 from qsim_ex.cli.caches import Folder
 from qsim_ex.cli.cuda import Part
@@ -18,8 +17,9 @@ from qsim_ex.cli.machine import Driver, Gpu, Processor, system
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
-from qsim_ex.frontends import Missing, Reader, Runner
-from qsim_ex.kernels.cuda import shipped
+from qsim_ex.frameworks import frontends, packages
+from qsim_ex.frameworks.frontends import Missing, Reader, Runner
+from qsim_ex.kernels.cuda.compile import shipped
 
 BASE = ("numpy", "numba", "llvmlite", "rich")
 """The packages that the engine stands on."""

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim_ex.kernels.cpu import host
+from qsim_ex.kernels import host
 
 _VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("avx", "AVX"), ("sse2", "SSE2"), ("neon", "NEON"))
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR

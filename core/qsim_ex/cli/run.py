@@ -18,7 +18,7 @@ from qsim_ex.cli.layout import heading, plural, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import share
 from qsim_ex.cli.where import document, show_where
-from qsim_ex.frontends import FileInfo, reader
+from qsim_ex.frameworks.frontends import FileInfo, reader
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 

@@ -11,7 +11,7 @@ from qsim_ex.cli.layout import facts, heading, plural
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.result import Result
 
 _PARTS = ("plan", "prepare", "run", "sample")
@@ -69,6 +69,6 @@ def show_where(page: Console, result: Result) -> None:
 
 def document(command: str, **content: Any) -> dict[str, Any]:
     """The outermost object of every JSON document."""
-    from qsim_ex.packages import version
+    from qsim_ex.frameworks.packages import version
 
     return {"qsim_ex": version(), "command": command, **content}

@@ -1,7 +1,7 @@
 """Where a state goes: on which devices, in which placement, and why.
 
-Where a state fits in one piece on the device that `devices.probe` chooses, it goes there. Otherwise `choice` looks for
-a placement on all devices and the host that the options allow. The reason is kept and told in every result.
+A state that fits in one piece on the device that `devices.discover` chooses goes there. Otherwise `choice` looks for a
+placement on all devices and the host that the options allow. The reason is kept and told in every result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from qsim_ex.deployment.choice import deploy
-from qsim_ex.devices import probe
+from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.devices.peering import link
@@ -22,7 +22,7 @@ from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.placement.request import BOUNDLESS, Free, Limits
 
 if TYPE_CHECKING:
-    from qsim_ex.devices.absent import Planned
+    from qsim_ex.devices.hypothetical import Planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ def place(num_wires: int, options: Options, states: int = 1) -> Where:
     Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
     every possibility if the state does not fit, `OptionError` for options that contradict one another.
     """
-    device, reason = probe.choose(num_wires, options, states)
+    device, reason = discover.choose(num_wires, options, states)
     needed = state_bytes(num_wires, options.dtype)
     # What a GPU's state takes of the host is checked again when it is taken; an older figure is good enough here.
-    host_free = probe.free_bytes(probe.cpu(options.threads), needed if device.kind == "cpu" else 0)
+    host_free = discover.free_bytes(discover.cpu(options.threads), needed if device.kind == "cpu" else 0)
     if not _divides(options):
-        free = probe.free_bytes(device, needed)
+        free = discover.free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory
         if needed <= allowed:
             return on(device, num_wires, options, reason, allowed, host_free)
@@ -91,11 +91,11 @@ def place(num_wires: int, options: Options, states: int = 1) -> Where:
     except OutOfMemory as error:
         if options.device != "auto" or _divides(options) or needed > host_free:
             raise
-        return on(probe.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
+        return on(discover.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
     if device.kind == "cpu":
         devices = (device,) * len(found.devices)
     else:
-        devices = tuple(device if number == options.device_id else probe.gpu(number) for number in found.devices)
+        devices = tuple(device if number == options.device_id else discover.gpu(number) for number in found.devices)
     least = min(dict(free_now.devices)[number] for number in found.devices)
     allowed = least if options.max_memory is None else options.max_memory
     return Where(devices[0], found, allowed, host_free, devices)
@@ -107,19 +107,19 @@ def imagine(num_wires: int, options: Options) -> tuple[Planned, Deployment]:
     GPUs that are not here are planned for if they are described: by `devices`, or by ``device='gpu'`` and `max_memory`
     or `device_wires`. `max_memory` and `max_host_memory` say how large their memories are.
     """
-    from qsim_ex.devices.absent import AbsentGpu
+    from qsim_ex.devices.hypothetical import AbsentGpu
 
     described = options.max_memory is not None or options.device_wires is not None
     demanded = options.devices is not None or (options.device == "gpu" and described)
     device: Planned
-    if demanded and probe.gpu_missing():
+    if demanded and discover.gpu_missing():
         numbers = options.devices or (options.device_id,)
         device, reason = AbsentGpu(numbers[0]), "asked for; it is not on this machine"
         free = Free("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
     else:
-        device, reason = probe.choose(num_wires, options)
+        device, reason = discover.choose(num_wires, options)
         free = survey(
-            device, options, probe.free_bytes(probe.cpu(options.threads), state_bytes(num_wires, options.dtype))
+            device, options, discover.free_bytes(discover.cpu(options.threads), state_bytes(num_wires, options.dtype))
         )
     try:
         return device, deploy(num_wires, options, free, reason)
@@ -143,11 +143,13 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
         return Free("cpu", ((0, host_free),), host_free)
     if options.devices is not None:
         numbers = options.devices
-        if absent := [number for number in numbers if number >= probe.gpu_count()]:
+        if absent := [number for number in numbers if number >= discover.gpu_count()]:
             told = ", ".join(map(str, absent))
-            raise DeviceError(f"devices={list(numbers)}: GPU {told} is not there; {probe.present(probe.gpu_count())}.")
-        if len(found := {probe.generation(number) for number in numbers}) > 1:
-            each = ", ".join(f"GPU {number} has {probe.generation(number)}" for number in numbers)
+            raise DeviceError(
+                f"devices={list(numbers)}: GPU {told} is not there; {discover.present(discover.gpu_count())}."
+            )
+        if len(found := {discover.generation(number) for number in numbers}) > 1:
+            each = ", ".join(f"GPU {number} has {discover.generation(number)}" for number in numbers)
             raise DeviceError(
                 f"devices={list(numbers)}: {len(found)} compute capabilities ({each}); GPUs of one generation are "
                 "wanted, since the slowest would hold up the others."
@@ -156,10 +158,10 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
         numbers = (options.device_id,)
     else:
         first = options.device_id
-        others = (number for number in range(probe.gpu_count()) if number != first)
-        numbers = (first, *(number for number in others if probe.generation(number) == probe.generation(first)))
-    memory = tuple((number, probe.gpu(number).memory()[0]) for number in numbers)
-    return Free("gpu", memory, host_free, lambda one, other: link(probe.gpu(one), probe.gpu(other)))
+        others = (number for number in range(discover.gpu_count()) if number != first)
+        numbers = (first, *(number for number in others if discover.generation(number) == discover.generation(first)))
+    memory = tuple((number, discover.gpu(number).memory()[0]) for number in numbers)
+    return Free("gpu", memory, host_free, lambda one, other: link(discover.gpu(one), discover.gpu(other)))
 
 
 class Assigner:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import OutOfMemory
-from qsim_ex.kernels.cpu import host
+from qsim_ex.kernels import host
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 

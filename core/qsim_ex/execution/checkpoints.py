@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import SavedStateError
+from qsim_ex.files.saved_state import SavedState, array_of, look, save
 from qsim_ex.files.written import written
 from qsim_ex.options import Checkpoint
 from qsim_ex.placement.base import Amplitudes, Placement
-from qsim_ex.saving import SavedState, array_of, look, save
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.steps.plan import Plan
 

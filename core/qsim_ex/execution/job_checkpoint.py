@@ -11,8 +11,8 @@ from typing import Any
 
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.written import written
+from qsim_ex.observe.sampling import checked_seed, fresh_seed
 from qsim_ex.options import Checkpoint
-from qsim_ex.sampling import checked_seed, fresh_seed
 
 _FORM = "qsim-ex job 1"
 

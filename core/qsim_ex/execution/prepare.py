@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Save
 from qsim_ex.devices.base import Device, Loads
 from qsim_ex.placement.batch import BatchDevice
-from qsim_ex.planning.binding import fill, fill_batch
+from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape

@@ -19,7 +19,7 @@ from qsim_ex.steps.plan import Plan
 if TYPE_CHECKING:
     from qsim_ex.devices.base import Device
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.placement.visited import Near
+    from qsim_ex.placement.divided.visited import Near
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device
 from qsim_ex.placement import executor
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, NormCheck, Placement, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.steps.layout import Layout

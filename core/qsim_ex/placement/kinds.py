@@ -17,8 +17,8 @@ from qsim_ex.devices.base import Device
 from qsim_ex.placement import migrated, peers, peers_over_host, single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.rehearsal import Copied, rehearsed
 from qsim_ex.placement.request import Limits, StateRequest
+from qsim_ex.placement.windows.rehearsal import Copied, rehearsed
 from qsim_ex.steps.plan import Plan
 
 

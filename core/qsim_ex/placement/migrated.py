@@ -16,15 +16,15 @@ from numpy.typing import DTypeLike
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import InvalidInput, PlanError
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import Divided, Near
+from qsim_ex.placement.divided.divided import Divided, Near
+from qsim_ex.placement.divided.visited import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
-from qsim_ex.placement.slots import NOWHERE, Slots, Tick
-from qsim_ex.placement.visited import Wanted, every
-from qsim_ex.placement.windows import PIECE, Index, Scenario, Window, allocate, room, turn
+from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
+from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear

@@ -20,14 +20,14 @@ from qsim_ex.devices.base import Channel, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
-from qsim_ex.placement import layout as at
-from qsim_ex.placement.carry import Carried, carried
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import Divided, Near
-from qsim_ex.placement.exchange import schedule, sources
-from qsim_ex.placement.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.divided.divided import Divided, Near
+from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.exchange.lockstep import Share, check_memory, clear, shares_of, work_on
+from qsim_ex.placement.exchange.schedule import schedule, sources
 from qsim_ex.placement.request import Limits, Needs, StateRequest
-from qsim_ex.placement.seats import Share, check_memory, clear, shares_of, work_on
+from qsim_ex.placement.windows.carry import Carried, carried
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 

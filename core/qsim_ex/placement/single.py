@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device, Loads
 from qsim_ex.errors import StateError
-from qsim_ex.placement import layout as at
+from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.divided.visited import Near
 from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.visited import Near
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan

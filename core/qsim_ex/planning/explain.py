@@ -6,8 +6,8 @@ from collections import Counter
 from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
-from qsim_ex.planning.cost import PlanSummary, step_cost, summary
-from qsim_ex.planning.stage_cost import H200, Rates, passes, stage_costs
+from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
+from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 from qsim_ex.steps.step import Clear, Item, Phase, Shuffle, Spread, Step, Sweep, Wide

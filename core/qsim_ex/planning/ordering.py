@@ -14,7 +14,7 @@ from math import inf
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.locality import split
-from qsim_ex.planning.schedule import Growth
+from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
 

@@ -10,14 +10,14 @@ from functools import lru_cache
 
 from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import OptionError
-from qsim_ex.planning.absorb import Unitary, absorb
-from qsim_ex.planning.binding import bind
-from qsim_ex.planning.fuse import fuse
-from qsim_ex.planning.numbers import NumberProgram
+from qsim_ex.planning.numbers.binding import bind
+from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
-from qsim_ex.planning.rotate import MOST_ITEM_WORK, rotate
-from qsim_ex.planning.schedule import schedule
-from qsim_ex.planning.stages import make_stages
+from qsim_ex.planning.rewrite.absorb import Unitary, absorb
+from qsim_ex.planning.rewrite.fuse import fuse
+from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
+from qsim_ex.planning.stages.staging import make_stages
+from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage

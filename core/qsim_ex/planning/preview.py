@@ -6,9 +6,9 @@ from typing import Literal
 
 from qsim_ex.circuit.ops import Initialize, Op, Permutation
 from qsim_ex.errors import NotSupported
+from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.stage_cost import H200, Rates
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 

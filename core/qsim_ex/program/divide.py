@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, assert_never
 
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
     Channel,
     Conditional,
@@ -27,12 +28,11 @@ from qsim_ex.circuit.ops import (
     wires_acted_on,
     wires_of,
 )
-from qsim_ex.circuit.readout import ReadoutErrors
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, LeftToChance, Node, Program, Segment, Work
-from qsim_ex.program.reader import Groups, Reader
+from qsim_ex.program.readings import Groups, Reader
 
 JOINTLY = 10
 """Most wires that are measured or reset at one branch point: their joint probabilities are 2^10 numbers a state."""

@@ -16,13 +16,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.observe.readout import key_of, matrix_of, read_value
 from qsim_ex.placement.batch import States
 from qsim_ex.program.choices import Choice, Reading, value_of
 from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.kraus import Kraus, density_of, strings_of
 from qsim_ex.program.program import BranchPoint
 from qsim_ex.run.branches import Branches, uniforms
-from qsim_ex.run.readout import key_of, matrix_of, read_value
 from qsim_ex.run.work import BatchInputs
 
 Complex = NDArray[np.complex128]

@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import expectation, sampling
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.assign import Where
 from qsim_ex.devices.memory import require, require_on_host
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints
-from qsim_ex.kernels.cpu.host import cores
+from qsim_ex.kernels.host import cores
+from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes, NormCheck
 from qsim_ex.placement.batch import States

@@ -13,9 +13,9 @@ from qsim_ex.devices.base import Batches
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
-from qsim_ex.placement.alone import Alone
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
+from qsim_ex.placement.batch_of_one import Alone
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan

@@ -12,12 +12,12 @@ import numpy as np
 from qsim_ex.circuit.ops import Save
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Checkpoints
+from qsim_ex.files.saved_state import load_into
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.work import WorkUnit
-from qsim_ex.saving import load_into
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 

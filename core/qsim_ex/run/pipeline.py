@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex import sampling
-from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
+from qsim_ex.observe import sampling
+from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.divide import groups_of, program_of
@@ -33,7 +34,6 @@ from qsim_ex.program.program import Program
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.readout import apply_readout
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 

@@ -12,7 +12,7 @@ from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.planning.cost import PlanSummary
+from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
@@ -20,7 +20,7 @@ from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.devices.absent import Planned
+    from qsim_ex.devices.hypothetical import Planned
 
 
 def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], Planned, Deployment]:

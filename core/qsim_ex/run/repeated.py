@@ -16,9 +16,9 @@ from qsim_ex.devices.base import Device, Loads
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.binding import fill
+from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.program.divide import unitary_program
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 

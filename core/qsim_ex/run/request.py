@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.readout import ReadoutErrors, check_groups
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.program.program import Program
 

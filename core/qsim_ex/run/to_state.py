@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from qsim_ex.circuit.bindings import Bindings
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Where
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.options import Options
-from qsim_ex.placement.alone import Alone
 from qsim_ex.placement.batch import States
+from qsim_ex.placement.batch_of_one import Alone
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
@@ -20,7 +20,7 @@ from qsim_ex.run.pipeline import Planned, checkpoints_of
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.run.worker import Worker, WorkQueue
-from qsim_ex.state import StateVector
+from qsim_ex.state.vector import StateVector
 
 
 class _Handed(Collector):

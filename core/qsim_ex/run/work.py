@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.program.kraus import Kraus, kraus_of
 from qsim_ex.program.program import Program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
-from qsim_ex.circuit.bindings import Bindings, Operands
+from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.program.kraus import BLOCK, STEP

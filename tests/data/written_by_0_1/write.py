@@ -15,12 +15,13 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from written import RUNS, STATES, circuit_of, run_of, stop_after  # noqa: E402
 
-from qsim_ex import StateVector, saving  # noqa: E402
+from qsim_ex import StateVector  # noqa: E402
+from qsim_ex.files import saved_state  # noqa: E402
 
 
 def write() -> None:
     """Write every state and every checkpoint, the latter by stopping runs."""
-    saving.PIECE = 4  # so that even these states have several pieces
+    saved_state.PIECE = 4  # so that even these states have several pieces
     for name, state in STATES.items():
         with StateVector(state.wires, device="cpu", precision=state.precision, **state.options) as made:
             made.apply(circuit_of(state)).save(HERE / f"{name}.qsx")

@@ -19,8 +19,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pytest
 
-from qsim_ex.kernels.cuda import tensor
 from qsim_ex.kernels.cuda.runtime import ByValue, Text
+from qsim_ex.kernels.cuda.write import tensor
 
 HERE = Path(__file__).parent
 FOLDER = (

@@ -9,7 +9,7 @@ import pytest
 from cuda_emulator import EmulatedRuntime, Kernel, library, wrapped
 
 from benchmarks import sweeps
-from qsim_ex.kernels.cuda.compile import Report
+from qsim_ex.kernels.cuda.compile.compilation import Report
 
 
 class EmulatedBench:

@@ -15,9 +15,9 @@ from benchmarks.dense import relative_error
 from benchmarks.fragments import KINDS
 from benchmarks.gates import haar
 from qsim_ex.errors import DeviceError
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda.emit import ROOM
-from qsim_ex.kernels.cuda.places import swizzle
+from qsim_ex.kernels.cuda.compile import compilation
+from qsim_ex.kernels.cuda.write.emit import ROOM
+from qsim_ex.kernels.cuda.write.register_layout import swizzle
 
 UNITS = (Path(__file__).parent / "units.h").read_text()
 ERRORS = {"tf32": 5e-3, "f16": 3e-3, "3xtf32": 1e-6, "3xtf32, 4 warps": 1e-6, "3xf16": 1e-6, "6xbf16": 1e-6}

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.compile import compilation, shipped
 from tools.ship_kernels import write
 
 

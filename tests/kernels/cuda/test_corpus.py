@@ -15,11 +15,13 @@ from cuda_emulator import EmulatedRuntime
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.kernels.cuda import fixed, interpreter, tensor
-from qsim_ex.kernels.cuda.compile import OPTIONS, report
-from qsim_ex.kernels.cuda.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.kernels.cuda.compile.compilation import OPTIONS, report
+from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Text
+from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Diagonal, Layout, Mix, Phase, Rename, Slot, Sweep
 

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Text
 from tools.ship_kernels import write

@@ -9,10 +9,10 @@ from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.kernels.cuda.emit import ROOM, emit
-from qsim_ex.kernels.cuda.packing import pack
+from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.runtime import ByValue
-from qsim_ex.kernels.cuda.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.emit import ROOM, emit
+from qsim_ex.kernels.cuda.write.style import STYLE, Style
 
 
 def program(kernels):

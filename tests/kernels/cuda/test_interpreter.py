@@ -9,8 +9,8 @@ from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.kernels.cuda.interpreter import encode, source
-from qsim_ex.kernels.cuda.packing import pack
+from qsim_ex.kernels.cuda.interpret.interpreter import encode, source
+from qsim_ex.kernels.cuda.interpret.packing import pack
 
 
 def interpreter(dtype):

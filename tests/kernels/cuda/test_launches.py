@@ -10,11 +10,11 @@ import pytest
 from cuda_emulator import EmulatedRuntime
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.devices.gpu import GpuDevice
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
-from qsim_ex.kernels.cpu.run_words import MOST_ARGUMENTS
-from qsim_ex.kernels.cuda.launches import native
-from qsim_ex.kernels.cuda.queued import Queued, in_tables, plain, struct
+from qsim_ex.kernels.cuda.launch.launches import native
+from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
+from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.reference import simulate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from qsim_ex.kernels.cuda.places import visited_bits
-from qsim_ex.kernels.cuda.policy import RETURNS, Candidate, choose, extra_seconds, worth_a_look
+from qsim_ex.kernels.cuda.compile.policy import RETURNS, Candidate, choose, extra_seconds, worth_a_look
+from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.steps import Sweep
 
 

@@ -10,10 +10,10 @@ from cuda_emulator import EmulatedRuntime
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex.devices.gpu import GpuDevice, shape_of
+from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.kernels.cuda.programs import NumberProgram
-from qsim_ex.planning.binding import fill_batch
+from qsim_ex.kernels.cuda.launch.device_numbers import NumberProgram
+from qsim_ex.planning.numbers.binding import fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Euler, Layout, Numbers, Product
 

@@ -9,11 +9,11 @@ from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.kernels.cuda import interpreter
-from qsim_ex.kernels.cuda.emit import emit_rows
-from qsim_ex.kernels.cuda.frames import Rows
-from qsim_ex.kernels.cuda.packing import pack
-from qsim_ex.kernels.cuda.places import banks, places, skipped_bits, swizzle
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.write.emit import emit_rows
+from qsim_ex.kernels.cuda.write.frames import Rows
+from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
 from qsim_ex.steps import Phase, Sweep
 
 ROWS = (1, 3, 5, 33)

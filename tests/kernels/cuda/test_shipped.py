@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qsim_ex.kernels.cuda import shipped
+from qsim_ex.kernels.cuda.compile import shipped
 from tools.ship_kernels import write
 
 

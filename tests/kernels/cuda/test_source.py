@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.kernels.cuda.emit import emit, source
+from qsim_ex.kernels.cuda.write.emit import emit, source
 from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Sweep
 
 GOLDEN = Path(__file__).parent / "golden_sweep.cu"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from cuda_emulator import EmulatedRuntime, needs_compiler
 
-from qsim_ex.kernels.cuda.packing import CONSTANTS
-from qsim_ex.kernels.cuda.tables import Few, Recipe
-from qsim_ex.planning.binding import fill
+from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
+from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
+from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.steps import Fold, Numbers
 
 

@@ -16,10 +16,10 @@ from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import reference
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.devices.gpu import GpuDevice
-from qsim_ex.kernels.cuda import tensor
-from qsim_ex.kernels.cuda.emit import emit
-from qsim_ex.kernels.cuda.places import swizzle
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write.emit import emit
+from qsim_ex.kernels.cuda.write.register_layout import swizzle
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Layout, Mix, Phase, Slot, Sweep

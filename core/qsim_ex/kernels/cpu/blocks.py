@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qsim_ex.kernels.cpu.cache import kernel
+from qsim_ex.kernels.numba_cache import kernel
 
 
 @kernel

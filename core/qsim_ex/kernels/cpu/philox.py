@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qsim_ex.kernels.cpu.cache import kernel, part
+from qsim_ex.kernels.numba_cache import kernel, part
 
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
 _FIRST, _SECOND = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 
-from qsim_ex.kernels.cpu import host
+from qsim_ex.kernels import host
 
 CHUNK_BITS = 18
 """Amplitudes that one thread handles between two looks at Ctrl-C, where it only moves or adds them."""

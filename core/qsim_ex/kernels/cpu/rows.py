@@ -6,7 +6,7 @@ The loops are emitted and not written in Python, since each function of Numba's 
 from __future__ import annotations
 
 from qsim_ex.kernels.cpu.emit import operation
-from qsim_ex.kernels.cpu.program import LOW_MASK, LOW_ROWS
+from qsim_ex.kernels.cpu.encoding import LOW_MASK, LOW_ROWS
 from qsim_ex.kernels.interrupts import uninterrupted
 
 with uninterrupted():

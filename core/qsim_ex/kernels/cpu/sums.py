@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qsim_ex.kernels.cpu.cache import kernel, part
+from qsim_ex.kernels.numba_cache import kernel, part
 
 
 @part

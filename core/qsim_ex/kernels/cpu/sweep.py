@@ -11,8 +11,7 @@ import numpy as np
 from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu import rows as r
 from qsim_ex.kernels.cpu import vectors as v
-from qsim_ex.kernels.cpu.cache import kernel, part
-from qsim_ex.kernels.cpu.program import (
+from qsim_ex.kernels.cpu.encoding import (
     BLOCK,
     BLOCKS,
     COLUMNS,
@@ -59,6 +58,7 @@ from qsim_ex.kernels.cpu.program import (
     TILE_MASK,
     TO,
 )
+from qsim_ex.kernels.numba_cache import kernel, part
 
 ZERO, ONE = items.ZERO, items.ONE
 ROWS_AHEAD = 32

@@ -14,10 +14,10 @@ from typing import assert_never
 import numpy as np
 
 from qsim_ex.circuit.ops import When, mask_of, wires_of
+from qsim_ex.kernels.cpu import encoding as p
 from qsim_ex.kernels.cpu import items
-from qsim_ex.kernels.cpu import program as p
+from qsim_ex.kernels.cpu.encoding import Table, Where
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
-from qsim_ex.kernels.cpu.program import Table, Where
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 _FEW_EXCHANGES = 8

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda import interpreter
-from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
-from qsim_ex.kernels.cuda.emit import Kernel, emit_rows
-from qsim_ex.kernels.cuda.loading import in_buffer, laid_out
-from qsim_ex.kernels.cuda.packing import CONSTANTS
+from qsim_ex.kernels.cuda.compile.choosing import KEPT, Choosing, remember, text_of
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
+from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
+from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import REAL, Packed
-from qsim_ex.kernels.cuda.tables import Few, Recipe
+from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 

@@ -15,11 +15,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cpu import host as machine
+from qsim_ex.kernels import host as machine
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cuda import compile as compilation
-from qsim_ex.kernels.cuda import shipped
-from qsim_ex.kernels.cuda.arguments import frame
+from qsim_ex.kernels.cuda.compile import compilation, shipped
+from qsim_ex.kernels.cuda.launch.arguments import frame
 from qsim_ex.kernels.cuda.runtime import Array, Text
 
 KEPT_KERNELS = 2048

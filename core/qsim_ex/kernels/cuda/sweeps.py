@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda import emit, interpreter
-from qsim_ex.kernels.cuda.choosing import KEPT, Choosing, remember, text_of
-from qsim_ex.kernels.cuda.loading import Given, Loaded, Loader, Takes, give
-from qsim_ex.kernels.cuda.queued import THE_STATE, Argument, Queued, plain
+from qsim_ex.kernels.cuda.compile.choosing import KEPT, Choosing, remember, text_of
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.launch.loading import Given, Loaded, Loader, Takes, give
+from qsim_ex.kernels.cuda.launch.queued import THE_STATE, Argument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Step, Sweep
 

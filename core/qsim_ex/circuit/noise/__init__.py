@@ -1,0 +1,1 @@
+"""Noise: channels, models of noisy machines, readout errors."""

@@ -1,0 +1,1 @@
+"""One circuit with many values of its parameters."""

@@ -1,0 +1,95 @@
+"""Families: bindings that came from several sweeps and share a structure, so that they can be one batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Structure
+from qsim_ex.circuit.parameters.bindings import Bindings, Operands
+from qsim_ex.circuit.parameters.sweep import Numbers, Sweep, bindings_of
+
+_AT_ONCE = 1024
+"""Members whose numbers are made at a time for their digest."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Family:
+    """Bindings of one structure. Member k is binding ``binding[k]`` of ``sweeps[sweep[k]]``.
+
+    place: int [members], the number of each among all bindings of all sweeps, as they were given to `families`;
+    it increases, and so does `sweep`.
+    """
+
+    sweeps: tuple[Sweep, ...]
+    sweep: Numbers
+    binding: Numbers
+    place: Numbers
+
+    @property
+    def template(self) -> Circuit:
+        """A circuit that has the structure."""
+        return self.sweeps[0].template
+
+    def __len__(self) -> int:
+        """How many members there are."""
+        return len(self.place)
+
+    def operands(self, begin: int, end: int) -> Operands:
+        """Those of the members from `begin` up to `end`: complex128 [end − begin, total]."""
+        owners, first = np.unique(self.sweep[begin:end], return_index=True)
+        parts = np.split(self.binding[begin:end], first[1:])
+        found = [self.sweeps[owner].operands(part) for owner, part in zip(owners.tolist(), parts, strict=True)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def bindings(self) -> Bindings:
+        """The operands of all members; see `bindings_of`."""
+        return bindings_of(self.template, len(self), self.operands)
+
+    def circuit(self, member: int) -> Circuit:
+        """The circuit of one member."""
+        sweep = self.sweeps[int(self.sweep[member])]
+        return sweep.circuit(int(self.binding[member])) if sweep.swept else sweep.template
+
+    def key(self) -> str:
+        """A digest of the structure, of the numbers of all members, and of their places."""
+        digest = hashlib.blake2b(self.template.key.encode(), digest_size=8)
+        digest.update(np.ascontiguousarray(self.place, dtype=np.int64).tobytes())
+        for begin in range(0, len(self), _AT_ONCE):
+            digest.update(self.operands(begin, min(begin + _AT_ONCE, len(self))).tobytes())
+        return digest.hexdigest()
+
+    def of(self, members: Numbers) -> Family:
+        """Some of the members, by their numbers, in increasing order."""
+        return Family(self.sweeps, self.sweep[members], self.binding[members], self.place[members])
+
+
+def families(sweeps: Iterable[Sweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
+    """Put together the bindings that share a structure; families come in the order of their first members.
+
+    also: for each sweep, what else must be equal.
+    """
+    grouped: dict[tuple[Structure, Hashable], list[tuple[int, Sweep]]] = {}  # equal structures are one object
+    begin = 0
+    for sweep, other in zip(sweeps, also, strict=False):
+        if sweep.count:
+            grouped.setdefault((sweep.template.structure, other), []).append((begin, sweep))
+        begin += sweep.count
+    return [_family(members) for members in grouped.values()]
+
+
+def _family(members: list[tuple[int, Sweep]]) -> Family:
+    counts = [sweep.count for _, sweep in members]
+    binding = np.concatenate([np.arange(count) for count in counts])
+    begins = np.repeat([begin for begin, _ in members], counts)
+    return Family(
+        tuple(sweep for _, sweep in members),
+        np.repeat(np.arange(len(members)), counts),
+        binding,
+        (begins + binding).astype(np.intp),
+    )

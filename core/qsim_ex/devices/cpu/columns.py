@@ -1,0 +1,142 @@
+"""Operations on columns of the CPU device's buffers: rows are values of some bits, columns are all other bits.
+
+What needs a matrix product, or moves amplitudes one by one. Columns are named by their *bases*, as in
+`kernels.cpu.blocks`; as many are worked on at a time as workspace allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When, mask_of
+from qsim_ex.devices.cpu.sums import offsets_of
+from qsim_ex.kernels.cpu.pool import in_chunks
+from qsim_ex.steps.step import Shuffle, Spread, Wide
+
+Buffer = NDArray[np.complexfloating[Any, Any]]
+Places = NDArray[np.int64]
+
+_WORKSPACE = 32 << 20  # bytes, for each of the matrices of a product
+
+
+def wide(buffer: Buffer, num_bits: int, step: Wide, numbers: Any, high: int, threads: int) -> None:
+    """One matrix product for every chunk of columns, or one for each block that reads select there."""
+    size = 1 << len(step.bits)
+    matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
+    inside = (1 << num_bits) - 1
+    if high << num_bits & step.when.mask != step.when.value & ~inside:
+        return
+    when = When(step.when.mask & inside, step.when.value & inside)
+    offsets = offsets_of(step.bits)
+
+    def work(columns: Places) -> None:
+        block = np.zeros(len(columns), dtype=np.int64)
+        for k, mask in enumerate(step.reads):
+            outside = (high << num_bits & mask).bit_count()
+            block |= (np.bitwise_count(columns & (mask & inside)).astype(np.int64) + outside & 1) << k
+        for selected in np.unique(block):
+            chosen = columns[block == selected]
+            values = _gather(buffer, offsets, chosen, threads)
+            _scatter(buffer, offsets, chosen, matrices[selected] @ values, threads)
+
+    _columns(buffer, num_bits, step.bits, when, work)
+
+
+def shuffle(buffer: Buffer, num_bits: int, step: Shuffle, threads: int) -> None:
+    """Gather, and scatter to other rows. A permutation of all bits needs a second copy of the state."""
+    offsets = offsets_of(step.bits)
+    targets = offsets[np.array(step.to, dtype=np.int64)]
+
+    def work(columns: Places) -> None:
+        _scatter(buffer, targets, columns, _gather(buffer, offsets, columns, threads), threads)
+
+    _columns(buffer, num_bits, step.bits, ALWAYS, work)
+
+
+def spread(buffer: Buffer, num_bits: int, step: Spread, numbers: Any, threads: int) -> None:
+    """An outer product, in place."""
+    from qsim_ex.kernels.cpu import blocks
+
+    offsets = offsets_of(step.bits)
+    amplitudes = numbers.astype(buffer.dtype)
+
+    def work(columns: Places) -> None:
+        def part(first: int, last: int) -> None:
+            blocks.spread(buffer, offsets, offsets[step.held], columns[first:last], amplitudes)
+
+        in_chunks(len(columns), threads, part, len(offsets))
+
+    _columns(buffer, num_bits, step.bits, ALWAYS, work)
+
+
+def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) -> NDArray[np.complex128]:
+    """The reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
+    offsets = offsets_of(bits)
+    out = np.zeros((len(offsets), len(offsets)), dtype=np.complex128)
+
+    def work(columns: Places) -> None:
+        values = _gather(buffer, offsets, columns, threads).astype(np.complex128)
+        out[...] += values @ values.conj().T
+
+    _columns(buffer, num_bits, bits, ALWAYS, work)
+    return out
+
+
+def move(buffer: Buffer, num_bits: int, when: When, to: int, threads: int) -> None:
+    """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""
+    from qsim_ex.kernels.cpu import blocks
+
+    if to == when.value:
+        return
+    bits = tuple(bit for bit in range(num_bits) if when.mask >> bit & 1)
+
+    def work(columns: Places) -> None:
+        in_chunks(len(columns), threads, lambda a, b: blocks.exchange(buffer, columns[a:b], when.value, to), each=2)
+
+    _columns(buffer, num_bits, bits, ALWAYS, work, rows=2)
+
+
+def _columns(
+    buffer: Buffer,
+    num_bits: int,
+    bits: Sequence[int],
+    when: When,
+    work: Callable[[Places], object],
+    rows: int = 0,
+) -> None:
+    """Call `work` with the bases of all columns at which `when` holds, as many at a time as workspace allows."""
+    from qsim_ex.kernels.cpu import blocks
+
+    free = ((1 << num_bits) - 1) & ~mask_of(tuple(bits)) & ~when.mask
+    total = 1 << free.bit_count()
+    rows = rows or 1 << len(bits)
+    step = max(1, min(total, _WORKSPACE // (rows * buffer.itemsize)))
+    for first in range(0, total, step):
+        columns = np.empty(min(step, total - first), dtype=np.int64)
+        blocks.bases(free, when.value, first, columns)
+        work(columns)
+
+
+def _gather(buffer: Buffer, offsets: Places, columns: Places, threads: int) -> Buffer:
+    from qsim_ex.kernels.cpu import blocks
+
+    out = np.empty((len(offsets), len(columns)), dtype=buffer.dtype)
+
+    def part(first: int, last: int) -> None:
+        blocks.gather(buffer, offsets, columns[first:last], out[:, first:last])
+
+    in_chunks(len(columns), threads, part, len(offsets))
+    return out
+
+
+def _scatter(buffer: Buffer, offsets: Places, columns: Places, values: Buffer, threads: int) -> None:
+    from qsim_ex.kernels.cpu import blocks
+
+    def part(first: int, last: int) -> None:
+        blocks.scatter(buffer, offsets, columns[first:last], values[:, first:last])
+
+    in_chunks(len(columns), threads, part, len(offsets))

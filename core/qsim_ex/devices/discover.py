@@ -1,0 +1,204 @@
+"""Which devices there are, and which one a state goes to, or begins on.
+
+The rule of ``device='auto'``: the GPU `device_id`, if there is one, CuPy is installed, and the state has at least
+2^`GPU_FROM` amplitudes. Otherwise the CPU. The reason is kept and told in every result.
+``device='gpu'``, ``device='cpu'`` and ``devices=[…]`` are demands: what can't be met is an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qsim_ex.devices.base import Device
+from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels import fork
+from qsim_ex.options import Options
+
+GPU_FROM = 16
+"""Fewest wires for which 'auto' takes a GPU: a smaller state is done on a CPU before a GPU has begun."""
+
+INSTALL = "pip install 'qsim-ex[cuda12]'"
+"""What brings CuPy and the compiler of its kernels."""
+
+_read: WeakKeyDictionary[Device, tuple[float, int]] = WeakKeyDictionary()
+"""When each device was last asked for its free bytes, and what it said."""
+
+
+def choose(num_wires: int, options: Options, states: int = 1) -> tuple[Device, str]:
+    """The device of a state, or the first of several, and the reason, by the rule above; asks for no memory."""
+    if options.devices is not None:
+        if missing := gpu_missing():
+            raise missing
+        if options.devices[0] >= gpu_count():
+            raise DeviceError(f"devices={list(options.devices)}: {present(gpu_count())}.")
+        return gpu(options.devices[0]), "asked for"
+    match options.device:
+        case "cpu":
+            return cpu(options.threads), "asked for"
+        case "gpu":
+            if missing := gpu_missing():
+                raise missing
+            return gpu(options.device_id), "asked for"
+        case _:
+            return _automatic(num_wires, options, states)
+
+
+def _automatic(num_wires: int, options: Options, states: int) -> tuple[Device, str]:
+    host = cpu(options.threads)
+    if missing := gpu_missing():
+        return host, f"auto: {_without_advice(missing)}"
+    if states << num_wires < 1 << GPU_FROM:
+        many = f"{states} states of " if states > 1 else ""
+        return host, f"auto: {many}{num_wires} wires are faster on the CPU (a GPU is taken from {GPU_FROM} wires up)"
+    return gpu(options.device_id), "auto: a GPU is present"
+
+
+def _without_advice(missing: DeviceError | MissingPackage) -> str:
+    """What is wrong; and what to do about it only where that is a package to be installed."""
+    text = str(missing)
+    return text if isinstance(missing, MissingPackage) else text.split(". ", maxsplit=1)[0].removesuffix(".")
+
+
+def host_free() -> int:
+    """Bytes that the host has free."""
+    return cpu().memory()[0]
+
+
+def free_bytes(device: Device, needed: int) -> int:
+    """Bytes that a device has free; for a small state what was read within the last second is good enough.
+
+    To ask an operating system takes a millisecond, longer than a small circuit.
+    """
+    now = monotonic()
+    read_at, free = _read.get(device, (-np.inf, 0))
+    if now - read_at > 1 or needed * 64 > free:
+        free = device.memory()[0]
+        _read[device] = (now, free)
+    return free
+
+
+@lru_cache(maxsize=8)
+def cpu(threads: int | None = None) -> Device:
+    """The CPU, with all cores or with some threads."""
+    from qsim_ex.devices.cpu.device import CpuDevice
+
+    return CpuDevice(threads)
+
+
+@lru_cache(maxsize=64)
+def gpu(device_id: int = 0) -> Device:
+    """One GPU; raises `DeviceError` if there is none of that number."""
+    count = gpu_count()
+    if device_id >= count:
+        raise DeviceError(f"device_id={device_id}: {present(count)}.")
+    from qsim_ex.devices.gpu.device import GpuDevice
+
+    return GpuDevice(device_id)
+
+
+def gpu_count() -> int:
+    """How many GPUs CUDA gives to this process; needs CuPy."""
+    import cupy
+
+    return int(cupy.cuda.runtime.getDeviceCount())
+
+
+def present(count: int) -> str:
+    """Which GPUs there are, in words."""
+    return "only GPU 0 is there" if count == 1 else f"GPUs 0 to {count - 1} are there"
+
+
+@lru_cache(maxsize=64)
+def generation(device_id: int) -> str:
+    """A GPU's compute capability, such as "90"; needs CuPy."""
+    import cupy
+
+    return str(cupy.cuda.Device(device_id).compute_capability)
+
+
+_usable: list[bool] = []
+"""Whether a GPU was found usable once: it stays so, and to ask again takes microseconds that a small run notices."""
+
+
+_lost: list[bool] = []
+"""Whether this process was forked from one that had used CUDA."""
+
+
+def _after_fork() -> None:
+    """In a forked child: a driver that was started by the parent cannot be used, nor started again."""
+    if driver_count.cache_info().currsize and driver_count():
+        _usable.clear()
+        _lost.append(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def gpu_missing() -> DeviceError | MissingPackage | None:
+    """Why no GPU can be used, as the error that a demand for one raises; None if there is one."""
+    if not _usable:
+        if missing := _missing():
+            return missing
+        _usable.append(True)
+    return None
+
+
+def _missing() -> DeviceError | MissingPackage | None:
+    if _lost:
+        return fork.cuda_lost()
+    count = driver_count()
+    if count == 0:
+        return DeviceError("no GPU found. Use device='cpu', or device='auto', which takes a GPU where there is one.")
+    if importlib.util.find_spec("cupy") is None:
+        return MissingPackage(f"a GPU is present, but CuPy is not installed. Install it with: {INSTALL}")
+    try:
+        import cupy
+    except ImportError as error:
+        return MissingPackage(f"a GPU is present, but CuPy does not load ({error}). Reinstall it with: {INSTALL}")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return DeviceError(f"a GPU is present, but CUDA does not start: {error}.")
+    return None
+
+
+@lru_cache(maxsize=1)
+def driver_count() -> int:
+    """How many GPUs the NVIDIA driver lists; 0 without a driver. Needs no package."""
+    for name in ("libcuda.so.1", "nvcuda.dll"):
+        try:
+            driver = ctypes.CDLL(name)
+        except OSError:
+            continue
+        count = ctypes.c_int(0)
+        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
+            return count.value
+    return 0
+
+
+def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
+    """A GPU that works on a caller's stream and takes memory from a caller's allocator."""
+    gpu(device_id)  # raises if it is not there
+    from qsim_ex.devices.gpu.device import GpuDevice
+
+    return GpuDevice(device_id, stream=stream, allocator=allocator)
+
+
+def device_of(array: Any, stream: Any = None, allocator: Any = None) -> Device:
+    """The device that a caller's array lies on; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
+    if isinstance(array, np.ndarray):
+        return cpu()
+    if not hasattr(array, "__cuda_array_interface__") or not hasattr(array, "device"):
+        raise DeviceError(f"array: a NumPy or a CuPy array is wanted, got {type(array).__name__}.")
+    if missing := gpu_missing():
+        raise missing
+    return gpu_with(int(array.device.id), stream, allocator)

@@ -1,0 +1,105 @@
+"""Batches on a GPU: one launch for all rows where it is worth a kernel, and row by row what is seldom asked for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.devices.base import Batches
+from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps, RowNumbers
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.sweeps import Prepared
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+
+
+class GpuBatches(Batches):
+    """What `GpuDevice` does with batches."""
+
+    _runtime: Runtime
+    _batches: BatchSweeps
+    _begun = False
+
+    def batch_shape(self, dtype: DTypeLike) -> Shape:
+        """As that of a single state, but kernels for rows use no tensor cores, so blocks would cost more than gates."""
+        return replace(self.shape(dtype), block=None)
+
+    def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+        """How many rows there are, and so which sweeps are worth a kernel, `load_batch` knows.
+
+        What a first batch on a machine needs whatever it does is compiled from here on, while numbers are made.
+        """
+        itemsize = np.dtype(dtype).itemsize
+        if not self._begun and isinstance(self._runtime, CupyRuntime):
+            self._runtime.begin([interpreter.text(itemsize, rows=True), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
+        self._begun = True
+        return Prepared(tuple(steps), num_bits, itemsize, compile)
+
+    def load_batch(self, prepared: Prepared, numbers: Bound) -> list[Any]:
+        """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""
+        size = numbers.rows << prepared.num_bits
+        batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
+        return batch.load(self._runtime, numbers)
+
+    def run_batch(
+        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: Prepared | None = None
+    ) -> None:
+        """Apply one step to every row in place."""
+        rows = int(buffer.size) >> num_bits
+        if not rows:
+            return
+        match step:
+            case Sweep():
+                given = numbers
+                if not isinstance(given, RowNumbers):
+                    compile = prepared.compile if prepared else "auto"
+                    size, itemsize = _log(int(buffer.size)), buffer.dtype.itemsize
+                    given = self._batches.prepare((step,), size, itemsize, compile).give(self._runtime, step, numbers)
+                given.launch(self._runtime, buffer, num_bits, given.numbers, given.stride)
+            case Clear(fresh):
+                fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
+            case Wide() | Shuffle() | Spread():
+                for row in range(rows):
+                    mine = numbers[row if len(numbers) > 1 else 0]
+                    self.run(buffer[row << num_bits : row + 1 << num_bits], num_bits, step, mine)
+            case _:
+                assert_never(step)
+
+    def begin_batch(self, buffer: Array, num_bits: int) -> None:
+        """Amplitude 0 of every row becomes 1; the others are left."""
+        batch_sums.begin(self._runtime, buffer, num_bits)
+
+    def take_rows(self, to: Array, source: Array, num_bits: int, rows: NDArray[np.int64]) -> None:
+        """Row k of `to` becomes row ``rows[k]`` of `source`."""
+        batch_sums.take(self._runtime, to, source, num_bits, rows)
+
+    def marginals(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """For each row the sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        return batch_sums.marginals(self._runtime, buffer, num_bits, bits, when)
+
+    def paulis(
+        self, buffer: Array, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
+    ) -> NDArray[np.complex128]:
+        """For each row Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each (x, zs) and each z."""
+        return batch_sums.paulis(self._runtime, buffer, num_bits, parts)
+
+    @abstractmethod
+    def run(
+        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: Prepared | None = None, high: int = 0
+    ) -> None:
+        """The device's own, for one row."""
+
+
+def _log(size: int) -> int:
+    """The least number of bits that count `size` amplitudes."""
+    return max(0, size - 1).bit_length()

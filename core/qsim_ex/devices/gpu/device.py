@@ -1,0 +1,264 @@
+"""A GPU: sweeps by generated or interpreted kernels, sums and moves by fixed ones. Needs CuPy only when it is made.
+
+Buffers are CuPy arrays of 2^n amplitudes, also a caller's own. Work is queued on the stream that was given, or on
+CuPy's current one; several threads may use several devices, or one device on streams of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, Literal, assert_never
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.devices.base import Channel, Copies, Loads
+from qsim_ex.devices.gpu.batch import GpuBatches
+from qsim_ex.devices.gpu.streams import copies_of
+from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.fixed import fixed, wide
+from qsim_ex.kernels.cuda.interpret import interpreter
+from qsim_ex.kernels.cuda.launch.loading import Loaded
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
+from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.numbers import Bound
+from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+
+_TILE = {8: 12, 16: 11}
+
+_BALANCE = {8: 88.0, 16: 100.0}
+"""Multiply-adds per amplitude in the time of a pass: 22e12 and 12e12 a second, 16 and 32 bytes at 4e12 (one H200)."""
+
+_BLOCK = {8: 36.0, 16: 27.0}
+"""Multiply-adds per amplitude in the time of a dense block on four bits: 0.44 and 0.6 ms for 2^28 amplitudes, at the
+same rates as `_BALANCE` (one H200)."""
+
+_BLOCKS_FROM = 26
+"""At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
+another run (H200s)."""
+
+_START = 20
+"""A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
+
+
+class GpuDevice(GpuBatches, Loads, Copies):
+    """One NVIDIA GPU.
+
+    device_id: the driver's number of the GPU.
+    stream: a CuPy stream on which all work is queued; CuPy's current one at each call if None.
+    allocator: a function from bytes to a `cupy.cuda.MemoryPointer`, for states and workspaces; CuPy's pool if None.
+
+    Raises `MissingPackage` without CuPy, or without NVRTC once a kernel has to be compiled, and `DeviceError` without
+    that GPU.
+    """
+
+    kind: Literal["cpu", "gpu"] = "gpu"
+    grows = True
+
+    def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
+        runtime = CupyRuntime(device_id, stream, allocator)
+        self._use(runtime)
+        # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
+        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
+        runtime.begin([text for texts in wanted for text in texts])
+
+    @classmethod
+    def on(cls, runtime: Runtime) -> GpuDevice:
+        """A device over another runtime, such as one that emulates kernels."""
+        device = cls.__new__(cls)
+        device._use(runtime)
+        return device
+
+    def _use(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._sweeps = Sweeps(runtime)
+        self._batches = BatchSweeps(runtime)
+        self._copies = copies_of(runtime)
+        self.name = runtime.name
+        self.description = runtime.description
+
+    @property
+    def stream(self) -> Any:
+        """The CuPy stream on which work is queued now."""
+        return self._runtime.queue() if isinstance(self._runtime, CupyRuntime) else None
+
+    def shape(self, dtype: DTypeLike) -> Shape:
+        """What fits into the shared memory of a thread block and the registers of a thread."""
+        return shape_of(np.dtype(dtype).itemsize, self._runtime.tensor)
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
+        return self._runtime.memory()
+
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Array:
+        """A buffer whose contents are undefined; raises `OutOfMemory`."""
+        return self._runtime.empty(num_amplitudes, dtype)
+
+    def set_basis(self, buffer: Array, index: int) -> None:
+        """All amplitudes 0 but the one at `index`, which is 1."""
+        fixed.set_basis(self._runtime, buffer, index)
+
+    def begin(self, buffer: Array) -> None:
+        """Amplitude 0 becomes 1; the others are left."""
+        fixed.begin(self._runtime, buffer)
+
+    def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
+        """Copy host amplitudes to ``buffer[start : start + len(values)]``."""
+        if len(values):
+            self._runtime.copy_in(buffer[start : start + len(values)], np.asarray(values, dtype=buffer.dtype))
+
+    def read(self, buffer: Array, start: int, stop: int) -> NDArray[np.complexfloating[Any, Any]]:
+        """Copy ``buffer[start:stop]`` to a new NumPy array of the buffer's dtype."""
+        return self._runtime.download(buffer[start:stop])
+
+    def copy(self, to: Array, source: Array) -> None:
+        """Overwrite amplitudes by others of this device."""
+        self._runtime.copy(to, source)
+
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+        """Choose which sweeps get kernels of their own, and compile them at the same time."""
+        return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
+
+    def load(self, prepared: Prepared, numbers: Bound) -> Loaded:
+        """All numbers of a run, on their way to the device in one transfer."""
+        return prepared.load(self._runtime, numbers)
+
+    def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool) -> bool:
+        """Queue all steps at once, where they are laid out (see `kernels.cuda.launch.launches`)."""
+        return isinstance(loaded, Loaded) and loaded.queue(buffer, begin)
+
+    def run(
+        self,
+        buffer: Array,
+        num_bits: int,
+        step: Step,
+        numbers: Any,
+        prepared: Prepared | None = None,
+        high: int = 0,
+    ) -> None:
+        """Apply one step in place; `numbers` is its packed array, or what `load` has made of that."""
+        match step:
+            case Sweep():
+                if prepared is None or id(step) not in prepared.launches:
+                    prepared = self.prepare((step,), num_bits, buffer.dtype)
+                prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
+            case Wide():
+                wide.run_wide(self._runtime, buffer, num_bits, step, numbers, high)
+            case Shuffle():
+                wide.run_shuffle(self._runtime, buffer, num_bits, step)
+            case Spread():
+                wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
+            case Clear(fresh):
+                fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
+            case _:
+                assert_never(step)
+
+    def permute(self, buffer: Array, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
+        """Move index bits in place: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
+        fixed.permute(self._runtime, buffer, num_bits, sources, flip)
+
+    def gather(self, buffer: Array, indices: NDArray[np.int64]) -> NDArray[np.complexfloating[Any, Any]]:
+        """Amplitudes at chosen indices."""
+        return fixed.take(self._runtime, buffer, indices)
+
+    def marginal(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+        """Sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        return fixed.marginal(self._runtime, buffer, num_bits, tuple(bits), when)
+
+    def searched_bits(self, num_bits: int, shots: int) -> int:  # noqa: ARG002  (the protocol's)
+        """As many as a thread block adds up at once."""
+        return min(num_bits, fixed.SEARCHED_BITS)
+
+    def search(
+        self,
+        buffer: Array,
+        bits: Sequence[int],
+        bases: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        targets: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """The value of `bits` that each target falls on."""
+        return fixed.search(self._runtime, buffer, bits, bases, runs, targets)
+
+    def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
+        """|amplitude|² of contiguous blocks summed."""
+        return fixed.norms(self._runtime, buffer, blocks)
+
+    def inner(self, left: Array, right: Array) -> complex:
+        """Σ conj(left)·right."""
+        return fixed.inner(self._runtime, left, right)
+
+    def pauli(
+        self,
+        buffer: Array,
+        num_bits: int,  # noqa: ARG002  (the protocol's; the buffer knows its size)
+        x: int,
+        zs: Sequence[int],
+    ) -> NDArray[np.complex128]:
+        """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each mask z."""
+        return fixed.pauli(self._runtime, buffer, x, zs)
+
+    def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
+        """The reduced density matrix of some bits, not normalised."""
+        return wide.density(self._runtime, buffer, num_bits, bits)
+
+    def scale(
+        self,
+        buffer: Array,
+        num_bits: int,  # noqa: ARG002  (the protocol's; the buffer knows its size)
+        when: When,
+        inside: float,
+        outside: float,
+    ) -> None:
+        """One factor where `when` holds, another where it does not."""
+        fixed.scale(self._runtime, buffer, when, inside, outside)
+
+    def move(self, buffer: Array, num_bits: int, when: When, to: int) -> None:  # noqa: ARG002  (as in scale)
+        """Exchange the amplitudes at which bits under `when.mask` have one value with those where they equal `to`."""
+        fixed.move(self._runtime, buffer, when, to)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work is done."""
+        self._runtime.synchronize()
+
+    def channel(self) -> Channel:
+        """A new queue of copies, on a stream of its own."""
+        return self._copies.channel()
+
+    def mark(self) -> Any:
+        """A mark behind all work that is queued so far."""
+        return self._copies.mark()
+
+    def wait(self, mark: Any) -> None:
+        """Work that is queued from now on begins after a channel's mark."""
+        self._copies.wait(mark)
+
+    def reach(self, mark: Any) -> None:
+        """Wait on the host until all before a mark is done."""
+        self._copies.reach(mark)
+
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
+        """Page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
+        return self._copies.host_memory(num_amplitudes, dtype)
+
+
+@cache
+def shape_of(itemsize: int, tensor: bool = False) -> Shape:
+    """The shape of a GPU for amplitudes of so many bytes; `tensor`: whether its tensor cores are worth their while."""
+    return Shape(
+        tile=_TILE[itemsize],
+        near=REGISTERS,
+        low=LANES,
+        edge=LANES,
+        phases=None,
+        dense=REGISTERS,
+        start=_START,
+        balance=_BALANCE[itemsize],
+        block=_BLOCK[itemsize] if tensor else None,
+        blocks_from=_BLOCKS_FROM,
+    )

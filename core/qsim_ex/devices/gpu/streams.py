@@ -1,0 +1,116 @@
+"""Copies beside the work of a GPU: a CUDA stream of its own for each queue, so that the copy engines run at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.devices import pinned
+from qsim_ex.devices.base import Buffer, Channel, Copies
+from qsim_ex.devices.memory import Amplitudes, pageable
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.runtime import Runtime
+
+
+class CupyChannel:
+    """A CUDA stream that does nothing but copies, and waits for no other unless it is told to."""
+
+    def __init__(self, cupy: Any, device: Any) -> None:
+        self._cupy = cupy
+        self._device = device
+        with device:
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+
+    def copy(self, to: Buffer, source: Buffer) -> None:
+        """Queue a copy between arrays of one shape, each on a GPU or on the host; rows are contiguous."""
+        runtime = self._cupy.cuda.runtime
+        width = to.shape[-1] * to.itemsize
+        if not to.size:
+            return
+        if to.ndim == 1 or len(to) == 1 or to.strides[0] == source.strides[0] == width:
+            with self._device:
+                runtime.memcpyAsync(_address(to), _address(source), to.nbytes, runtime.memcpyDefault, self._stream.ptr)
+            return
+        with self._device:
+            runtime.memcpy2DAsync(
+                _address(to), to.strides[0], _address(source), source.strides[0], width, len(to),
+                runtime.memcpyDefault, self._stream.ptr,
+            )  # fmt: skip
+
+    def mark(self) -> Any:
+        """An event behind all that is queued so far."""
+        return _event(self._cupy, self._device, self._stream)
+
+    def wait(self, mark: Any) -> None:
+        """What is queued from now on begins after the event."""
+        with self._device:
+            self._stream.wait_event(mark)
+
+    def synchronize(self) -> None:
+        """Wait on the host until all that is queued is done."""
+        self._stream.synchronize()
+
+
+class CupyCopies(Copies):
+    """A GPU through CuPy, with its copy engines."""
+
+    def __init__(self, runtime: CupyRuntime) -> None:
+        self._runtime = runtime
+        self._cupy = runtime.cupy
+        self._device = runtime.device
+
+    def channel(self) -> Channel:
+        """A stream of its own."""
+        return CupyChannel(self._cupy, self._device)
+
+    def mark(self) -> Any:
+        """An event behind all work that is queued on the device's stream so far."""
+        return _event(self._cupy, self._device, self._runtime.queue())
+
+    def wait(self, mark: Any) -> None:
+        """Work that is queued on the device's stream from now on begins after the event."""
+        with self._device:  # CUDA's default stream is that of the current device
+            self._runtime.queue().wait_event(mark)
+
+    def reach(self, mark: Any) -> None:
+        """Wait on the host until all before the event is done."""
+        mark.synchronize()
+
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
+        """Page-locked memory; where locking fails, pageable memory, which the GPU may read itself on some machines."""
+        dtype = np.dtype(dtype)
+        try:
+            with self._device:
+                memory = pinned.take(max(num_amplitudes * dtype.itemsize, 1))
+        except (self._cupy.cuda.runtime.CUDARuntimeError, MemoryError):
+            return pageable(num_amplitudes, dtype), self._unlocked()
+        return memory[: num_amplitudes * dtype.itemsize].view(dtype), "pinned"
+
+    def _unlocked(self) -> str:
+        """What pageable memory is to this GPU."""
+        runtime = self._cupy.cuda.runtime
+        reads = runtime.deviceGetAttribute(runtime.cudaDevAttrPageableMemoryAccess, self._device.id)
+        return "plain" if reads else "pageable"
+
+
+def copies_of(runtime: Runtime) -> Copies:
+    """What a GPU's copies go through; an emulated GPU works in host memory."""
+    if isinstance(runtime, CupyRuntime):
+        return CupyCopies(runtime)
+    from qsim_ex.devices.cpu.device import HostCopies
+
+    return HostCopies()
+
+
+def _event(cupy: Any, device: Any, stream: Any) -> Any:
+    with device:
+        event = cupy.cuda.Event(disable_timing=True)
+        event.record(stream)
+    return event
+
+
+def _address(array: Buffer) -> int:
+    """Where an array begins, on a GPU or on the host."""
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)

@@ -1,0 +1,1 @@
+"""Frameworks: how they register themselves, and what their packages share."""

@@ -1,0 +1,1 @@
+"""CUDA C++ to machine code, and which sweeps are worth it."""

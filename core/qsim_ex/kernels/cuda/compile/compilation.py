@@ -1,0 +1,190 @@
+"""CUDA C++ to machine code: from the package, from a cache on disk that survives upgrades, or by NVRTC in threads.
+
+NVRTC is a large library, so it is loaded only for a text that did not come with the package (see `shipped`). The
+cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the options and
+the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is ``kernels`` in that
+of `cache_folder`; deleting it is always safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.kernels import cache_folder, fork
+from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.kernels.cuda.compile.shipped import FORMAT, OPTIONS
+
+MOST_FILES = 5_000
+_DIGEST = 32
+
+
+class Report(NamedTuple):
+    """What the assembler said of a kernel: registers of a thread, and bytes that did not fit into them."""
+
+    registers: int
+    spilled: int
+
+
+def report(log: str) -> Report:
+    """Read the assembler's log of a text with one kernel."""
+    registers = re.search(r"Used (\d+) registers", log)
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", log)
+    return Report(int(registers[1]) if registers else 0, max(map(int, spills), default=0))
+
+
+@functools.cache
+def cores() -> int:
+    """How many kernels are compiled at the same time."""
+    return min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+@functools.cache
+def compiler() -> Any:
+    """CuPy's binding of NVRTC; raises `MissingPackage` where there is none."""
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except (ImportError, OSError, RuntimeError) as error:
+        raise MissingPackage(
+            f"GPU kernels need CuPy and the compiler NVRTC ({error}). Install both with: pip install 'qsim-ex[cuda13]' "
+            "(or 'qsim-ex[cuda12]' for a driver of CUDA 12)."
+        ) from error
+    return nvrtc
+
+
+def translate(code: str, arch: str) -> tuple[bytes, str]:
+    """Compile a text for an architecture such as '90'; returns the machine code and the assembler's log."""
+    nvrtc = compiler()
+    if int(arch) not in nvrtc.getSupportedArchs():
+        version = ".".join(map(str, nvrtc.getVersion()))
+        raise DeviceError(f"NVRTC {version} cannot compile for this GPU (sm_{arch}); install a newer NVRTC and CuPy.")
+    program = nvrtc.createProgram(code, "kernel.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, (f"-arch=sm_{arch}", *OPTIONS))
+        return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program)
+        raise DeviceError(
+            f"a kernel does not compile ({error}). This is a bug of qsim-ex; please report it:\n{log}"
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def key(code: str, arch: str) -> str:
+    """The name of a compiled text in the cache."""
+    parts = (FORMAT, repr(compiler().getVersion()), arch, repr(OPTIONS), code)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def folder() -> Path:
+    """Where compiled kernels are kept between processes, whether or not it is there."""
+    return cache_folder.base() / "kernels"
+
+
+def stored(name: str) -> bytes | None:
+    """The machine code kept under a key, if it is there and whole."""
+    kept = cache_folder.made("kernels")
+    try:
+        data = b"" if kept is None else (kept / f"{name}.cubin").read_bytes()
+    except OSError:
+        return None
+    digest, code = data[:_DIGEST], data[_DIGEST:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def is_stored(name: str) -> bool:
+    """Whether machine code is kept under a key."""
+    kept = cache_folder.made("kernels")
+    return kept is not None and (kept / f"{name}.cubin").exists()
+
+
+def at_hand(code: str, arch: str) -> bool:
+    """Whether a text need not be compiled: it came with the package, or is in the cache."""
+    return shipped.is_there(code, arch) or is_stored(key(code, arch))
+
+
+def store(name: str, code: bytes) -> None:
+    """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
+    kept = cache_folder.made("kernels")
+    if kept is None:
+        return
+    with contextlib.suppress(OSError):
+        with _pruning:  # a cached function may run in several threads before the first result is there
+            _prune()
+        handle, partial = tempfile.mkstemp(dir=kept, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        Path(partial).replace(kept / f"{name}.cubin")
+
+
+_pruning = fork.lock()
+
+
+@functools.cache
+def _prune() -> None:
+    """Once in a process: drop the older half of a cache that has grown too large."""
+    files = sorted(folder().glob("*.cubin"), key=lambda path: path.stat().st_mtime)
+    if len(files) > MOST_FILES:
+        for path in files[: MOST_FILES // 2]:
+            path.unlink(missing_ok=True)
+
+
+def machine_code(code: str, arch: str) -> bytes:
+    """The machine code of a text: from the package, from what was begun, from the cache, or from the compiler."""
+    came = shipped.find(code, arch)
+    if came is not None:
+        return came
+    name = key(code, arch)
+    with _lock:
+        begun = _begun.pop(name, None)
+    if begun is not None and not begun.cancel():
+        return begun.result()
+    return _machine_code(name, code, arch)
+
+
+def _machine_code(name: str, code: str, arch: str) -> bytes:
+    kept = stored(name)
+    if kept is None:
+        kept, _ = translate(code, arch)
+        store(name, kept)
+    return kept
+
+
+_begun: dict[str, Future[bytes]] = {}
+_lock = fork.lock()
+
+if hasattr(os, "register_at_fork"):  # the threads that were to compile these are not in the child
+    os.register_at_fork(after_in_child=_begun.clear)
+
+
+def begin(codes: Sequence[str], arch: str) -> None:
+    """Start to compile texts that will be wanted soon and are not at hand, and return at once."""
+    codes = [code for code in codes if not shipped.is_there(code, arch)]
+    with _lock:
+        missing = {name: code for name, code in ((key(code, arch), code) for code in codes) if name not in _begun}
+        missing = {name: code for name, code in missing.items() if not is_stored(name)}
+        if missing:
+            pool = ThreadPoolExecutor(min(len(missing), cores()), thread_name_prefix="qsim-ex-ahead")
+            for name, code in missing.items():
+                _begun[name] = pool.submit(_machine_code, name, code, arch)
+            pool.shutdown(wait=False)
+
+
+def machine_codes(codes: Sequence[str], arch: str) -> list[bytes]:
+    """The machine code of several texts, compiled at the same time."""
+    if len(codes) < 2:
+        return [machine_code(code, arch) for code in codes]
+    with ThreadPoolExecutor(min(len(codes), cores()), thread_name_prefix="qsim-ex-nvrtc") as pool:
+        return list(pool.map(machine_code, codes, [arch] * len(codes)))

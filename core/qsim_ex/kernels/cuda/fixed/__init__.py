@@ -1,0 +1,1 @@
+"""Kernels that belong to no circuit: sums, moves, matrices on many bits."""

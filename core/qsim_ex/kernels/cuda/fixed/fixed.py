@@ -1,0 +1,330 @@
+"""The work that is the same for every circuit: sums, factors, moves of index bits. Kernels are in fixed_kernels.
+
+Each function takes the runtime first and a buffer of 2^n amplitudes. Sums are in float64 and always run in the same
+order; what a function allocates is bounded and named in its docstring.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import When, wires_of
+from qsim_ex.kernels.cuda.launch.queued import THE_STATE, Argument, Queued, plain
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime, Text
+
+THREADS = 256
+PARTIAL_SUMS = 1024
+"""Blocks of a kernel that adds up a whole state; each leaves a partial sum."""
+
+MOST_BLOCKS = 1 << 20
+_BITS = 44
+
+
+_BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
+"""What a file's kernels are made with, besides the prelude."""
+
+
+@functools.cache
+def text(file: str, name: str, itemsize: int) -> Text:
+    """A kernel of `fixed_kernels`, complete and without comments."""
+    folder = resources.files(__package__).joinpath("fixed_kernels")
+    real, tile = ("float", 12) if itemsize == 8 else ("double", 11)
+    lines = [f"typedef {real} real;", f"typedef {real}2 amp;", f"#define TILE {tile}"]
+    for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
+        lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
+    return Text("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
+
+
+KERNELS = (
+    ("marginal.cu", "marginal"),
+    ("fold.cu", "fold"),
+    ("inner.cu", "inner"),
+    ("pauli.cu", "pauli"),
+    ("change.cu", "scale"),
+    ("change.cu", "move"),
+    ("change.cu", "basis"),
+    ("change.cu", "take"),
+    ("permute.cu", "permute"),
+    ("columns.cu", "gather"),
+    ("columns.cu", "gather_double"),
+    ("columns.cu", "scatter"),
+    ("columns.cu", "spread"),
+    ("search.cu", "search"),
+    ("product.cu", "product"),
+    ("product.cu", "gram"),
+    ("product.cu", "gram_small"),
+    ("numbers.cu", "numbers_few"),
+    ("numbers.cu", "numbers_some"),
+    ("numbers.cu", "numbers_many"),
+    ("numbers.cu", "numbers"),
+    ("numbers_rows.cu", "numbers_rows"),
+    ("program.cu", "products"),
+    ("program.cu", "eulers"),
+    ("rows.cu", "begin_rows"),
+    ("rows.cu", "take_rows"),
+    ("rows.cu", "fold_rows"),
+    ("marginals.cu", "marginals"),
+    ("paulis.cu", "paulis"),
+)
+"""Every fixed kernel: its file and its name."""
+
+FIRST = ("basis", "numbers_many", "marginal", "search")
+"""Those that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
+
+FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
+"""What a first batch needs besides."""
+
+_FILES = {name: file for file, name in KERNELS}
+
+
+def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[Text]:
+    """The texts of `FIRST`, or of other kernels."""
+    return [text(_FILES[name], name, itemsize) for name in names]
+
+
+def launch(runtime: Runtime, name: str, itemsize: int, blocks: int, threads: int, *arguments: Any) -> None:
+    """Queue a fixed kernel; whole numbers among the arguments are passed as 64-bit indices."""
+    kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
+    plain = [np.uint64(argument) if isinstance(argument, int) else argument for argument in arguments]
+    runtime.launch(kernel, blocks, threads, *plain)
+
+
+def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any) -> None:
+    """Queue a kernel whose threads share `size` pieces of work."""
+    launch(runtime, name, itemsize, _blocks(size), THREADS, *arguments)
+
+
+def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[Argument]) -> Queued:
+    """The same, laid out beforehand."""
+    kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
+    return Queued(kernel, _blocks(size), THREADS, arguments)
+
+
+def _blocks(size: int) -> int:
+    return max(1, min(MOST_BLOCKS, -(-size // THREADS)))
+
+
+SEARCHED_BITS = 12
+"""Amplitudes behind one prefix that `search` looks through: their sums fit into a block's shared memory."""
+
+
+def search(
+    runtime: Runtime,
+    buffer: Array,
+    bits: Sequence[int],
+    bases: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    targets: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """For each target the value of `bits` that it falls on; needs 12 bytes for each target."""
+    found = runtime.empty(len(targets), np.uint32)
+    given, ends = np.empty(len(bases) + len(runs) + len(targets), dtype=np.int64), np.cumsum([len(bases), len(runs)])
+    for part, values in zip(np.split(given, ends), (bases, runs, targets.view(np.int64)), strict=True):
+        part[:] = values
+    sent = runtime.upload(given)  # one transfer costs half as much as three small ones
+    places = sent[: ends[0]], sent[ends[0] : ends[1]], sent[ends[1] :]
+    launch(runtime, "search", buffer.dtype.itemsize, len(bases), THREADS, buffer, *places, found, bits_of(bits))
+    return runtime.download(found).astype(np.int64)
+
+
+def bits_of(bits: Sequence[int]) -> ByValue:
+    """The struct `Bits` of the kernels."""
+    raw = np.zeros(4 + _BITS, dtype=np.uint8)
+    raw[:4] = np.array([len(bits)], dtype=np.int32).view(np.uint8)
+    raw[4 : 4 + len(bits)] = bits
+    return ByValue(raw)
+
+
+def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
+    """All amplitudes 0 but one."""
+    runtime.clear(buffer)
+    launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, index)
+
+
+def begin(runtime: Runtime, buffer: Array) -> None:
+    """Amplitude 0 becomes 1; the others are left."""
+    launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, 0)
+
+
+def begun(runtime: Runtime, itemsize: int) -> Queued:
+    """`begin`, laid out beforehand."""
+    kernel = runtime.kernels([text(_FILES["basis"], "basis", itemsize)])[0]
+    return Queued(kernel, 1, 1, (THE_STATE, plain(0)))
+
+
+def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
+    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and a 32nd of the state besides."""
+    if when.value & ~when.mask:
+        return np.zeros(1 << len(bits))
+    free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
+    low, above = free[:8], free[8:]
+    in_block = [bit for bit in above if bit in bits]
+    in_loop = [bit for bit in above if bit not in bits]
+    parts = 1 << max(0, min(12 - len(in_block), len(in_loop) - 4))
+    parts = min(parts, max(1, int(buffer.nbytes) // 32 >> 3 + len(bits)))
+    unwanted = sum(1 << k for k, bit in enumerate(low) if bit not in bits)
+    sums = runtime.empty(parts << len(bits), np.float64)
+    masks = [sum(1 << bit for bit in chosen) for chosen in (low, in_block, in_loop)]
+    launch(
+        runtime, "marginal", buffer.dtype.itemsize, parts << len(in_block), 1 << len(low),
+        buffer, sums, *masks, when.value, (1 << len(in_loop)) // parts, np.uint32(unwanted), 1 << len(in_block),
+        bits_of(bits),
+    )  # fmt: skip
+    return folded(runtime, sums, parts, 1 << len(bits))
+
+
+def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:
+    """Rows of partial sums added up, on the host."""
+    if rows == 1:
+        return np.asarray(runtime.download(sums))
+    total = runtime.empty(width, np.float64)
+    launch(runtime, "fold", 8, -(-width // THREADS), THREADS, sums, total, rows, width)
+    return np.asarray(runtime.download(total))
+
+
+def norms(runtime: Runtime, buffer: Array, blocks: int) -> NDArray[np.float64]:
+    """|amplitude|² of contiguous blocks: the marginal of the highest bits."""
+    num_bits = int(buffer.size).bit_length() - 1
+    top = blocks.bit_length() - 1
+    return marginal(runtime, buffer, num_bits, range(num_bits - top, num_bits), When(0, 0))
+
+
+def inner(runtime: Runtime, left: Array, right: Array) -> complex:
+    """Σ conj(left)·right; needs 16 KiB."""
+    blocks = max(1, min(PARTIAL_SUMS, left.size // THREADS))
+    sums = runtime.empty(2 * blocks, np.float64)
+    launch(runtime, "inner", left.dtype.itemsize, blocks, THREADS, left, right, sums, int(left.size))
+    real, imaginary = folded(runtime, sums, blocks, 2)
+    return complex(real, imaginary)
+
+
+def pauli(runtime: Runtime, buffer: Array, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+    """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each z, eight masks in a pass; needs 128 KiB."""
+    found: list[NDArray[np.float64]] = []
+    blocks = max(1, min(PARTIAL_SUMS, buffer.size // THREADS))
+    for start in range(0, len(zs), 8):
+        masks = np.zeros(8, dtype=np.uint64)
+        chosen = zs[start : start + 8]
+        masks[: len(chosen)] = chosen
+        sums = runtime.empty(16 * blocks, np.float64)
+        size = int(buffer.size)
+        launch(runtime, "pauli", buffer.dtype.itemsize, blocks, THREADS, buffer, sums, size, x, ByValue(masks))
+        found.append(folded(runtime, sums, blocks, 16)[: 2 * len(chosen)])
+    return np.concatenate(found).view(np.complex128) if found else np.zeros(0, dtype=np.complex128)
+
+
+def scale(runtime: Runtime, buffer: Array, when: When, inside: float, outside: float) -> None:
+    """One factor where the condition holds, another where it does not."""
+    size = int(buffer.size)
+    factors = (np.float64(inside), np.float64(outside))
+    over(runtime, "scale", buffer.dtype.itemsize, size, buffer, size, when.mask, when.value, *factors)
+
+
+def move(runtime: Runtime, buffer: Array, when: When, to: int) -> None:
+    """Exchange the amplitudes at which bits under a mask have one value with those at which they have another."""
+    if to != when.value:
+        size = int(buffer.size) >> when.mask.bit_count()
+        over(runtime, "move", buffer.dtype.itemsize, size, buffer, size, when.mask, when.value, to)
+
+
+def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray[Any]:
+    """Amplitudes at chosen indices; needs 8 bytes and an amplitude for each."""
+    size = len(indices)
+    if not size:
+        return np.zeros(0, dtype=buffer.dtype)
+    out = runtime.empty(size, buffer.dtype)
+    chosen = runtime.upload(np.ascontiguousarray(indices, dtype=np.int64))
+    over(runtime, "take", buffer.dtype.itemsize, size, buffer, chosen, out, size)
+    return runtime.download(out)
+
+
+def permute(runtime: Runtime, buffer: Array, num_bits: int, sources: Sequence[int], flip: int) -> None:
+    """Move index bits in place; a few passes over memory, no workspace."""
+    itemsize = buffer.dtype.itemsize
+    capacity = min(num_bits, 12 if itemsize == 8 else 11)
+    for tile, moved, flipped in passes(num_bits, sources, flip, capacity):
+        raw = np.zeros(12, dtype=np.uint8)
+        raw[: len(tile)] = [tile.index(moved.get(bit, bit)) for bit in tile]
+        mask = sum(1 << bit for bit in tile)
+        change = np.uint32(sum(1 << k for k, bit in enumerate(tile) if flipped >> bit & 1))
+        blocks, threads = 1 << num_bits - len(tile), min(THREADS, 1 << len(tile))
+        launch(runtime, "permute", itemsize, blocks, threads, buffer, bits_of(tile), mask, ByValue(raw), change)
+
+
+def passes(
+    num_bits: int, sources: Sequence[int], flip: int, capacity: int
+) -> list[tuple[tuple[int, ...], dict[int, int], int]]:
+    """Cut a permutation of index bits into passes that stay within tiles: (tile, source of each moved bit, flips).
+
+    A cycle too long for one tile is cut into shorter ones that share a bit. Bits are flipped in the last pass.
+    """
+    low = min(4, capacity - 2) if num_bits > capacity else 0
+    room = capacity - low
+    pieces = [piece for cycle in _cycles(sources) for piece in _cut(cycle, room)]
+    found: list[tuple[tuple[int, ...], dict[int, int], int]] = []
+    current: dict[int, int] = {}
+    for piece in pieces:
+        source = {bit: piece[(k + 1) % len(piece)] for k, bit in enumerate(piece)}
+        if set(source) & set(current) or _outside(low, {**current, **source}) > room:
+            found.append((_tile(num_bits, capacity, current), current, 0))
+            current = {}
+        current |= source
+    if current:
+        found.append((_tile(num_bits, capacity, current), current, 0))
+    left = flip
+    if found:  # the last pass also flips what its tile holds
+        tile, moved, _ = found.pop()
+        inside = sum(1 << bit for bit in tile)
+        found.append((tile, moved, flip & inside))
+        left = flip & ~inside
+    while left:
+        bits = wires_of(left)[:room]
+        tile = _tile(num_bits, capacity, dict.fromkeys(bits, 0))
+        inside = sum(1 << bit for bit in tile)
+        found.append((tile, {}, left & inside))
+        left &= ~inside
+    return found
+
+
+def _outside(low: int, bits: dict[int, int]) -> int:
+    return sum(bit >= low for bit in bits)
+
+
+def _tile(num_bits: int, capacity: int, bits: dict[int, int]) -> tuple[int, ...]:
+    """A tile that holds some bits and otherwise the lowest."""
+    others = [bit for bit in range(num_bits) if bit not in bits]
+    return tuple(sorted([*bits, *others[: capacity - len(bits)]]))
+
+
+def _cycles(sources: Sequence[int]) -> list[list[int]]:
+    """The cycles of a permutation: each bit is followed by its source."""
+    left = {bit for bit, source in enumerate(sources) if bit != source}
+    cycles = []
+    while left:
+        bit = min(left)
+        cycle = []
+        while bit in left:
+            left.remove(bit)
+            cycle.append(bit)
+            bit = sources[bit]
+        cycles.append(cycle)
+    return cycles
+
+
+def _cut(cycle: list[int], most: int) -> list[list[int]]:
+    """A cycle as shorter ones, to be run in this order.
+
+    In (c0 c1 … cL) each bit takes its successor's value. Running (c0 … cm) first leaves the old c0 at cm; the cycle
+    (cm … cL) then gives every later bit its successor's value, and cL that of the old c0.
+    """
+    pieces = []
+    while len(cycle) > most:
+        pieces.append(cycle[:most])
+        cycle = cycle[most - 1 :]
+    return [*pieces, cycle]

@@ -1,0 +1,1 @@
+"""A sweep as a program for a kernel that runs any sweep."""

@@ -1,0 +1,1 @@
+"""Numbers sent and kernels launched, all of a plan at once."""

@@ -1,0 +1,135 @@
+"""All launches of a plan in one call of compiled host code: see `kernels/cuda/launch/enqueue.py`, which does the work.
+
+Step by step, a run of 20 wires takes the host longer than the GPU: for each launch Python lays out arguments, for each
+instruction of the number program it calls NumPy. A `LaunchList` is all of that as flat arrays, made once for a plan
+whose kernels are settled. The compiled code is fetched in the background, since the first time on a machine takes
+seconds; until it is there, runs go step by step.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels import fork
+from qsim_ex.kernels.cuda.launch.number_schedule import Program
+from qsim_ex.kernels.cuda.launch.queued import Queued
+from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
+from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.steps.numbers import Numbers
+
+Enqueue = Callable[..., int]
+Places = NDArray[np.int64]
+
+
+class Native:
+    """The compiled code, fetched by a thread of its own when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._found: Enqueue | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = fork.lock()
+
+    def fetch(self) -> Enqueue | None:
+        """The compiled code if it is there; if not, it will be."""
+        if self._found is None:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._work, name="qsim-ex-enqueue")
+                    self._thread.start()
+        return self._found
+
+    def settle(self) -> None:
+        """Wait for what is being fetched, if anything is."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        from qsim_ex.kernels.cuda.launch import enqueue
+
+        self._found = enqueue.compiled()
+
+
+native = Native()
+"""Of this process."""
+
+
+class Stage(NamedTuple):
+    """A launch, and what must be known before: takes (see `packing`) of reals, and where in the room they go.
+
+    to: the byte at which they begin. real: the type in which they are written.
+    """
+
+    launch: Queued
+    take: Places
+    to: int
+    real: type
+
+
+class Room:
+    """Where in a run's room things lie, in bytes: number buffer, what tables are made from, what launches are given.
+
+    numbers: of the number buffer. factors: reals that the tables' kernel is given. values: reals that launches are
+    given, of `real`'s size.
+    """
+
+    def __init__(self, numbers: int, factors: int, values: int, real: type) -> None:
+        self.factors = 16 * numbers
+        self.values = self.factors + 8 * factors
+        self.slots = self.values + -(-values * np.dtype(real).itemsize // 8) * 8
+        self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
+
+
+class LaunchList:
+    """A plan's number program and all its launches, for any operands.
+
+    Numbers are worked out right before the first launch that wants them, so that the GPU has something to do meanwhile.
+    products: entries of small tables that are wanted on the host, each with the places of its factors.
+    stages: in order. The first is for a new state alone, whose amplitude 0 it writes.
+    tables: how many numbers of type `real` are made on the device.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        numbers: Numbers,
+        products: Sequence[tuple[int, Places]],
+        stages: Sequence[Stage],
+        room: Room,
+        tables: int,
+        real: type,
+    ) -> None:
+        program = Program(numbers, products, [stage.take >> 1 for stage in stages])
+        words = [room.slots // 8, OPERANDS, numbers.num_operands]
+        for number, (launch, take, to, kind) in enumerate(stages):
+            words += program.before(number)
+            if len(take):
+                size = np.dtype(kind).itemsize
+                words += [TAKE_SINGLE if size == 4 else TAKE, program.places.add(take), len(take), to // size]
+            words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
+        words += [END] * LENGTH[LAUNCH]  # the reader looks at so many words at once
+        self._runtime = runtime
+        self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads those that nobody holds
+        self._words = np.array(words, dtype=np.int64)
+        self._places = program.places.all()
+        self._size = room.size // 8
+        self._tables, self._real = tables, real
+        self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
+
+    def __call__(self, enqueue: Enqueue, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
+        """Queue a run on a state; begin: whether its amplitude 0 is to be written first."""
+        runtime = self._runtime
+        # Runs on one stream come one after the other, so they may make their tables in the same place.
+        rooms = self._rooms.setdefault(runtime.stream(), [])
+        try:
+            room, tables = rooms.pop()  # several threads may run one plan
+        except IndexError:
+            room = np.zeros(self._size)
+            tables = runtime.empty(self._tables, self._real) if self._tables else None
+        where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1
+        runtime.natively(enqueue, *where, operands, self._words, self._places, room)
+        rooms.append((room, tables))

@@ -1,0 +1,187 @@
+"""All numbers of a run for a GPU: gathered, cast and sent in one go, however many sweeps there are.
+
+Step by step, each sweep costs a gather, a cast and an upload, together more than the sweep itself at 20 qubits. A
+`Loader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by value
+behind one another, and one small kernel makes those that lie in the device's memory (see `tables`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.circuit import ZERO_AT
+from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.launch.launches import LaunchList, Room, Stage, native
+from qsim_ex.kernels.cuda.launch.queued import Argument, Queued, in_tables, plain, struct
+from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.steps.numbers import Bound, Numbers
+
+Places = NDArray[np.int64]
+
+NOTHING = np.zeros(0, dtype=np.int64)
+ZERO = 2 * ZERO_AT
+"""Where a number buffer, seen as real numbers, holds a 0."""
+
+_ALIGNED = 64
+"""The numbers of each sweep begin at a multiple of so many reals, so that any vector of them can be loaded."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Takes:
+    """Which numbers of its packed array (see `packing`) a sweep wants by value, and which on the device."""
+
+    by_value: Places
+    on_device: Places
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Given:
+    """The numbers of one sweep as its kernel takes them."""
+
+    by_value: ByValue
+    on_device: Array | None
+
+
+def give(runtime: Runtime, takes: Takes, numbers: NDArray[np.complex128], real: Any) -> Given:
+    """Gather, cast and send the numbers of one sweep."""
+    values = pack(numbers, takes.by_value, real) if takes.by_value.size else np.zeros(1, real)
+    table = runtime.upload(pack(numbers, takes.on_device, real)) if takes.on_device.size else None
+    return Given(ByValue(values), table)
+
+
+class Loaded:
+    """The numbers of one run on their way to the device.
+
+    Step by step: for each sweep a `Given`, for each other step its packed array. Or, where there is a `LaunchList`, all
+    sweeps at once, in which case nothing is made step by step.
+    """
+
+    def __init__(self, loader: Loader, runtime: Runtime, numbers: Bound) -> None:
+        self._loader = loader
+        self._runtime = runtime
+        self._numbers = numbers
+        self._steps: list[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._steps is None:
+            self._steps = self._loader(self._runtime, self._numbers)
+        return iter(self._steps)
+
+    def queue(self, state: Array, begin: bool) -> bool:
+        """Queue all sweeps at once on a state, if that can be done; begin: write its amplitude 0 first."""
+        launches, operands = self._loader.launches, self._numbers.operands
+        if launches is None or operands is None:
+            return False
+        enqueue = native.fetch()
+        if enqueue is None:
+            return False
+        launches(enqueue, state, operands, begin)
+        return True
+
+
+class Sweeping(Protocol):
+    """How a sweep is launched."""
+
+    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+        """Its launch, given where its numbers lie: those on the device, and those by value."""
+
+
+class Loader:
+    """Gathers and casts the numbers of all sweeps of a plan, and has those that lie on the device made there.
+
+    takes: for each step what its sweep wants, None where it is no sweep and is given its packed array.
+    """
+
+    def __init__(self, takes: Sequence[Takes | None], numbers: Numbers, real: Any) -> None:
+        self.numbers = numbers
+        self.launches: LaunchList | None = None
+        self.is_laid_out = False
+        self._real = real
+        size = numbers.size()
+        by_value = [
+            in_buffer(step.by_value, places, size) if step else NOTHING
+            for step, places in zip(takes, numbers.packed, strict=True)
+        ]
+        by_value = [row if row.size else np.array([ZERO]) for row in by_value]  # no kernel is given an empty struct
+        on_device = [
+            in_buffer(step.on_device, places, size) if step else NOTHING
+            for step, places in zip(takes, numbers.packed, strict=True)
+        ]
+        self._values, values = laid_out(by_value)
+        far, tables = laid_out(on_device)
+        self._recipe = Recipe(far, numbers, real) if far.size else None
+        packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
+        on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
+        self._few = Few(on_host[on_host >= numbers.tables_at()], numbers)
+        self._cuts = [
+            (step is not None, value, table, places)
+            for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
+        ]
+
+    def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
+        """From now on all steps can be queued at once; not if one is no sweep, or if their tables need a transfer."""
+        self.is_laid_out = True
+        recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
+        given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
+        if given is None or None in sweeps:
+            return
+        room = Room(self.numbers.size(), given[1], len(self._values), real)
+        stages = [Stage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
+        if recipe is not None:
+            stages.append(Stage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
+        for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
+            assert sweep is not None
+            on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
+            to = room.values + size * value.start
+            launch = sweep.queued(runtime, num_bits, on_device, struct(to))
+            stages.append(Stage(launch, self._values[value], to, real))
+        tables = 0 if recipe is None else recipe.count
+        self.launches = LaunchList(runtime, self.numbers, self._few.products(), stages, room, tables, real)
+
+    def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
+        """For each sweep a `Given`, for each other step its packed array."""
+        buffer = numbers.given
+        self._few.make(buffer)
+        view = buffer.view(np.float64)
+        values = view.take(self._values).astype(self._real, copy=False)
+        begin, size = values.ctypes.data, values.itemsize
+        tables = self._recipe.make(runtime, view) if self._recipe else None
+        return [
+            Given(
+                ByValue(values[value], begin + size * value.start),
+                tables[table] if tables is not None and table.stop > table.start else None,
+            )
+            if sweep
+            else buffer.take(places)
+            for sweep, value, table, places in self._cuts
+        ]
+
+
+def laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
+    """Rows behind one another, each padded to a multiple of `_ALIGNED`, and where each of them is."""
+    cuts, at = [], 0
+    for row in rows:
+        cuts.append(slice(at, at + len(row)))
+        at += len(row) + -len(row) % _ALIGNED
+    return np.concatenate([NOTHING, *map(_padded, rows)]), cuts
+
+
+def in_buffer(take: Places, places: Places, size: int) -> Places:
+    """A take over a step's packed array, as one over the number buffer that the packed array is cut from."""
+    own = 2 * len(places)
+    inside = take < own
+    position = np.where(inside, take, 0)
+    moved = 2 * places[position >> 1] + (position & 1) if len(places) else position
+    return np.where(inside, moved, take - own + 2 * size)
+
+
+def _padded(take: Places) -> Places:
+    """A take that ends at a multiple of `_ALIGNED`; what is added is 0."""
+    return np.concatenate([take, np.full(-len(take) % _ALIGNED, ZERO, dtype=np.int64)])

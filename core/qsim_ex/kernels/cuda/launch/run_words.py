@@ -1,0 +1,33 @@
+"""The form of a run on a GPU as flat arrays: which integer means what.
+
+`kernels/cuda/launch/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other;
+`places`, int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number
+buffer.
+"""
+
+from __future__ import annotations
+
+# An instruction begins with what it is:
+# OPERANDS: how many of the circuit's operands the number buffer begins with.
+# PRODUCTS: where its places begin, how many results it has, and how many terms each is the sum of; for each result its
+#   own place, and then two places a term.
+# EULERS: where its places begin, and how many matrices it has; for each its four places, and that of its first result.
+# ENTRY, of a small table: its own place, where the places of its factors begin, and how many there are.
+# TAKE, TAKE_SINGLE: where its places (of reals) begin, how many there are, and where they go: the number of a float64
+#   in the room, or of a float32.
+# LAUNCH: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
+# END.
+END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH = range(8)
+
+LENGTH = (1, 2, 4, 3, 4, 4, 4, 5)
+"""Words of each instruction, but for the arguments of a launch."""
+
+# An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; or the
+# byte of the room at which a struct begins.
+PLAIN, STATE, TABLES, STRUCT = range(4)
+
+MOST_ARGUMENTS = 12
+
+# The head of `words`: where in the room arguments are laid out (their values, and then pointers to them).
+SLOTS = 0
+HEAD = 1

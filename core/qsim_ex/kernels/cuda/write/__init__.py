@@ -1,0 +1,1 @@
+"""A sweep written as CUDA C++."""

@@ -1,0 +1,147 @@
+"""What a kernel's source collects while it is written: numbers, tables, functions, and the lines of each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qsim_ex.circuit.ops import Entry, When, letters
+from qsim_ex.kernels.cuda.write.register_layout import Places, swizzle
+from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.steps.step import Rename, Sweep
+
+
+@dataclass
+class PhaseText:
+    """One phase being written.
+
+    lines: its statements, `names`: which variable holds each register's amplitude (a renaming moves nothing),
+    reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
+    work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
+    tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
+    """
+
+    place: Places
+    tile: tuple[int, ...]
+    bits: tuple[int, ...]
+    names: list[int]
+    lines: list[str] = field(default_factory=list)
+    reads: bool = False
+    shared: bool = False
+    work: int = 0
+    tensor: bool = False
+
+    @property
+    def mask(self) -> int:
+        """The index bits that are register bits."""
+        return sum(1 << bit for bit in self.bits)
+
+    def register(self, mask: int) -> int:
+        """A mask of index bits as a mask of register bits; other bits are left out."""
+        return sum([1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1])
+
+    def selected(self, when: When) -> list[int]:
+        """The registers at which the register bits of a condition hold."""
+        if not when.mask:
+            return list(range(len(self.names)))
+        mask, value = self.register(when.mask), self.register(when.value)
+        return [r for r in range(len(self.names)) if r & mask == value]
+
+    def constants(self, reads: Sequence[int]) -> list[int]:
+        """For each register, what its own bits contribute to the number that parities make (by XOR)."""
+        found = [0]
+        for bit in self.bits:  # twice as many with each register bit, since parities are linear
+            own = sum([1 << k for k, mask in enumerate(reads) if mask >> bit & 1])
+            found += [constant ^ own for constant in found]
+        return found
+
+    def renamed(self, item: Rename, register: int) -> int:
+        """The register whose number a renaming gives to this one."""
+        place = [self.register(1 << bit) for bit in item.bits]
+        x = sum((register & bit != 0) << k for k, bit in enumerate(place))
+        return register & ~sum(place) | sum(bit for k, bit in enumerate(place) if item.to[x] >> k & 1)
+
+    def elsewhere(self, reads: Sequence[int]) -> list[int]:
+        """The reads without their register bits."""
+        return [mask & ~self.mask for mask in reads]
+
+
+class Body:
+    """The parts of a kernel's source, in the making.
+
+    in_memory: whether `v` lies in global memory, from where several numbers are loaded at once.
+    """
+
+    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE, *, in_memory: bool = False) -> None:
+        self.sweep = sweep
+        self.itemsize = itemsize
+        self.style = style
+        self.in_memory = in_memory
+        self.values: list[int] = []
+        self.table: list[int] = []
+        self.called: set[str] = set()
+        self.matrices: dict[tuple[tuple[Entry, ...], int], str] = {}
+        self.phases: list[PhaseText] = []
+        self.parted = False
+
+    def begin(self, place: Places) -> PhaseText:
+        """Open the next phase."""
+        bits = tuple(self.sweep.tile[position] for position in place.registers)
+        self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
+        return self.phases[-1]
+
+    @property
+    def shared(self) -> bool:
+        """Whether items use shared memory besides the changes of places."""
+        return any(phase.shared for phase in self.phases)
+
+    def by_value(self, taken: Sequence[int]) -> int:
+        """Have numbers passed by value, each item's in slots of its own; returns where they begin in `v`."""
+        if self.in_memory:
+            self.values += [0] * (-len(self.values) % self.vector)
+        at = len(self.values)
+        self.values += taken
+        return at
+
+    def in_table(self, taken: Sequence[int], aligned: int = 2) -> int:
+        """Have numbers put into the table, by default aligned to pairs; returns where they begin."""
+        self.table += [0] * (-len(self.table) % aligned)
+        at = len(self.table)
+        self.table += taken
+        self.table += [0] * (len(taken) % 2)
+        return at
+
+    def call(self, name: str, *arguments: str) -> str:
+        """A call of one of the `FACTORS`."""
+        self.called.add(name)
+        return f"{name}({', '.join(arguments)});"
+
+    def apart(self, statement: str) -> str:
+        """A statement, or the brace that begins some, under a condition that always holds.
+
+        The compiler does not see that it does, so that the statement is a block of its own. Without it the numbers of
+        large matrices are loaded for all groups of registers at once, and spill.
+        """
+        self.parted = True
+        return f'asm volatile("" : "+r"(on)); if (on) {statement}'
+
+    @property
+    def vector(self) -> int:
+        """Real numbers in 16 bytes, which is the most that is loaded at once."""
+        return 32 // self.itemsize
+
+    def matrix(self, classes: tuple[Entry, ...], fetched: int = 0) -> str:
+        """The name of the function for a matrix of these classes; fetched: see `matrix_function`."""
+        key = classes, fetched
+        if key not in self.matrices:
+            text = letters(bytes(classes)).replace("-", "m")
+            name = f"mix_{text if len(text) <= 16 else len(self.matrices)}"
+            self.matrices[key] = f"{name}_by_{fetched}" if fetched else name
+        return self.matrices[key]
+
+
+def register_slots(place: Places, itemsize: int) -> list[int]:
+    """What is XORed to a thread's slot in shared memory for each of its registers."""
+    count = 1 << len(place.registers)
+    masks = [sum(1 << position for k, position in enumerate(place.registers) if r >> k & 1) for r in range(count)]
+    return [swizzle(mask, itemsize) for mask in masks]

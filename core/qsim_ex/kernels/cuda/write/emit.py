@@ -1,0 +1,313 @@
+"""A sweep as CUDA C++: one straight-line kernel for each structure, written to be read.
+
+One thread block loads one tile into registers, works through the phases, and stores it. Numbers come in as data:
+what all amplitudes share by value (`Numbers n`, or at the beginning of `table` if there are too many), tables in
+global memory. Where a bit that is read lies decides what it costs: in a register nothing, since the source names
+the amplitudes that it concerns; elsewhere one lookup for each thread.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.kernels.cuda.write import items
+from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
+from qsim_ex.kernels.cuda.write.body import Body, register_slots
+from qsim_ex.kernels.cuda.write.frames import ALIGNED, Frame, Rows, Single
+from qsim_ex.kernels.cuda.write.register_layout import (
+    LANES,
+    Places,
+    outside,
+    places,
+    runs,
+    skipped_bits,
+    slot_of,
+    swizzle,
+)
+from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
+from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
+from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
+from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.steps.step import Mix, Sweep
+
+NAME = "sweep"
+ROOM = 32_764
+"""Bytes that a kernel may be given by value from CUDA 12.1 on."""
+
+OLD_ROOM = 4_096
+"""Bytes that a kernel may be given by value before."""
+
+_OTHER_ARGUMENTS = 24
+
+OPAQUE = 'asm volatile("" : "+r"(t));'
+"""To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A sweep's source and what it must be launched with.
+
+    threads: of one block.
+    skipped_bits: how many of a state's bits do not number its tiles.
+    values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
+    tiles: which one block handles; 1 but for batches of small states.
+    """
+
+    source: str
+    threads: int
+    skipped_bits: int
+    values: NDArray[np.int64]
+    table: NDArray[np.int64]
+    tiles: int = 1
+
+    @property
+    def code(self) -> str:
+        """The source without its comments, which name gates and thus differ between equal structures."""
+        return "\n".join(line for line in map(_without_comment, self.source.splitlines()) if line)
+
+
+def _without_comment(line: str) -> str:
+    return line.split("//", 1)[0].rstrip()
+
+
+def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
+    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read.
+
+    rows: over every row of a batch.
+    """
+    return emit_rows(sweep, itemsize).source if rows else emit(sweep, itemsize).source
+
+
+@functools.lru_cache(maxsize=1024)
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *, tensor: bool = False) -> Kernel:
+    """Write the kernel of a sweep.
+
+    room: how many bytes a kernel may be given by value. tensor: whether dense blocks are for the tensor cores.
+    """
+    arranged = places(parted(sweep) if tensor else sweep, itemsize)
+    body = Body(sweep, itemsize, style)
+    for number, place in enumerate(arranged):
+        body.begin(place)
+        dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
+        if dense:
+            _block(body, dense, last=number == len(arranged) - 1)
+            continue
+        for item in place.phase.items:
+            items.write(body, item)
+    by_value = len(body.values) * itemsize // 2 + _OTHER_ARGUMENTS <= room
+    values = np.array(body.values if by_value else [], dtype=np.int64)
+    before = [] if by_value else _padded(body.values)
+    threads = 1 << len(arranged[0].threads)
+    text = _text(sweep, itemsize, body, arranged, threads, Single(len(values), len(before)))
+    return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
+
+
+@functools.lru_cache(maxsize=1024)
+def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
+    """Write the kernel of a sweep over every row of a batch; all its numbers lie in global memory."""
+    arranged = places(sweep, itemsize)
+    body = Body(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
+    for place in arranged:
+        body.begin(place)
+        for item in place.phase.items:
+            items.write(body, item)
+    lanes = len(arranged[0].threads)
+    together = max(1, _most_threads(itemsize) >> lanes)
+    before, threads = _padded(body.values), together << lanes
+    text = _text(sweep, itemsize, body, arranged, threads, Rows(len(before), lanes, together))
+    nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
+    return Kernel(text, threads, skipped_bits(sweep), nothing, table, together)
+
+
+def _padded(values: list[int]) -> list[int]:
+    """Numbers that lie before a table, up to where any vector of the table's numbers can be loaded."""
+    return values + [0] * (-len(values) % ALIGNED)
+
+
+def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], threads: int, frame: Frame) -> str:
+    """Put the parts of the source together."""
+    real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
+    head = [
+        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {name}.",
+        f"typedef {real} real;",
+        f"typedef {amp} amp;",
+        "typedef unsigned long long u64;",
+        *frame.types(),
+        "",
+    ]
+    style = body.style
+    ahead = _ahead(sweep, threads, itemsize, style) if style.ahead and _share(threads, itemsize) else []
+    functions = [AHEAD] if ahead else []
+    functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
+    functions += [FACTORS[key] for key in FACTORS if key in body.called]
+    functions += [matrix_function(name, *key) for key, name in body.matrices.items()]
+    kernel = [
+        f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
+        *frame.arguments(),
+        "{",
+        *frame.opening(len(sweep.tile), body.shared or len(arranged) > 1),
+        f"    const u64 outside = {spread('b', outside(sweep), wide=True)};",
+        *ahead,
+        *frame.numbers(body.parted),
+        f"    amp {', '.join(f'a{r}' for r in range(1 << len(arranged[0].registers)))};",
+    ]
+    last = len(arranged) - 1
+    for number, (place, phase) in enumerate(zip(arranged, body.phases, strict=True)):
+        near = " ".join(map(str, place.phase.near)) or "nothing"
+        kernel += ["", f"    {{   // phase {number}: near {near}"]
+        if phase.tensor:
+            kernel += [f"        {line}" for line in phase.lines]
+            kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+            continue
+        needs_slots = last > 0 or phase.shared
+        kernel += [
+            f"        {line}"
+            for line in _places_text(sweep, place, frame, phase.reads, needs_slots, itemsize, number > 0)
+        ]
+        moves = _Moves(sweep, place, itemsize, style.streamed, frame.live)
+        kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
+        kernel += [f"        {line}" for line in phase.lines]
+        kernel += [
+            f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
+        ]
+        kernel += ["    }", *(["    __syncthreads();"] if number != last else [])]
+    return "\n".join([*head, *functions, *kernel, "}", ""])
+
+
+def _share(threads: int, itemsize: int) -> int:
+    """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
+    most = _most_threads(itemsize)
+    return most // threads if 2 * threads >= most else 0
+
+
+def _most_threads(itemsize: int) -> int:
+    """Threads of a block that has the largest tile."""
+    return 256 if itemsize == 8 else 128
+
+
+def _bounds(threads: int, itemsize: int, style: Style) -> str:
+    """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
+    share = _share(threads, itemsize)
+    return f"{threads}, {share * style.blocks[itemsize == 16]}" if share else str(threads)
+
+
+def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]:
+    """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
+
+    Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
+    """
+    line = spread("t", runs(sweep.tile[LANES:]), wide=True)
+    old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
+    asked = "fetch_ahead(state + (other | line));"
+    if itemsize == 16:
+        asked = f"{asked} fetch_ahead(state + (other | line | {1 << LANES - 1}));"
+    return [
+        f"    const u64 next = b + {_share(threads, itemsize) * style.blocks[itemsize == 16]} * multiprocessors();",
+        f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
+        f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
+        f"        const u64 line = {line};",
+        f"        {asked}",
+        "    }",
+    ]
+
+
+def _places_text(
+    sweep: Sweep, place: Places, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
+) -> list[str]:
+    """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
+    lines = [OPAQUE] if later else []
+    lines.append(f"const u64 here = {_index(sweep, place.threads)};")
+    if reads:
+        lines.append(f"const u64 i = {frame.whole};")
+    if slots:
+        lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
+        size = len(sweep.tile)
+        lines.append(f"const unsigned w = {slot_of('p', size, itemsize)}{frame.slot(size, itemsize)};")
+    return lines
+
+
+def _block(body: Body, item: Mix, *, last: bool) -> None:
+    """Let the tensor cores apply a matrix, in a phase that has nothing else."""
+    sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
+    near = tuple(sweep.tile.index(bit) for bit in item.bits)
+    place = arrange(near, len(sweep.tile), itemsize, stores=last)
+    phase.tensor = True
+    phase.lines += [
+        f"// {items.one_line(item.label) or 'block'}",
+        OPAQUE,
+        f"const unsigned p = {spread('t', runs(place.reading), wide=False)};",
+        f"const unsigned from = {slot_of('p', place.size, itemsize)};",
+    ]
+    if last:
+        phase.lines.append(f"const u64 there = {_index(sweep, place.writing)};")
+    else:
+        phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
+        phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
+
+    def read(positions: int) -> str:
+        return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
+
+    def write(positions: int) -> str:
+        offset = sum(1 << bit for position, bit in enumerate(sweep.tile) if positions >> position & 1)
+        return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
+
+    pairs = last and itemsize == 8 and sweep.tile[place.groups[0]] == 0
+    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pairs=pairs)
+
+
+def _index(sweep: Sweep, threads: Sequence[int]) -> str:
+    """Where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]`` of the tile."""
+    index = spread("t", runs([sweep.tile[position] for position in threads]), wide=True)
+    return f"outside | {index}" if index != "0" else "outside"
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """The lines that bring a thread's amplitudes into its registers and away.
+
+    live: whether there are threads without amplitudes, for which `live` is false.
+    """
+
+    sweep: Sweep
+    place: Places
+    itemsize: int
+    streamed: bool
+    live: bool
+
+    def _offsets(self) -> list[int]:
+        bits = [self.sweep.tile[position] for position in self.place.registers]
+        return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
+
+    def load(self) -> list[str]:
+        """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
+        lines, source = [], amplitude
+        threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
+        if self.sweep.fresh or self.live:
+            lines.append("const amp zero = {0, 0};")
+        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
+        if conditions:
+            lines.append(f"const bool old = {' && '.join(conditions)};")
+            source = f"old ? {amplitude} : zero"
+        for r, offset in enumerate(self._offsets()):
+            lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
+        return lines
+
+    def store(self, names: list[int]) -> list[str]:
+        to = "__stcs(state + (here + {:#x}), a{});" if self.streamed else "state[here + {:#x}] = a{};"
+        lines = [to.format(offset, names[r]) for r, offset in enumerate(self._offsets())]
+        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
+
+    def fetch(self) -> list[str]:
+        return [f"a{r} = tile[w ^ {slot:#x}];" for r, slot in enumerate(register_slots(self.place, self.itemsize))]
+
+    def put(self, names: list[int]) -> list[str]:
+        return [
+            f"tile[w ^ {slot:#x}] = a{names[r]};" for r, slot in enumerate(register_slots(self.place, self.itemsize))
+        ]

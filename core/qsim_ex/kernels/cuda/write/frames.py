@@ -1,0 +1,152 @@
+"""What surrounds the phases of a generated kernel: its arguments, and how a thread finds its tile and its numbers.
+
+There is a frame for one state and one for many. Both say the same things:
+
+whole: a thread's index in the whole state, made of its index in memory.
+live: whether some threads may have no amplitudes; they neither load nor store.
+types, arguments: what stands before the kernel, and its parameters.
+opening: lines that define a thread's number `t` in its tile, and its tile's number `b`.
+numbers: lines that define `v`, the numbers that all amplitudes share, and move `table` to what differs.
+slot: what is XORed to a thread's slot in shared memory, with its operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qsim_ex.kernels.cuda.write.register_layout import banks
+
+ALIGNED = 4
+"""Numbers that are loaded at once."""
+
+
+@dataclass(frozen=True)
+class Single:
+    """One state: a block has one tile.
+
+    values: numbers given by value; before: numbers at the beginning of the table, where they do not fit by value.
+    """
+
+    values: int
+    before: int
+    whole: str = "high | here"
+    live: bool = False
+
+    def types(self) -> list[str]:
+        """The struct of numbers that are given by value."""
+        return [f"struct Numbers {{ real v[{max(self.values, 1)}]; }};"]
+
+    def arguments(self) -> list[str]:
+        """State, table, the rest of the index, and numbers by value."""
+        return [
+            "    amp* __restrict__ state,         // all amplitudes, in place",
+            "    const real* __restrict__ table,  // numbers that differ between amplitudes",
+            "    const u64 high,                  // the index bits outside this buffer",
+            "    const __grid_constant__ Numbers n)",
+        ]
+
+    def opening(self, size: int, shared: bool) -> list[str]:
+        """A block is a tile of 2^size amplitudes; shared: whether they change places through shared memory."""
+        return [
+            *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
+            "    unsigned t = threadIdx.x;",
+            "    const u64 b = blockIdx.x;",
+        ]
+
+    def numbers(self, parted: bool) -> list[str]:
+        """By value, or before the table; parted: whether `on` is wanted, see `Body.apart`."""
+        return [
+            *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if parted else []),
+            f"    const real* const v = {'n.v' if not self.before else 'table'};",
+            *([f"    table += {self.before};"] if self.before else []),
+        ]
+
+    def slot(self, size: int, itemsize: int) -> str:  # noqa: ARG002  (as that of rows)
+        """Nothing."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch of states (rows): blocks count the tiles of all rows, those of one row behind one another.
+
+    Every row has numbers of its own in memory, or all rows share them. Where tiles are small several share a block: the
+    low bits of a thread's number count threads of a tile, the high ones tiles of the block.
+
+    before: numbers in front of each row's table. lanes: 2^lanes threads work on a tile. together: tiles of a block.
+    """
+
+    before: int
+    lanes: int
+    together: int
+    whole: str = "here"
+
+    @property
+    def live(self) -> bool:
+        """The last block may have more tiles than are left."""
+        return self.together > 1
+
+    def types(self) -> list[str]:
+        """None."""
+        return []
+
+    def arguments(self) -> list[str]:
+        """States, numbers, and the batch's shape."""
+        return [
+            "    amp* __restrict__ state,         // the amplitudes of all rows, in place",
+            "    const real* __restrict__ table,  // the numbers of the first row",
+            "    const u64 stride,                // from a row's numbers to the next row's; 0 if all share them",
+            "    const u64 count,                 // tiles of all rows",
+            "    const unsigned tiles,            // a row has 2^tiles of them",
+            "    const unsigned bits)             // and 2^bits amplitudes",
+        ]
+
+    def opening(self, size: int, shared: bool) -> list[str]:
+        """Which row, and which of its tiles."""
+        if not self.live:
+            return [
+                *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
+                "    unsigned t = threadIdx.x;",
+                "    const u64 b = blockIdx.x & ((1ull << tiles) - 1);",
+                "    const u64 row = blockIdx.x >> tiles;",
+                "    state += row << bits;",
+            ]
+        memory = [
+            f"    __shared__ amp near[{self.together << size}];",
+            f"    amp* const tile = near + (e << {size});",
+        ]
+        return [
+            f"    unsigned t = threadIdx.x & {(1 << self.lanes) - 1:#x};",
+            f"    const unsigned e = threadIdx.x >> {self.lanes};",
+            *(memory if shared else []),
+            f"    const u64 which = (u64)blockIdx.x * {self.together} + e;",
+            "    const bool live = which < count;  // the others take part in the barriers alone",
+            "    const u64 b = which & ((1ull << tiles) - 1);",
+            "    const u64 row = live ? which >> tiles : 0;",
+            "    state += row << bits;",
+        ]
+
+    def numbers(self, parted: bool) -> list[str]:
+        """All in memory: threads of a row read the same address at the same time."""
+        return [
+            *(["    unsigned on = !(count >> 63);  // always 1, which keeps blocks apart"] if parted else []),
+            "    table += row * stride;",
+            "    const real* const v = table;",
+            *([f"    table += {self.before};"] if self.before else []),
+        ]
+
+    def slot(self, size: int, itemsize: int) -> str:
+        """Threads that are served together are of several tiles where these are small: each tile has its own banks.
+
+        Threads of a tile differ in the low bits of the bank's number, so tiles differ in the high ones.
+        """
+        width = min(banks(itemsize), size)
+        used = min(width - self.lanes, self.together.bit_length() - 1)
+        return "".join(f" ^ (e {_shift(width - 1 - 2 * k)} & {1 << width - 1 - k:#x})" for k in range(used))
+
+
+def _shift(left: int) -> str:
+    return f"<< {left}" if left >= 0 else f">> {-left}"
+
+
+Frame = Single | Rows

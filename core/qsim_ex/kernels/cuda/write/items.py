@@ -1,0 +1,342 @@
+"""Items as statements of CUDA C++: what a matrix, a table of phases and a renaming do to the registers of a thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import assert_never
+
+import numpy as np
+
+from qsim_ex.circuit.ops import Entry, When
+from qsim_ex.kernels.cuda.interpret import packing
+from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write.arithmetic import merged, width
+from qsim_ex.kernels.cuda.write.body import Body, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.tensor import Arrangement
+from qsim_ex.kernels.cuda.write.words import condition, selection
+from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
+
+IN_REGISTERS = 3
+"""Most bits of a matrix whose inputs and outputs fit into registers together."""
+
+
+KEPT_BYTES = 256
+"""Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
+
+KEPT_FROM_MEMORY = 128
+"""The same where numbers come from memory and have to be in registers; with more, kernels spill."""
+
+
+def write(body: Body, item: Item) -> None:
+    """Append an item to the phase that is being written."""
+    phase = body.phases[-1]
+    match item:
+        case Mix():
+            lines = _mix(body, phase, item)
+        case Diagonal():
+            lines = _diagonal(body, phase, item)
+        case Rename():
+            lines = _rename(body, phase, item)
+        case _:
+            assert_never(item)
+    work = _multiply_adds(item, len(phase.names))
+    if body.style.in_step and phase.work and phase.work + work > body.style.in_step:
+        phase.lines.append("__syncthreads();")
+        phase.work = 0
+    phase.work += work
+    kind = type(item).__name__.lower()
+    phase.lines += [f"// {one_line(item.label) or kind}", *_where(phase, item.when, lines)]
+
+
+def block_numbers(body: Body, item: Mix, place: Arrangement) -> int:
+    """Have the numbers of a matrix for the tensor cores put into the table; returns where they begin."""
+    every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
+    taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
+    return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
+
+
+def _multiply_adds(item: Item, registers: int) -> int:
+    """About how many multiply-adds a thread spends on an item."""
+    match item:
+        case Mix():
+            count = len(item.pattern) >> len(item.reads)
+            return registers * 2 * sum(width(Entry(e)) for e in item.pattern[:count]) >> len(item.bits)
+        case Diagonal():
+            return 4 * registers
+        case Rename():
+            return 0
+        case _:
+            assert_never(item)
+
+
+def one_line(label: str) -> str:
+    """A label that can not end the comment that it stands in."""
+    return " ".join(label.replace("\\", "/").replace("?", ".").split())
+
+
+def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
+    """Put statements under the part of a condition that is not decided by the register."""
+    mask, value = when.mask & ~phase.mask, when.value & ~phase.mask
+    if mask and lines:
+        phase.reads = True
+        return [f"if ({condition(mask, value)}) {{", *[f"    {line}" for line in lines], "}"]
+    if lines and lines[0].startswith(("const", "unsigned")):
+        return ["{", *[f"    {line}" for line in lines], "}"]
+    return lines
+
+
+def _rename(body: Body, phase: PhaseText, item: Rename) -> list[str]:
+    """Exchange the names of registers; only under a condition that threads decide do amplitudes move."""
+    target = list(range(len(phase.names)))
+    for r in phase.selected(item.when):
+        target[r] = phase.renamed(item, r)
+    if not item.when.mask & ~phase.mask:
+        old = list(phase.names)
+        for r, to in enumerate(target):
+            phase.names[to] = old[r]
+        return []
+    lines = []
+    for start in range(len(target)):
+        r = target[start]
+        while r != start and r > start:
+            r = target[r]
+        if r != start or target[start] == start:
+            continue  # not the smallest of its cycle, or a fixed point
+        r = target[start]
+        while r != start:
+            lines.append(body.call("swap", _a(phase, start), _a(phase, r)))
+            r = target[r]
+    return lines
+
+
+def _a(phase: PhaseText, register: int) -> str:
+    return f"a{phase.names[register]}"
+
+
+def _diagonal(body: Body, phase: PhaseText, item: Diagonal) -> list[str]:
+    """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise."""
+    registers = phase.selected(item.when)
+    constants = phase.constants(item.reads)
+    elsewhere = phase.elsewhere(item.reads)
+    if any(elsewhere):
+        return _table(body, phase, item, registers, constants, elsewhere)
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    if item.reads:
+        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
+    at: dict[int, int] = {}
+    lines = []
+    for r in registers:
+        entry = Entry(item.pattern[constants[r]])
+        if constants[r] not in at and width(entry):
+            at[constants[r]] = body.by_value(packing.parts(numbers[constants[r]], entry))
+        lines += _factor(body, _a(phase, r), entry, at.get(constants[r], 0))
+    return lines
+
+
+def _factor(body: Body, a: str, entry: Entry, at: int) -> list[str]:
+    """Multiply an amplitude by a number of a class that begins at ``v[at]``."""
+    match entry:
+        case Entry.ZERO:
+            return [body.call("clear", a)]
+        case Entry.ONE:
+            return []
+        case Entry.MINUS_ONE:
+            return [body.call("negate", a)]
+        case Entry.REAL:
+            return [body.call("scale", a, f"v[{at}]")]
+        case Entry.IMAG:
+            return [body.call("turn", a, f"v[{at}]")]
+        case Entry.COMPLEX:
+            return [body.call("times", a, f"v[{at}]", f"v[{at + 1}]")]
+        case _:
+            assert_never(entry)
+
+
+@functools.lru_cache(maxsize=4096)
+def _met(pattern: bytes, constant: int, decided: int) -> Entry:
+    """The class of the entries that a register may meet: those whose number, under `decided`, is the constant's."""
+    if len(set(pattern)) == 1:
+        return Entry(pattern[0])
+    number = np.arange(len(pattern))
+    return merged(set(np.frombuffer(pattern, dtype=np.uint8)[(number ^ constant) & decided == 0].tolist()))
+
+
+def _table(
+    body: Body, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
+) -> list[str]:
+    """Look factors up, one for each value that the registers' own bits contribute."""
+    decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
+    met = {c: _met(item.pattern, c, decided) for c in {constants[r] for r in registers}}
+    needed = {c for c, entry in met.items() if entry is not Entry.ONE}
+    if not needed:
+        return []
+    phase.reads = True
+    real = all(met[c] in _REAL for c in needed)
+    order = _order(phase, elsewhere) if body.style.near_lanes else list(range(len(elsewhere)))
+    at = body.in_table(_taken(item.slot.at, order, real))
+    lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
+    moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
+    kind, cast = ("real", "") if real else ("amp", "(const amp*)")
+    for c in sorted(moved.values()):
+        index = f"s ^ {c:#x}" if c else "s"
+        lines.append(f"const {kind} f{c} = __ldg({cast}(table + {at}) + ({index}));")
+    for r in registers:
+        if constants[r] in needed:
+            f = f"f{moved[constants[r]]}"
+            lines.append(
+                body.call("scale", _a(phase, r), f) if real else body.call("times", _a(phase, r), f"{f}.x", f"{f}.y")
+            )
+    return lines
+
+
+def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
+    """The reads of a table in the order in which its entries lie: first those that differ between a warp's threads.
+
+    So the threads of a warp read entries side by side; were those far apart, each would wait for a line of its own.
+    """
+    lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
+
+    def place(k: int) -> tuple[int, int]:
+        mask = elsewhere[k]
+        return (0 if mask & lanes else 1 if not mask else 2), mask & -mask
+
+    return sorted(range(len(elsewhere)), key=place)
+
+
+def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
+    """The positions of a table's numbers, its entries rearranged: bit k of the new number is bit ``order[k]``."""
+    entries = np.array([first])
+    for k in order:
+        entries = np.concatenate([entries, entries + (1 << k)])
+    if real:
+        return [int(position) for position in (2 * entries).tolist()]
+    return [int(position) for position in np.stack([2 * entries, 2 * entries + 1], axis=1).ravel().tolist()]
+
+
+_WARP = 5
+"""Bits of a thread's number within its warp."""
+
+_REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
+
+
+def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
+    """Multiply groups of registers by a matrix, or by the one that parities select for the group."""
+    bits = [phase.register(1 << bit) for bit in item.bits]
+    groups = [r for r in phase.selected(item.when) if not any(r & bit for bit in bits)]
+    members = [sum(bit for k, bit in enumerate(bits) if x >> k & 1) for x in range(1 << len(bits))]
+    constants = phase.constants(item.reads)
+    elsewhere = phase.elsewhere(item.reads)
+    size = 1 << 2 * len(bits)
+    if not any(elsewhere):
+        return _known_matrix(body, phase, item, groups, members, constants)
+    classes = tuple(merged(item.pattern[k::size]) for k in range(size))
+    if not any(map(width, classes)):
+        return _multiply(body, phase, classes, groups, members, "v")
+    phase.reads = True
+    record = sum(map(width, classes)) + sum(map(width, classes)) % 2
+    at = body.in_table(packing.records(item.pattern, classes, item.slot.at))
+    lines = [f"unsigned s = {selection(elsewhere)};"]
+    for c in sorted({constants[r] for r in groups}):
+        chosen = [r for r in groups if constants[r] == c]
+        numbers = f"table + {at} + {record} * (s ^ {c:#x})"
+        if len(members) > 2:  # too many numbers to keep: each group reads them again
+            for r in chosen:
+                lines.append('asm volatile("" : "+r"(s));')
+                lines += _multiply(body, phase, classes, [r], members, numbers, 2 if body.in_memory else 0)
+            continue
+        lines += ["{", f"    real m[{record}];", "    " + body.call("load", "m", numbers)]
+        lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
+        lines.append("}")
+    return lines
+
+
+def _known_matrix(
+    body: Body, phase: PhaseText, item: Mix, groups: list[int], members: list[int], constants: list[int]
+) -> list[str]:
+    """The matrix is the same for all threads, so that its numbers come by value."""
+    size = len(members) ** 2
+    numbers = packing.numbered(item.pattern, item.slot.at)
+    if item.reads:
+        numbers = {k: item.slot.at + k for k in range(len(item.pattern))}
+    lines = []
+    for c in sorted({constants[r] for r in groups}):
+        block = range(c * size, c * size + size)
+        classes = tuple(Entry(item.pattern[k]) for k in block)
+        taken = [part for k in block if k in numbers for part in packing.parts(numbers[k], Entry(item.pattern[k]))]
+        at = body.by_value(taken)
+        chosen = [r for r in groups if constants[r] == c]
+        first = f"v + {at}" if at else "v"
+        if body.in_memory and taken and (len(members) == 2 or len(taken) * body.itemsize <= KEPT_FROM_MEMORY):
+            lines += ["{", f"    real m[{len(taken) + len(taken) % 2}];", "    " + body.call("load", "m", first)]
+            lines += [f"    {line}" for line in _multiply(body, phase, classes, chosen, members, "m")]
+            lines.append("}")
+        else:
+            lines += _multiply(body, phase, classes, chosen, members, first, body.vector if body.in_memory else 0)
+    return lines
+
+
+def _multiply(
+    body: Body,
+    phase: PhaseText,
+    classes: tuple[Entry, ...],
+    groups: list[int],
+    members: list[int],
+    numbers: str,
+    fetched: int = 0,
+) -> list[str]:
+    """Groups of registers times a matrix of known classes; `fetched`: as in `matrix_function`.
+
+    numbers: where the matrix's numbers begin.
+    """
+    registers = [[group | member for member in members] for group in groups]
+    if len(members) > 1 << IN_REGISTERS:
+        return [line for r in registers for line in _by_columns(body, phase, classes, r, numbers)]
+    function = body.matrix(classes, fetched)
+    calls = [f"{function}({', '.join(_a(phase, r) for r in group)}, {numbers});" for group in registers]
+    if len(members) == 2:
+        return calls
+    if fetched or sum(map(width, classes)) * body.itemsize > KEPT_BYTES:
+        return [body.apart(call) for call in calls]
+    return [body.apart("{"), *[f"    {call}" for call in calls], "}"]
+
+
+def _by_columns(
+    body: Body, phase: PhaseText, classes: tuple[Entry, ...], registers: list[int], numbers: str
+) -> list[str]:
+    """A matrix on all registers: the inputs wait in the thread's own slots of shared memory, and come back in turn."""
+    phase.shared = True
+    slots = register_slots(phase.place, body.itemsize)
+    lines = [f"tile[w ^ {slots[r]:#x}] = {_a(phase, r)};" for r in registers]
+    lines.append('asm volatile("" ::: "memory");  // or the compiler would keep the inputs in registers, and spill')
+    lines += [body.call("clear", _a(phase, r)) for r in registers]
+    size = len(registers)
+    starts = [sum(map(width, classes[:k])) for k in range(len(classes))]
+    for column in range(size):
+        lines += [body.apart("{"), f"    const amp c = tile[w ^ {slots[registers[column]]:#x}];"]
+        for row in range(size):
+            k = row * size + column
+            lines += [
+                f"    {line}" for line in _add(body, _a(phase, registers[row]), classes[k], f"({numbers})", starts[k])
+            ]
+        lines.append("}")
+    return lines
+
+
+def _add(body: Body, a: str, entry: Entry, numbers: str, at: int) -> list[str]:
+    """Add the product of a matrix entry and the column's input to an amplitude."""
+    match entry:
+        case Entry.ZERO:
+            return []
+        case Entry.ONE:
+            return [body.call("add_real", a, "c", "1")]
+        case Entry.MINUS_ONE:
+            return [body.call("add_real", a, "c", "-1")]
+        case Entry.REAL:
+            return [body.call("add_real", a, "c", f"{numbers}[{at}]")]
+        case Entry.IMAG:
+            return [body.call("add_imaginary", a, "c", f"{numbers}[{at}]")]
+        case Entry.COMPLEX:
+            return [body.call("add", a, "c", f"{numbers}[{at}]", f"{numbers}[{at + 1}]")]
+        case _:
+            assert_never(entry)

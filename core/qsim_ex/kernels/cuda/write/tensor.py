@@ -1,0 +1,251 @@
+"""Dense matrices on four bits by the tensor cores: where `mma.sync` wants each number, and the lines of such a phase.
+
+A tile is a matrix of 16 rows (the values of the four near bits) and many columns, its groups. A warp multiplies eight
+columns at a time. Column bits go to lanes as the instruction wants them; which of the near bits a lane's number holds
+is free, and so is which of the others: they are chosen so that neither reading nor writing meets bank conflicts.
+
+A phase of this kind reads its amplitudes from the tile in shared memory and writes them back, or the last of a sweep to
+memory. It is never the first: all loads of a thread would come before its first product, and its registers would spill.
+A warp writes only the slots that it has read itself, all of them before the product: one barrier is enough here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import Entry
+from qsim_ex.kernels.cuda.write.arithmetic import width
+from qsim_ex.kernels.cuda.write.register_layout import banks
+from qsim_ex.steps.layout import BLOCK_BITS
+from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Sweep
+
+Numbers = NDArray[np.int64]
+
+SMALLEST_TILE = 9
+"""Bits of a tile that keeps a warp busy: four that are mixed, three for its columns, two that are looped over."""
+
+_GROUPS, _LOOPS = 3, 2
+
+_WORTH = 32
+"""Multiply-adds per amplitude of a matrix from which the tensor cores are quicker, whatever entries are zero."""
+
+
+def _is_block(item: Item) -> bool:
+    """Whether an item is for the tensor cores."""
+    if not isinstance(item, Mix) or item.reads or item.when.mask or len(item.bits) != BLOCK_BITS:
+        return False
+    return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
+
+
+def block(phase: Phase) -> Mix | None:
+    """The matrix of a phase that is one for the tensor cores."""
+    item = phase.items[0] if len(phase.items) == 1 else None
+    return item if isinstance(item, Mix) and _is_block(item) else None
+
+
+def parted(sweep: Sweep) -> Sweep:
+    """The sweep with phases of their own for what the tensor cores do, the first phase not being one.
+
+    What else was in their phases is before and behind them; diagonals go to phases that are there anyway.
+    """
+    if len(sweep.tile) < SMALLEST_TILE or not any(_is_block(item) for phase in sweep.phases for item in phase.items):
+        return sweep
+    phases: list[Phase] = []
+    for phase in sweep.phases:
+        if not any(map(_is_block, phase.items)):
+            _append(phases, phase)
+            continue
+        others: list[Item] = []
+        for item in phase.items:
+            if _is_block(item):
+                _append(phases, _of(phase, others))
+                phases.append(Phase(phase.near, (item,)))
+                others = []
+            else:
+                others.append(item)
+        _append(phases, _of(phase, others))
+    if block(phases[0]):
+        phases.insert(0, Phase((), ()))
+    return replace(sweep, phases=tuple(phases))
+
+
+def _of(phase: Phase, items: list[Item]) -> Phase:
+    """A phase of some of the items of another; diagonals need nothing near."""
+    return Phase(() if all(isinstance(item, Diagonal) for item in items) else phase.near, tuple(items))
+
+
+def _append(phases: list[Phase], phase: Phase) -> None:
+    """Put a phase behind others: as one with the last where one of the two needs nothing near."""
+    last = phases[-1] if phases else None
+    if last and not block(last) and not (last.near and phase.near):
+        phases[-1] = Phase(last.near or phase.near, last.items + phase.items)
+    elif phase.items:
+        phases.append(phase)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Which position of the tile each bit of a lane, a register, a loop and a warp stands for.
+
+    near: the mixed positions, least significant first. columns: those that number a matrix column: two lane bits, two
+    register bits. rows: three lane bits, a register bit. groups: the eight columns of an instruction. loops, warps:
+    the other positions.
+    """
+
+    near: tuple[int, ...]
+    columns: tuple[int, ...]
+    rows: tuple[int, ...]
+    groups: tuple[int, ...]
+    loops: tuple[int, ...]
+    warps: tuple[int, ...]
+
+    @property
+    def reading(self) -> tuple[int, ...]:
+        """The positions of the bits of a thread's number when it reads."""
+        return (*self.columns[:2], *self.groups, *self.warps)
+
+    @property
+    def writing(self) -> tuple[int, ...]:
+        """The positions of the bits of a thread's number when it writes."""
+        return (*self.groups[1:], *self.rows[:3], *self.warps)
+
+    @property
+    def size(self) -> int:
+        """Bits of the tile."""
+        return len(self.near) + len(self.groups) + len(self.loops) + len(self.warps)
+
+
+@lru_cache(maxsize=4096)
+def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = False) -> Arrangement:
+    """Choose the lanes of a tile of `size` bits so that the fewest of them meet in one bank, mostly none.
+
+    stores: whether amplitudes go to memory instead of the tile; then the lowest positions are not near, and are those
+    of the eight columns, so that memory is touched in pieces of 64 bytes or more.
+    """
+    others = [position for position in range(size) if position not in near]
+    bits = banks(itemsize)
+
+    def conflicts(*lanes: int) -> int:
+        return bits - len({position % bits for position in lanes[:bits]})
+
+    best: Arrangement | None = None
+    least = 2 * bits
+    for groups in permutations(others[:_GROUPS] if stores else others, _GROUPS):
+        if stores and groups[0] != others[0]:
+            continue  # a lane stores two neighbours at once
+        columns = min(permutations(near), key=lambda p: conflicts(*p[:2], *groups))
+        rows = min(permutations(near), key=lambda p: conflicts(*groups[1:], *p[:3]))
+        found = conflicts(*columns[:2], *groups) + (0 if stores else conflicts(*groups[1:], *rows[:3]))
+        if best is None or found < least:
+            rest = [position for position in others if position not in groups]
+            best = Arrangement(near, columns, rows, groups, tuple(rest[:_LOOPS]), tuple(rest[_LOOPS:]))
+            least = found
+        if not least:
+            break
+    assert best is not None
+    return best
+
+
+# --- The matrix, as lanes load it ---
+
+
+def column_of(itemsize: int, lane: int, register: int) -> int:  # noqa: ARG001  (alike for both precisions)
+    """The matrix column (row of the second factor) that a lane's register 0 … 3 holds."""
+    return (lane & 3) + 4 * register
+
+
+@cache
+def _places(itemsize: int) -> tuple[Numbers, Numbers]:
+    """Rows and columns of the numbers of the first factor: arrays [step, lane, numbers of a lane in one load]."""
+    lane = np.arange(32)[None, :, None]
+    g, q = lane >> 2, lane & 3
+    if itemsize == 8:
+        step, number = np.arange(2)[:, None, None], np.arange(4)[None, None, :]
+        row, column = g + 8 * (number & 1), 8 * step + q + 4 * (number >> 1)
+    else:
+        step, number = np.arange(4)[:, None, None], np.arange(2)[None, None, :]
+        row, column = g + 8 * number, 4 * step + q
+    shape = np.broadcast_shapes(step.shape, lane.shape, number.shape)
+    return np.broadcast_to(row, shape).astype(np.int64), np.broadcast_to(column, shape).astype(np.int64)
+
+
+def in_order(place: Arrangement, places: tuple[Numbers, Numbers], columns: list[int]) -> Numbers:
+    """Which entry (16 · row + column) of a matrix on the near bits each lane loads: [steps, lanes, numbers].
+
+    places: the instruction's rows and columns. columns: its column for each number that column bits make.
+    """
+    rows = np.array([_value(place.near, place.rows, row) for row in range(16)])
+    number = np.argsort(columns)
+    values = np.array([_value(place.near, place.columns, int(number[column])) for column in range(16)])
+    taken: Numbers = 16 * rows[places[0]] + values[places[1]]
+    return taken
+
+
+def entries(place: Arrangement, itemsize: int) -> Numbers:
+    """Which entry of the matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
+    columns = [column_of(itemsize, number & 3, number >> 2) for number in range(16)]
+    return in_order(place, _places(itemsize), columns).reshape(-1)
+
+
+def _value(near: tuple[int, ...], order: tuple[int, ...], number: int) -> int:
+    """The index whose bits are `near`, of the number whose bits are `order`."""
+    return sum((number >> k & 1) << near.index(position) for k, position in enumerate(order))
+
+
+# --- The text ---
+
+
+@cache
+def part(file: str) -> str:
+    """The text of a file of this folder's `tensor_kernels`."""
+    return resources.files(__package__).joinpath("tensor_kernels", file).read_text(encoding="utf-8")
+
+
+@cache
+def functions(itemsize: int) -> str:
+    """The structs and functions that the lines of a phase use."""
+    return "\n".join(map(part, _SINGLE if itemsize == 8 else _DOUBLE))
+
+
+_SINGLE = ("tf32.cu", "reals.cu", "terms.cu", "single.cu")
+_DOUBLE = ("f64.cu", "double.cu")
+
+
+def lines(
+    place: Arrangement, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pairs: bool
+) -> list[str]:
+    """One phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
+
+    read, write: the amplitude whose positions differ from the thread's in a mask. pairs: whether two neighbours are
+    written as four numbers.
+    """
+    text = ["Matrix m;", f"load(m, table + {at}, t & 31);"]
+    for loop in range(1 << len(place.loops)):
+        offset = mask(place.loops, loop)
+        inputs = [read(offset | mask(place.columns[2:], r)) for r in range(4)]
+        outputs = [write(offset | mask((place.groups[0], place.rows[3]), r)) for r in range(4)]
+        # Eight columns after eight: the compiler would otherwise load several at once, and spill.
+        text += ['asm volatile("" ::: "memory");'] if loop else []
+        text += ["{", f"    const amp a[4] = {{{', '.join(inputs)}}};", "    amp c[4];", "    multiply(m, a, c);"]
+        # Lanes write what others of their warp have read. The products wait for all of them; this says so.
+        text.append("    __syncwarp();")
+        if pairs:
+            for r in (0, 2):
+                pair = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
+                text.append(f"    *(float4*)&{outputs[r]} = {pair};")
+        else:
+            text += [f"    {amplitude} = c[{r}];" for r, amplitude in enumerate(outputs)]
+        text.append("}")
+    return text
+
+
+def mask(positions: tuple[int, ...], number: int) -> int:
+    """The positions at which a number has its bits, as a mask."""
+    return sum(1 << position for k, position in enumerate(positions) if number >> k & 1)

@@ -1,0 +1,61 @@
+"""The small expressions of CUDA C++ that kernels are made of: indices, bits, parities and conditions.
+
+In every kernel ``u64`` is a 64-bit index and ``i`` the number that a thread's amplitudes have in the whole state,
+with 0 for its register bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qsim_ex.kernels.cuda.write.register_layout import Run
+
+WORD = 32
+
+
+def spread(source: str, moves: Iterable[Run], wide: bool) -> str:
+    """The bits of a number moved to where they belong: ``(t & 0xf) | (t >> 4 & 0x3) << 9``; wide: in 64 bits."""
+    terms = []
+    for move in moves:
+        term = f"{source} >> {move.source}" if move.source else source
+        if move.length < WORD:
+            term = f"({term} & {(1 << move.length) - 1:#x})"
+        elif move.source:
+            term = f"({term})"
+        if wide:
+            term = f"(u64){term}"
+        terms.append(f"{term} << {move.target}" if move.target else term)
+    return " | ".join(terms) or "0"
+
+
+def masked(mask: int) -> str:
+    """The bits of `i` under a mask, in 32 bits where they suffice."""
+    return f"((unsigned)i & {mask:#x})" if mask < 1 << WORD else f"(i & {mask:#x}ull)"
+
+
+def condition(mask: int, value: int) -> str:
+    """Whether the bits of `i` under a mask have a value."""
+    suffix = "" if mask < 1 << WORD else "ull"
+    return f"{masked(mask)} == {value:#x}{suffix}"
+
+
+def selection(masks: Sequence[int]) -> str:
+    """The number whose bit k is the parity of ``i & masks[k]``; an empty mask gives 0."""
+    terms = []
+    k = 0
+    while k < len(masks):
+        length = 1
+        if masks[k] and masks[k] & (masks[k] - 1) == 0:
+            while k + length < len(masks) and masks[k + length] == masks[k] << length:
+                length += 1
+            start = masks[k].bit_length() - 1
+            bits = f"(unsigned)(i >> {start})" if start else "(unsigned)i"
+            term = f"({bits} & {(1 << length) - 1:#x})"
+        elif masks[k]:
+            term = f"(__popc{'' if masks[k] < 1 << WORD else 'll'}{masked(masks[k])} & 1)"
+        else:
+            k += 1
+            continue
+        terms.append(f"{term} << {k}" if k else term)
+        k += length
+    return " | ".join(terms) or "0"

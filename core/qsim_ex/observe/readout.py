@@ -1,0 +1,88 @@
+"""Bits as they are read: what a readout error makes of bits that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.noise.readout import Misread, ReadoutErrors, check_groups
+from qsim_ex.observe.sampling import uniforms
+
+Packed = NDArray[np.uint8]
+Values = NDArray[np.int64]
+
+READOUT = 1 << 63
+"""Numbers of "instructions" that random numbers of readout errors are keyed by: this plus the first classical bit."""
+
+_EARLIER = 40
+"""Readings of bits that are measured again later are keyed by numbers from 2^40 up behind `READOUT`."""
+
+
+def apply_readout(
+    packed: Packed, errors: ReadoutErrors, seed: int, read: Collection[tuple[int, ...]] = frozenset()
+) -> Packed:
+    """Misread the bits of all shots; returns a new array if there are errors, else the same one.
+
+    packed: uint8 [shots, bytes]; classical bit c is bit c % 8 of byte c // 8. Each shot and group of bits owns one
+    number in [0, 1), so what is read depends on the seed and on what was measured alone. read: groups of bits that
+    were read at a branch point already. Raises `NoiseError` if a bit is out of range or in two groups.
+    """
+    check_groups(errors, packed.shape[1] * 8)
+    groups = {error.clbits: matrix_of(errors, error.clbits, None) for error in errors if error.clbits not in read}
+    if not groups:
+        return packed
+    found = packed.copy()
+    for clbits, matrix in groups.items():
+        if matrix is not None:
+            _misread(found, clbits, matrix, uniforms(seed, key_of(clbits, None), len(packed)))
+    return found
+
+
+def key_of(clbits: tuple[int, ...], measurement: int | None) -> int:
+    """What the random numbers of a group of bits are keyed by; measurement: None for the last one."""
+    return READOUT + min(clbits) + (0 if measurement is None else measurement + 1 << _EARLIER)
+
+
+def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int | None) -> NDArray[np.float64] | None:
+    """P(read | true) of a group of bits after one of the measurements into them, None for the last one.
+
+    None where nothing is misread.
+    """
+    mine: list[Misread] = [error for error in errors if error.clbits == clbits]
+    if measurement is None:
+        measurement = max((error.measurement for error in mine if error.measurement is not None), default=0)
+    named = next((error for error in mine if error.measurement == measurement), None)
+    found = named or next((error for error in mine if error.measurement is None), None)
+    return None if found is None else found.matrix
+
+
+def read_value(true: Values, matrix: NDArray[np.float64], numbers: NDArray[np.float64]) -> Values:
+    """What is read of true values, by numbers in [0, 1), one for each."""
+    read = np.empty_like(true)
+    for value, row in enumerate(matrix):
+        chosen = np.flatnonzero(true == value)
+        if len(chosen):
+            read[chosen] = np.searchsorted(_ends(row), numbers[chosen], side="right")
+    return read
+
+
+def _misread(
+    packed: Packed, clbits: tuple[int, ...], matrix: NDArray[np.float64], numbers: NDArray[np.float64]
+) -> None:
+    """Replace the bits of one group, in place."""
+    true = np.zeros(len(packed), dtype=np.int64)
+    for k, bit in enumerate(clbits):
+        true |= (packed[:, bit >> 3] >> (bit & 7) & 1).astype(np.int64) << k
+    read = read_value(true, matrix, numbers)
+    for k, bit in enumerate(clbits):
+        byte, at = bit >> 3, bit & 7
+        packed[:, byte] = packed[:, byte] & ~np.uint8(1 << at) | ((read >> k & 1) << at).astype(np.uint8)
+
+
+def _ends(row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The running sum of probabilities, made so that rounding never leads beyond the last value that is possible."""
+    ends = np.cumsum(row)
+    ends[np.flatnonzero(row)[-1] :] = 1
+    return ends

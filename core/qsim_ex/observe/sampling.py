@@ -1,0 +1,297 @@
+"""Shots: basis values drawn from |amplitude|², the same for a seed on every device and in every layout.
+
+Shot k owns one number u_k in [0, 1). It is the basis value v with CDF(v − 1) ≤ u_k·norm < CDF(v), where the CDF
+runs over the values in increasing order (the highest wire first), never in the order of memory. The CDF is not
+made: the highest wires are drawn from their marginal, and only where shots fall the other wires are looked at, so
+that memory is read about once however many shots there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.errors import OptionError, StateError
+from qsim_ex.kernels import host
+from qsim_ex.kernels.cpu import pool
+from qsim_ex.placement.base import Placement
+from qsim_ex.placement.batch import States
+from qsim_ex.placement.index_bits import held
+
+Floats = NDArray[np.float64]
+Values = NDArray[np.int64]
+
+SEARCHED_WIRES = 12
+"""How many wires of a batch of states are drawn by looking at amplitudes; those above by marginals."""
+
+_FEW_SEEDS = 16
+"""NumPy makes a generator in 12 µs; for more seeds, a kernel makes the same numbers."""
+
+_SORTED = 1 << 16
+"""Shots that one thread sorts, or looks up, at a time."""
+
+_SHARE = 1 << 14
+"""Random numbers that one thread makes at a time."""
+
+MOST_THREADS = 16
+"""How many threads work on the shots of one state, where nobody says how many."""
+
+BYTES_PER_SHOT = 64
+"""What drawing takes on the host for each shot: its number, its value, and some orders of them."""
+
+
+def fresh_seed() -> int:
+    """A 64-bit seed that nobody has chosen."""
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
+        raise OptionError(f"seed={seed!r}: a whole number from 0 to 2^64 - 1 is wanted.")
+    return int(seed)
+
+
+def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
+    """A seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
+    if isinstance(seeds, int | np.integer):
+        base = checked_seed(seeds)
+        return (base,) if count == 1 else tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
+    known = tuple(checked_seed(seed) for seed in seeds)
+    if len(known) != count:
+        raise OptionError(f"{len(known)} seeds for {count} {what}; one for each, or a single one, is wanted.")
+    return known
+
+
+def uniforms(seed: int, instruction: int, count: int) -> Floats:
+    """One number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
+    bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
+    return np.random.Generator(bits).random(count)
+
+
+def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
+    """`uniforms` for many seeds: [seeds, count]; made on so many threads."""
+    if len(seeds) < _FEW_SEEDS:
+        return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
+    from qsim_ex.kernels.cpu import philox
+
+    found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
+    rows = range(0, len(seeds), step)
+
+    def fill(chunk: int) -> None:
+        first = rows[chunk]
+        philox.fill(keys, np.uint64(instruction), found, first, min(first + step, len(seeds)))
+
+    pool.share(fill, len(rows), threads)
+    return found
+
+
+def threads_for(wanted: int | None) -> int:
+    """How many threads work on shots: those that were asked for, or about as many as there are cores."""
+    return min(MOST_THREADS, host.cores()) if wanted is None else wanted
+
+
+def draw(
+    placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None, threads: int = 1
+) -> Values:
+    """The basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
+
+    numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, which is known on the way;
+    what it raises ends the drawing. threads: how many of the CPU's work on many shots.
+    """
+    if not len(numbers):
+        return np.zeros(0, dtype=np.int64)
+    # Ascending, so that shots of one prefix stand together, and memory is walked through once.
+    order = _ascending(numbers, threads)
+    values = np.empty(len(numbers), dtype=np.int64)
+    values[order] = _draw(placement, numbers[order], check, threads)
+    return values
+
+
+def _ascending(numbers: Floats, threads: int) -> Values:
+    """The order in which numbers in [0, 1) ascend, by their first 32 bits; each thread has a range of numbers."""
+    parts = min(threads, len(numbers) // _SORTED, 256)
+    if parts < 2:
+        return _sorted(numbers)
+    part_of = (numbers * parts).astype(np.uint8)
+    orders: dict[int, Values] = {}
+
+    def sort(part: int) -> None:
+        mine = np.flatnonzero(part_of == part)
+        orders[part] = mine[_sorted(numbers[mine])]
+
+    pool.share(sort, parts, threads)
+    return np.concatenate([orders[part] for part in range(parts)])
+
+
+def _sorted(numbers: Floats) -> Values:
+    """`_ascending` by two passes of a radix sort."""
+    keys = (numbers * 2.0**32).astype(np.uint32)
+    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
+
+
+def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
+    """`draw` for numbers that about ascend."""
+    n, shots, most = placement.num_wires, len(numbers), placement.marginal_wires
+    high = n - placement.searched_bits(shots)  # so many wires by marginals, the others by amplitudes
+    first = high if high <= most else (high - 1) % most + 1
+    weights = placement.marginal(range(n - first, n))
+    norm = _norm(weights)
+    if check is not None:
+        check(norm)
+    values, rest = _choose(weights, numbers * norm, threads)
+    for below in range(n - first, n - high, -most):
+        values, rest = _by_marginals(placement, values, rest, below, most)
+    if high < n:
+        values = _by_amplitudes(placement, values, rest, n - high)
+    return values
+
+
+def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
+    """Where targets fall on the running sum of weights, and how far they reach into the weight they fall on."""
+    ends = np.cumsum(weights)
+    begins = np.concatenate(([0.0], ends[:-1]))
+    most = np.nextafter(ends[-1], -1)  # rounding never leads beyond the last weight
+    found, rest = np.empty(len(targets), dtype=np.int64), np.empty(len(targets))
+
+    def choose(part: int) -> None:
+        here = slice(part * _SORTED, (part + 1) * _SORTED)
+        below = np.minimum(targets[here], most)
+        found[here] = np.searchsorted(ends, below, side="right")
+        np.subtract(below, begins[found[here]], out=rest[here])
+
+    pool.share(choose, -(-len(targets) // _SORTED), threads)
+    return found, rest
+
+
+def _runs(prefixes: Values) -> Values:
+    """Where each run of equal prefixes begins, and at last where the last one ends."""
+    changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
+    return np.concatenate(([0], changes, [len(prefixes)]))
+
+
+def _by_marginals(
+    placement: Placement, prefixes: Values, rest: Floats, below: int, wires: int
+) -> tuple[Values, Floats]:
+    """Draw the next `wires` wires under `below`, given the wires from `below` up; one marginal for each prefix."""
+    mask = (1 << placement.num_wires) - (1 << below)
+    values, left = np.empty_like(prefixes), np.empty_like(rest)
+    runs = _runs(prefixes).tolist()
+    for begin, end in pairwise(runs):
+        prefix = int(prefixes[begin])
+        weights = placement.marginal(range(below - wires, below), When(mask, prefix << below))
+        found, left[begin:end] = _choose(weights, rest[begin:end])
+        values[begin:end] = prefix << wires | found
+    return values, left
+
+
+def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: int) -> Values:
+    """Draw the lowest `wires` wires from the amplitudes of each prefix that a shot has fallen on."""
+    runs = _runs(prefixes)
+    found = placement.search(range(wires), prefixes[runs[:-1]] << wires, runs, rest)
+    return prefixes << wires | found
+
+
+def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
+    """The basis value of each shot of a batch of states, int64 [shots]: what `draw` gives for the row's state.
+
+    rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
+    """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    n = states.num_wires
+    low = min(n, SEARCHED_WIRES)
+    weights = states.marginals(range(low, n))
+    norms = weights.sum(axis=1)[rows]
+    if not (norms.min() > 0 and norms.max() < np.inf):
+        raise StateError("nothing can be sampled in a state whose squared norm is 0 or not finite.")
+    if low == n:
+        runs = _runs(rows)
+        drawn = rows[runs[:-1]]
+        return states.search(drawn, n, np.zeros_like(drawn), runs, numbers * norms)
+    prefixes, rest = _choose_in_rows(weights, rows, numbers * norms)
+    keys = rows << n - low | prefixes
+    order = np.argsort(keys, kind="stable")
+    runs = _runs(keys[order])
+    first = keys[order][runs[:-1]]
+    prefix = (first & (1 << n - low) - 1) << low
+    found = np.empty(len(rows), dtype=np.int64)
+    found[order] = states.search(first >> n - low, low, prefix, runs, rest[order])
+    return prefixes << low | found
+
+
+def draw_states(
+    states: States,
+    rows: Values,
+    numbers: Floats,
+    check: Callable[[float], object] | None = None,
+    threads: int = 1,
+) -> Values:
+    """The basis value of each shot of some states wherever they lie; arguments as of `draw_rows` and `draw`."""
+    if states.single is not None:
+        return draw(states.single, numbers, check, threads)
+    if states.num_wires <= SEARCHED_WIRES + 10:
+        return draw_rows(states, rows, numbers)
+    ends = np.searchsorted(rows, np.arange(states.rows + 1))
+    parts = (numbers[begin:end] for begin, end in pairwise(ends.tolist()))
+    return np.concatenate([draw(states.row(row), part) for row, part in enumerate(parts)])
+
+
+def draw_wires_rows(states: States, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
+    """For each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` draws it.
+
+    Besides, the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.
+    """
+    weights = states.marginals(wires)
+    norms = weights.sum(axis=1)
+    every = np.arange(states.rows)
+    if not (norms.min() > 0 and norms.max() < np.inf):
+        raise StateError("nothing can be measured in a state whose squared norm is 0 or not finite.")
+    values, _ = _choose_in_rows(weights, every, numbers * norms)
+    return values, weights[every, values], norms
+
+
+def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
+    """`_choose` for targets that each have a row of weights of their own, by bisection of all at once."""
+    ends = np.cumsum(weights, axis=1)
+    below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
+    found = np.zeros(len(rows), dtype=np.int64)
+    step = weights.shape[1] >> 1
+    while step:
+        found += step * (ends[rows, found + step - 1] <= below)
+        step >>= 1
+    return found, below - np.where(found > 0, ends[rows, found - 1], 0)
+
+
+def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int:
+    """The value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
+
+    The wires are drawn from the last to the first, a group at a time. For all wires in their order this is the
+    shot that `draw` gives for the same number.
+    """
+    most = placement.marginal_wires
+    weights = placement.marginal(wires[max(0, len(wires) - most) :])
+    value, when, rest = 0, ALWAYS, np.array([number * _norm(weights)])
+    for end in range(len(wires), 0, -most):
+        group = wires[max(0, end - most) : end]
+        if when.mask:
+            weights = placement.marginal(group, when)
+        found, rest = _choose(weights, rest)
+        value = value << len(group) | int(found[0])
+        when = held(when, group, int(found[0]))
+    return value
+
+
+def _norm(weights: Floats) -> float:
+    """The sum of weights if something can be drawn by them."""
+    norm = float(weights.sum())
+    if not 0 < norm < np.inf:
+        raise StateError(f"nothing can be measured or sampled in a state whose squared norm is {norm}.")
+    return norm

@@ -1,0 +1,1 @@
+"""What placements that divide a state have in common."""

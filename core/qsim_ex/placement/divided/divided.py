@@ -1,0 +1,393 @@
+"""A state vector that is divided into sub state vectors: the same questions as one in one piece.
+
+All questions are put to one sub state vector after another, with the same calls of the device as for `Single`, and
+only their small answers are put together, so that a state is never gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
+from qsim_ex.errors import NotSupported, StateError
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import PIECE, Amplitudes, NormCheck, Pieces, Placement
+from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided import strings
+from qsim_ex.placement.divided import visited as one
+from qsim_ex.placement.divided.visited import Near, Visited
+from qsim_ex.placement.executor import check_norm
+from qsim_ex.placement.overlap import dot, overlap
+from qsim_ex.placement.wires import held_values
+from qsim_ex.steps.layout import Layout, Levels
+from qsim_ex.steps.plan import Plan
+
+__all__ = ["Divided", "Near"]
+
+MARGINAL_WIRES = 26
+"""Most wires of one marginal: 512 MiB on the host, so that shots of 38 wires need one visit for the highest ones."""
+
+
+class Divided(Visited):
+    """2^n amplitudes in 2^(n − local) sub state vectors; fulfils `base.Placement`.
+
+    A placement provides what is abstract in `Visited`, and `another` for copies and other numbers of wires.
+    """
+
+    # --- what it says of itself --------------------------------------------------------------------------------------
+
+    @property
+    def planning_levels(self) -> Levels:
+        """The levels."""
+        return self.levels
+
+    @property
+    def slice_bits(self) -> int:
+        """As the levels say."""
+        return self.levels.slice
+
+    @property
+    def array(self) -> None:
+        """None: no one array holds all amplitudes."""
+        return None
+
+    @property
+    def bytes_moved(self) -> int:
+        """Nothing is copied, as far as anybody counts."""
+        return 0
+
+    def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
+        """For each pass over the state, how many stages of a plan and how many ticks it has; by default, each stage."""
+        return ((1, len(stage.steps)) for stage in plan.stages)
+
+    def ticks(self, plan: Plan) -> int:
+        """Those of all passes."""
+        return sum(ticks for _, ticks in self.passes(plan))
+
+    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
+        """The ticks up to the end of each stage; the stages of one pass end together."""
+        ends, done = [], 0
+        for plan in plans:
+            for stages, ticks in self.passes(plan):
+                done += ticks
+                ends += [done] * stages
+        return ends
+
+    def report(self) -> dict[str, Any]:
+        """Nothing, as far as anybody counts."""
+        return {}
+
+    def norm_check(self, num_gates: int) -> NormCheck:
+        """The bound that rounding sets."""
+        return partial(check_norm, num_gates=num_gates, dtype=self.dtype)
+
+    def deployed(self, before: Deployment) -> Deployment:
+        """On the same devices."""
+        levels = self.levels
+        change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
+        return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
+
+    # --- by hand -----------------------------------------------------------------------------------------------------
+
+    def expose(self) -> None:
+        """Write the zeros of fresh index bits."""
+        self.settle()
+
+    def slice_at(self, number: int) -> Any:
+        """Raise `StateError`, unless a kind has slices in host memory."""
+        raise StateError(
+            f"slice {number}: a state that is {self.kind} has no slices in host memory; see sub_state_vector()."
+        )
+
+    def visit_one(self, number: int) -> Iterator[Near]:
+        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        return self.visit_some(lambda _, high: high == number, write=True)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    def overwrite(self, pieces: Pieces, layout: Layout) -> None:
+        """Overwrite all amplitudes, by index: they lie in that layout then. One visit."""
+        self.forget()
+        for near in self.visit(write=True):
+            for start, values in pieces(near.high << near.local, 1 << near.local):
+                near.device.write(near.buffer, start, values.astype(self.dtype, copy=False))
+        self.layout = layout
+
+    def forget(self) -> None:
+        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        self.settle()
+        self.layout = Layout.identity(self.num_wires)
+
+    def write(self, start: int, values: Amplitudes) -> None:
+        """Overwrite amplitudes from index `start` on: from that basis value, in the layout of the wires' order."""
+        stop, local = start + len(values), self.levels.local
+        if not len(values):
+            return
+        self.settle((1 << (stop - 1).bit_length()) - 1)
+        for near, first, last in self._range(start, stop, write=True):
+            base = near.high << local
+            near.device.write(near.buffer, first - base, values[first - start : last - start])
+
+    def scale(self, when: When, inside: float, outside: float) -> None:
+        """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
+        local = self.levels.local
+
+        def wanted(layout: Layout, high: int) -> bool:
+            return outside != 1 or one.local_when(layout, local, high, when) is not None
+
+        for near in self.visit_some(wanted, write=True):
+            stored = near.when(when)
+            if stored is None:
+                near.device.scale(near.buffer, local, ALWAYS, outside, outside)
+            else:
+                near.device.scale(near.buffer, local, stored, inside, outside)
+
+    # --- amplitudes --------------------------------------------------------------------------------------------------
+
+    def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
+        """Amplitudes of basis values; bit k of a value is wire ``wires[k]``. One visit, of where they lie."""
+        local = self.levels.local
+        out = np.zeros(len(values), dtype=self.dtype)
+        indices = at.indices(self.layout, values, wires)
+        highs = indices >> local
+        found = set(np.unique(highs).tolist())
+        for near in self.visit_some(lambda _, high: high in found) if found else ():
+            mine = np.flatnonzero(highs == near.high)
+            out[mine] = near.device.gather(near.buffer, indices[mine] & (1 << local) - 1)
+        return out
+
+    def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
+        """Amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``. One visit."""
+        out = np.zeros(stop - start, dtype=self.dtype)
+        pieces = [at.held(ALWAYS, wires[free:], begin >> free) for begin, free in one.aligned(start, stop)]
+        local = self.levels.local
+
+        def wanted(layout: Layout, high: int) -> bool:
+            return any(one.local_when(layout, local, high, piece) is not None for piece in pieces)
+
+        for near in self.visit_some(wanted) if pieces else ():
+            one.copy_range(near, start, stop, wires, out)
+        return out
+
+    def stored(self, start: int, stop: int) -> Amplitudes:
+        """Amplitudes at the indices from `start` up to `stop`, as they lie."""
+        out = np.zeros(stop - start, dtype=self.dtype)
+        for near, first, last in self._range(start, stop):
+            base = near.high << near.local
+            out[first - start : last - start] = near.device.read(near.buffer, first - base, last - base)
+        return out
+
+    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
+        """All amplitudes that are not known to be zero, in pieces of at most `size`, each with its first index."""
+        for near in self.visit():
+            whole = 1 << near.local
+            for start in range(0, whole, size):
+                yield (near.high << near.local) + start, near.device.read(near.buffer, start, min(start + size, whole))
+
+    # --- sums, all in float64 ----------------------------------------------------------------------------------------
+
+    def norm_squared(self) -> float:
+        """Σ |amplitude|²."""
+        return sum(float(near.device.norms(near.buffer, 1)[0]) for near in self.visit())
+
+    @property
+    def marginal_wires(self) -> int:
+        """As many as fit on the host at ease, since each marginal is a visit."""
+        return MARGINAL_WIRES
+
+    def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
+        """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
+
+        float64 [2^wires], ``wires[0]`` least significant. One visit, of where the condition can hold.
+        """
+        out = np.zeros(1 << len(wires))
+        local = self.levels.local
+        for near in self.visit_some(lambda layout, high: one.local_when(layout, local, high, when) is not None):
+            one.add_marginal(near, wires, when, out)
+        return out
+
+    def searched_bits(self, shots: int) -> int:
+        """As the device wants it, but no more wires than can be near together."""
+        most = self.devices[0].searched_bits(self.num_wires, shots)
+        return next(count for count in range(most, -1, -1) if self.fits(range(count)))
+
+    def search(
+        self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """For each target, the value of `wires` that it falls on behind its prefix (see `Device.search`).
+
+        prefixes: values of all other wires, shifted to where they stand in a basis value; one for each run.
+        One visit, of where the prefixes lie.
+        """
+        places, value = self.open(wires)
+        given = at.held(ALWAYS, wires, value).value
+        searched, local = [wires[k] for k in places], self.levels.local
+
+        @cache
+        def lie(layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64], set[int]]:
+            bases = at.indices(layout, prefixes | given, range(self.num_wires))
+            highs = bases >> local
+            return bases & (1 << local) - 1, highs, set(np.unique(highs).tolist())
+
+        found = np.zeros(len(targets), dtype=np.int64)
+        counts = np.diff(runs)
+        for near in self.visit_with(searched, lambda layout, high: high in lie(layout)[2]):
+            bases, highs, _ = lie(near.layout)
+            mine = highs == near.high
+            here = np.repeat(mine, counts)
+            own = np.concatenate(([0], np.cumsum(counts[mine])))
+            bits = at.index_bits(near.layout, searched)
+            found[here] = near.device.search(near.buffer, bits, bases[mine], own, targets[here])
+        return move_bits(found, places) | value
+
+    def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
+        """For each X-part (a mask of wires) and each of its Z-parts <ψ| X-part · Z-part |ψ>, without factors of i.
+
+        X-parts that fit near together share a visit. One that is too wide for any costs further visits, during which
+        amplitudes are exchanged and put back.
+        """
+        found = [np.zeros(len(zs), dtype=np.complex128) for _, zs in parts]
+        fresh = mask_of(at.wires_on(self.layout, self.fresh))  # X on these leads to where there is nothing
+        mixed = [k for k, (x, _) in enumerate(parts) if not x & fresh]
+        fitting = [k for k in mixed if self.fits(wires_of(parts[k][0]))]
+        far, low = (
+            mask_of(at.wires_on(self.layout, bits)) for bits in (-1 << self.levels.local, (1 << self.levels.slice) - 1)
+        )
+        for near, places in strings.visits([parts[k][0] for k in fitting], far, low, self.most_near):
+            for sub in self.visit(near):
+                for k in (fitting[place] for place in places):
+                    found[k] += one.pauli(sub, *parts[k])
+        for k in sorted(set(mixed) - set(fitting)):
+            found[k] = self._wide_pauli(*parts[k])
+        return found
+
+    def _wide_pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+        """One X-part that does not fit into a visit: CX gates take it to a part of its wires, and are undone after.
+
+        If that is interrupted, the state is lost and its memory is given back.
+        """
+        above = self.brought(wires_of(x))
+        kept, rest = above[: self.most_near], above[self.most_near :]
+        if not kept:
+            raise NotSupported(f"a Pauli string with X or Y on {x.bit_count()} wires: {self._division}.")
+        groups = [rest[first : first + self.most_near] for first in range(0, len(rest), self.most_near)]
+        narrow = strings.folded(x, zs, mask_of(rest), kept[0])
+        try:
+            for group in groups:
+                self._flip_where(kept[0], group)
+            (found,) = self.paulis([narrow])
+            for group in groups:
+                self._flip_where(kept[0], group)
+        except BaseException:
+            self.release()
+            raise
+        return found
+
+    def _flip_where(self, wire: int, wires: Sequence[int]) -> None:
+        """Apply CX from a wire to each of some wires."""
+        for near in self.visit(wires, write=True):
+            one.flip_where(near, wire, wires)
+
+    def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
+        """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant. One visit."""
+        places, value = self.open(wires)
+        chosen = [wires[k] for k in places]
+        out = np.zeros((1 << len(wires), 1 << len(wires)), dtype=np.complex128)
+        values = np.arange(1 << len(chosen), dtype=np.int64)
+        inside = move_bits(values, places) | value
+        for near in self.visit_with(chosen):
+            rho = near.device.density(near.buffer, near.local, at.index_bits(near.layout, chosen))
+            stored = values ^ at.flipped_values(near.layout, chosen)
+            out[np.ix_(inside, inside)] += rho[np.ix_(stored, stored)]
+        return out
+
+    def inner(self, other: Placement) -> complex:
+        """<self|other>; the other's amplitudes are brought into this layout first."""
+        if not isinstance(other, Divided) or (other.levels.local, other.dtype) != (self.levels.local, self.dtype):
+            return overlap(self, other)
+        if other is self:
+            return complex(self.norm_squared())
+        other.arrange(self.layout)
+        return sum((self._inner(near, other) for near in self.visit()), 0j)
+
+    def _inner(self, near: Near, other: Divided) -> complex:
+        """The part of one sub state vector in <self|other>."""
+        total = 0j
+        for same in other.visit_some(lambda _, high: high == near.high):
+            if same.device is near.device:
+                total += near.device.inner(near.buffer, same.buffer)
+                continue
+            for first in range(0, 1 << near.local, PIECE):
+                last = min(first + PIECE, 1 << near.local)
+                left, right = (sub.device.read(sub.buffer, first, last) for sub in (near, same))
+                total += dot(left, right)
+        return total
+
+    # --- other numbers of wires --------------------------------------------------------------------------------------
+
+    def another(self, num_wires: int) -> Divided:
+        """A placement of this kind on these devices for so many wires: |0…0>, every index bit fresh.
+
+        Raises `NotSupported` where a kind cannot.
+        """
+        raise NotSupported(
+            f"a state that is {self.kind} cannot be copied to one of {num_wires} wires: cloning, and adding or "
+            "removing wires, are not supported there yet."
+        )
+
+    def extend(self, count: int) -> Divided:
+        """This state with `count` more wires in |0>, on fresh index bits from n on; this placement is released."""
+        n = self.num_wires
+        new = self.another(n + count)
+        self._copy_to(new, Layout((*self.layout.address, *range(n, n + count)), self.layout.flip))
+        self.release()
+        return new
+
+    def shrink(self, wires: Sequence[int]) -> Divided:
+        """This state without some wires, each of which is at 0 or at 1; this placement is released.
+
+        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
+        """
+        self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
+        new = self.another(self.num_wires - len(wires))
+        self._copy_to(new, at.without_last(self.layout, wires))
+        self.release()
+        return new
+
+    def clone(self) -> Self:
+        """Another placement of this kind, on these devices, that holds the same state."""
+        new = cast("Self", self.another(self.num_wires))
+        self._copy_to(new, self.layout)
+        return new
+
+    def _copy_to(self, new: Divided, layout: Layout) -> None:
+        """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
+        new.layout = layout
+        new.settle(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
+        for near in self.visit():
+            begin = near.high << near.local
+            stop = min(begin + (1 << near.local), 1 << new.num_wires)
+            for to, first, last in new._range(begin, stop, write=True):
+                source = near.buffer[first - begin : last - begin]
+                at_ = first - (to.high << to.local)
+                if to.device is near.device:
+                    to.device.copy(to.buffer[at_ : at_ + last - first], source)
+                else:
+                    to.device.write(to.buffer, at_, near.device.read(near.buffer, first - begin, last - begin))
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _range(self, start: int, stop: int, *, write: bool = False) -> Iterator[tuple[Near, int, int]]:
+        """The sub state vectors that hold indices from `start` up to `stop`, each with its part of that range."""
+        if start >= stop:
+            return
+        local = self.levels.local
+        for near in self.visit_some(lambda _, high: start >> local <= high <= stop - 1 >> local, write=write):
+            yield near, max(start, near.high << local), min(stop, near.high + 1 << local)

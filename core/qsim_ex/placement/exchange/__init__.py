@@ -1,0 +1,1 @@
+"""How devices that share a state trade parts of it."""

@@ -1,0 +1,208 @@
+"""Links between devices at work: the channels and the staging memory that carry out the schedule of an exchange."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.devices.base import Buffer, Channel, Copies, Device
+from qsim_ex.devices.peering import Link, link
+from qsim_ex.errors import NotSupported
+from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
+from qsim_ex.steps.layout import Levels
+
+PIECE_BYTES = 1 << 27
+"""Most bytes that go in one copy: a third of a millisecond over NVLink, far longer than it takes to queue a copy."""
+
+QUEUED_BYTES = 1 << 33
+"""How much a device may have been told to send before we wait, so that a cancelled run ends within a second."""
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A staging piece; `free` is the mark behind the copy that emptied it last."""
+
+    buffer: Buffer
+    free: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class Lane:
+    """What one device has for the trades of one lane: a queue of what goes out, and one of what is put into place."""
+
+    out: Channel
+    place: Channel
+    near: list[Slot] = field(default_factory=list)  # in the device's memory
+    host: list[Slot] = field(default_factory=list)  # in host memory, where a link goes through the host
+
+
+@dataclass(eq=False, slots=True)
+class Seat:
+    """Room for one sub state vector: a device, a buffer, and the device's end of the links to all others.
+
+    place: the number of the device in the list that the caller gave; it stays when device numbers are permuted.
+    """
+
+    place: int
+    device: Any  # a Device that is Copies too
+    buffer: Buffer
+    lanes: list[Lane]
+
+
+def staging_piece(levels: Levels, itemsize: int, piece_bytes: int = PIECE_BYTES) -> int:
+    """Amplitudes of one staging piece."""
+    share = max(1, piece_bytes // (itemsize * lanes(levels)))
+    return min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
+
+
+def staging(
+    place: int,
+    levels: Levels,
+    itemsize: int,
+    links: Mapping[tuple[int, int], Link],
+    piece_bytes: int = PIECE_BYTES,
+) -> tuple[int, int]:
+    """Bytes in which a peer stages what comes to it: in its device's memory, and in host memory."""
+    kinds = {kind for (_, to), kind in links.items() if to == place}
+    size = SLOTS * lanes(levels) * staging_piece(levels, itemsize, piece_bytes) * itemsize
+    return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
+
+
+class Links:
+    """Channels, staging memory and kinds of links between the devices of one state.
+
+    devices: one for each device number; the same device may stand there several times. Each is `Copies` as well.
+    piece_bytes: most bytes of one copy. reach: how one device's memory is reached from another.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        levels: Levels,
+        dtype: np.dtype[Any],
+        piece_bytes: int = PIECE_BYTES,
+        reach: Callable[[Device, Device], Link] = link,
+    ) -> None:
+        for device in devices:
+            if not isinstance(device, Copies):
+                raise NotSupported(f"{device.name} has no channels for copies, so it cannot hold a part of a state.")
+        self.devices = tuple(devices)
+        self.dtype = dtype
+        self.levels = levels
+        self.piece_bytes = piece_bytes
+        self.lanes = lanes(levels)
+        self.piece = staging_piece(levels, dtype.itemsize, piece_bytes)
+        among = range(len(devices))
+        self.kinds: Mapping[tuple[int, int], Link] = {
+            (a, b): reach(devices[a], devices[b]) for a in among for b in among if a != b
+        }
+        self.sent: Counter[tuple[int, int]] = Counter()
+
+    def staging(self, place: int) -> tuple[int, int]:
+        """Staging bytes that one device holds in its own memory, and in host memory."""
+        return staging(place, self.levels, self.dtype.itemsize, self.kinds, self.piece_bytes)
+
+    def report(self) -> dict[str, Any]:
+        """The kind of each link, and the bytes sent over it so far, as what JSON can hold."""
+        pairs = sorted(self.kinds)
+        names = [f"{a}>{b}" for a, b in pairs]
+        return {
+            "links": dict(zip(names, (self.kinds[pair] for pair in pairs), strict=True)),
+            "bytes_sent": dict(zip(names, (self.sent.get(pair, 0) for pair in pairs), strict=True)),
+        }
+
+    def seat(self, place: int, num_amplitudes: int, beside: Seat | None = None) -> Seat:
+        """Allocate all that one sub state vector needs on its device; raises `OutOfMemory`.
+
+        beside: another seat on the device, whose end of the links is shared.
+        """
+        device: Any = self.devices[place]
+        if beside is not None:
+            return Seat(place, device, device.allocate(num_amplitudes, self.dtype), beside.lanes)
+        buffer = device.allocate(num_amplitudes, self.dtype)
+        made = [Lane(device.channel(), device.channel()) for _ in range(self.lanes)]
+        near, host = self.staging(place)
+        for lane in made:
+            if near:
+                lane.near = [Slot(device.allocate(self.piece, self.dtype)) for _ in range(SLOTS)]
+            if host:
+                lane.host = [Slot(device.host_memory(self.piece, self.dtype)[0]) for _ in range(SLOTS)]
+        return Seat(place, device, buffer, made)
+
+    def exchange(self, seats: Sequence[Seat], schedule: Schedule, tick: Callable[[], None] | None = None) -> None:
+        """Carry out a schedule; ``seats[d]`` is that of device number d.
+
+        What is queued on the devices comes before it, and what is queued on them later comes after it. `tick` is
+        called now and then, when nothing is under way.
+        """
+        meetings = {(trade.devices, trade.lane) for trade in schedule.trades}
+        self._begin(seats, meetings)
+        queued = 0
+        for trade in schedule.trades:
+            self._trade(seats, trade)
+            queued += sum(trade.sent) * trade.parts[0].size * self.dtype.itemsize
+            if queued > QUEUED_BYTES * len(seats) and tick is not None:
+                synchronize(seats)
+                tick()
+                queued = 0
+        self._end(seats, meetings)
+        for (d, e), amplitudes in schedule.sent().items():
+            self.sent[seats[d].place, seats[e].place] += amplitudes * self.dtype.itemsize
+
+    def _begin(self, seats: Sequence[Seat], meetings: set[tuple[tuple[int, int], int]]) -> None:
+        """Copies out wait for the work on both devices that they concern; copies into place wait for copies out."""
+        taking_part = {d for devices, _ in meetings for d in devices}
+        marks = {d: seats[d].device.mark() for d in taking_part}
+        for devices, lane in meetings:
+            for d in devices:
+                for end in devices:
+                    seats[d].lanes[lane].out.wait(marks[end])
+
+    def _trade(self, seats: Sequence[Seat], trade: Trade) -> None:
+        """Queue one piece: out to the other's staging both ways, then from staging into place."""
+        ends, parts = [seats[number] for number in trade.devices], trade.parts
+        staged: list[tuple[Seat, Slot, Any]] = []
+        left: list[Any] = []
+        for k in (0, 1):
+            if not trade.sent[k]:
+                continue
+            source, to, taken, laid = ends[k], ends[1 - k], parts[k], parts[1 - k]
+            out = source.lanes[trade.lane].out
+            through_host = self.kinds[source.place, to.place] == "through the host"
+            if not through_host and not all(trade.sent):
+                out.copy(laid.of(to.buffer), taken.of(source.buffer))
+                continue
+            lane = to.lanes[trade.lane]
+            slot = (lane.host if through_host else lane.near)[trade.slot]
+            if slot.free is not None:
+                out.wait(slot.free)
+            out.copy(taken.laid_out(slot.buffer), taken.of(source.buffer))
+            left.append(out.mark())
+            staged.append((to, slot, laid))
+        for to, slot, laid in staged:
+            place = to.lanes[trade.lane].place
+            for mark in left:  # what goes into place has come, and what was there has left
+                place.wait(mark)
+            place.copy(laid.of(to.buffer), laid.laid_out(slot.buffer))
+            slot.free = place.mark()
+
+    def _end(self, seats: Sequence[Seat], meetings: set[tuple[tuple[int, int], int]]) -> None:
+        """Work on a device waits for the copies from it, to it, and into place."""
+        for devices, lane in meetings:
+            out = [seats[d].lanes[lane].out.mark() for d in devices]
+            for d in devices:
+                for mark in (*out, seats[d].lanes[lane].place.mark()):
+                    seats[d].device.wait(mark)
+
+
+def synchronize(seats: Sequence[Seat]) -> None:
+    """Wait until devices and links have done all that is queued."""
+    for seat in seats:
+        for lane in seat.lanes:
+            lane.out.synchronize()
+            lane.place.synchronize()
+        seat.device.synchronize()

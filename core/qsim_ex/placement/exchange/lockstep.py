@@ -1,0 +1,84 @@
+"""What is done alike on all devices of a divided state: room is asked for, and steps are launched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.discover import host_free
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import OutOfMemory
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.exchange.links import Seat
+from qsim_ex.placement.executor import OneState, execute
+from qsim_ex.steps.step import Clear, Step
+
+NO_NUMBERS = np.zeros(0, dtype=np.complex128)
+
+Share = tuple[Any, Sequence[Any]]
+"""What a device has prepared, and the numbers of the steps."""
+
+
+def check_memory(
+    what: str, devices: Sequence[Device], needed: Sequence[int], host: int, limit: int | None, host_limit: int | None
+) -> None:
+    """Raise `OutOfMemory`, with the sum, unless every device and the host have room.
+
+    what: the state and its sum, for the message. needed: bytes for each entry of `devices`; a device that stands there
+    several times needs their sum. limit, host_limit: bytes allowed in place of what is free on a device, on the host.
+    """
+    wanted: Counter[str] = Counter()
+    for device, size in zip(devices, needed, strict=True):
+        wanted[device.name] += size
+    shares_host = {device.name for device in devices if device.kind == "cpu"}
+    for device in {device.name: device for device in devices}.values():
+        free = device.memory()[0] if limit is None else limit
+        size = wanted[device.name] + (host if device.name in shares_host and limit is None else 0)
+        if size > free:
+            raise OutOfMemory(
+                f"{what}: {human(size)} on {device.name}, which has {human(free)} free. "
+                "Use more devices, fewer wires, or precision='single'."
+            )
+    if not host:
+        return
+    free = host_free() if host_limit is None else host_limit
+    if host > free:
+        raise OutOfMemory(
+            f"{what}: {human(host)} on the host, which has {human(free)} free. Use fewer wires, or precision='single'."
+        )
+
+
+def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
+    """For each device what it has prepared, and all numbers as a list; virtual peers may share theirs."""
+    listed: dict[int, list[Any]] = {}
+    for _, numbers in work:
+        if id(numbers) not in listed:
+            listed[id(numbers)] = list(numbers)
+    return [(prepared, listed[id(numbers)]) for prepared, numbers in work]
+
+
+def work_on(
+    seats: Sequence[tuple[Seat, int]], steps: Sequence[Step], shares: Sequence[Share], begin: int, tick: Tick
+) -> None:
+    """Execute steps on the sub state vectors of some seats, each with the value of its bits from `local` up.
+
+    begin: how many steps of the plan came before, whose numbers are in `shares` too.
+    """
+    targets, end = [], begin + len(steps)
+    for seat, high in seats:
+        prepared, numbers = shares[seat.place]
+        targets.append(OneState(seat.device, seat.buffer, _bits(seat), prepared, numbers[begin:end], high))
+    execute(steps, targets, tick)
+
+
+def clear(seat: Seat, fresh: int) -> None:
+    """Write the zeros of fresh local positions."""
+    seat.device.run(seat.buffer, _bits(seat), Clear(fresh), NO_NUMBERS)
+
+
+def _bits(seat: Seat) -> int:
+    return int(seat.buffer.size).bit_length() - 1

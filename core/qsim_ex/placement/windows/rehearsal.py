@@ -1,0 +1,108 @@
+"""What a migrated run copies, told beforehand: the run itself, on a device that does nothing.
+
+Which slices stay on the device from one pass to the next depends on the slots, on the order of the windows, and on
+where every slice is. So nothing is estimated: `Migrated` runs the plan with memory that is not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qsim_ex.devices.base import Channel, Copies
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.windows.window import Scenario
+from qsim_ex.steps.plan import Plan
+
+MOST_SLICES = 1 << 16
+"""States of more slices are not rehearsed: the table of places would take longer than planning."""
+
+_PLENTY = 1 << 62
+
+
+class Copied(NamedTuple):
+    """Bytes from the host to the device, and from the device to the host."""
+
+    inwards: int
+    outwards: int
+
+
+def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Copied | None:
+    """What a run of a plan on a new state copies; None if the state is not new, or has too many slices."""
+    levels, dtype = plan.levels, np.dtype(dtype)
+    if plan.fresh != (1 << plan.num_wires) - 1 or plan.num_wires - levels.slice > MOST_SLICES.bit_length() - 1:
+        return None
+    state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
+    state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)
+    return Copied(state.bytes_in, state.bytes_out)
+
+
+def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> Copied | None:
+    """What a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
+    return rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
+
+
+class _Nothing:
+    """An array of which only the size is known."""
+
+    def __init__(self, size: int, itemsize: int) -> None:
+        self.size, self.nbytes = size, size * itemsize
+
+    def __getitem__(self, _: Any) -> _Nothing:
+        return self
+
+    def reshape(self, *_: int) -> _Nothing:
+        return self
+
+
+class _IdleChannel:
+    """Copies that nobody carries out."""
+
+    def copy(self, to: Any, source: Any) -> None:
+        """Nothing."""
+
+    def mark(self) -> None:
+        """Nothing."""
+
+    def wait(self, mark: Any) -> None:
+        """Nothing."""
+
+    def synchronize(self) -> None:
+        """Nothing."""
+
+
+class _Idle(Copies):
+    """A device without memory that does nothing at once."""
+
+    kind = "gpu"
+    name = "nothing"
+
+    def channel(self) -> Channel:
+        return _IdleChannel()
+
+    def mark(self) -> None:
+        """Nothing."""
+
+    def wait(self, mark: Any) -> None:
+        """Nothing."""
+
+    def reach(self, mark: Any) -> None:
+        """Nothing."""
+
+    def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Any, str]:
+        return self.allocate(num_amplitudes, dtype), "plain"
+
+    def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> _Nothing:
+        return _Nothing(num_amplitudes, np.dtype(dtype).itemsize)
+
+    def begin(self, buffer: Any) -> None:
+        """Nothing."""
+
+    def run(self, *_: Any) -> None:
+        """Nothing."""
+
+    def synchronize(self) -> None:
+        """Nothing."""

@@ -1,0 +1,307 @@
+"""Windows: which index bits are near during a pass over a migrated state, which slices that makes, and their memory.
+
+A window holds 2^local amplitudes, in rows of one slice each. Positions of an index, as steps see it, and index bits at
+home are two numberings of the same n bits; `Window` translates.
+
+A `Turn` is what one pass can do of a permutation of index bits: bits of a slice's number change by renumbering slices,
+bits inside slices are permuted on the device, while those that shall come inside are near.
+
+`Room` is what a state in windows takes, told before anything is allocated; `Memory` are the blocks themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.devices.base import Buffer, Copies
+from qsim_ex.devices.discover import host_free
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
+from qsim_ex.placement.bits import move_bits
+from qsim_ex.steps.layout import Layout, Levels
+
+Index = NDArray[np.int64]
+
+Scenario = Literal["whole", "spread"]
+
+PIECE = 1 << 26
+"""Bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it costs nothing and waiting for it little."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The near bits of one pass.
+
+    bits: the index bit at home of each position, as in `steps.Migration`; those from `local` up are far, and their
+        value, `high` of a step, is the number of a window.
+    local: positions of a window. slice: the lowest positions, which are the same at home.
+    Raises `PlanError` where the slice would not stay in one piece.
+    """
+
+    bits: tuple[int, ...]
+    local: int
+    slice: int
+
+    def __post_init__(self) -> None:
+        n = len(self.bits)
+        if sorted(self.bits) != list(range(n)) or self.bits[: self.slice] != tuple(range(min(self.slice, n))):
+            raise PlanError(f"a window of bits {self.bits}: a permutation that keeps {self.slice} low bits is wanted.")
+
+    @cached_property
+    def position(self) -> tuple[int, ...]:
+        """The position of each index bit."""
+        out = [0] * len(self.bits)
+        for position, bit in enumerate(self.bits):
+            out[bit] = position
+        return tuple(out)
+
+    @property
+    def far(self) -> int:
+        """How many positions are far."""
+        return len(self.bits) - self.local
+
+    @cached_property
+    def rows(self) -> Index:
+        """The slice in each row of window 0, int64 [2^(local − slice)]; see `slices`."""
+        rows = np.arange(1 << self.local - self.slice, dtype=np.int64)
+        return move_bits(rows, [bit - self.slice for bit in self.bits[self.slice : self.local]])
+
+    def slices(self, value: int) -> Index:
+        """The slice in each row of a window."""
+        return self.rows | sum(1 << bit - self.slice for k, bit in enumerate(self.bits[self.local :]) if value >> k & 1)
+
+    def windows_and_rows(self, slices: Index) -> tuple[Index, Index]:
+        """The window that each slice belongs to, and its row there."""
+        moved = move_bits(slices, [p - self.slice for p in self.position[self.slice :]])
+        return moved >> self.local - self.slice, moved & (1 << self.local - self.slice) - 1
+
+    def positions(self, homes: int) -> int:
+        """A mask of index bits as a mask of positions."""
+        return mask_of(tuple(p for p, bit in enumerate(self.bits) if homes >> bit & 1))
+
+    def homes(self, positions: int) -> int:
+        """A mask of positions as a mask of index bits."""
+        return mask_of(tuple(bit for p, bit in enumerate(self.bits) if positions >> p & 1))
+
+    def layout(self, home: Layout) -> Layout:
+        """The layout in which wires lie during the pass."""
+        return Layout(tuple(self.position[bit] for bit in home.address), self.positions(home.flip))
+
+    def bringing(self, wanted: Sequence[int]) -> Window:
+        """This window with some further index bits near, in the places of others that are not wanted.
+
+        The highest positions are given up first, since long rows are copied in one piece.
+        """
+        bits = list(self.bits)
+        free = [p for p in range(self.local - 1, self.slice - 1, -1) if bits[p] not in wanted]
+        coming = [p for p in range(self.local, len(bits)) if bits[p] in wanted]
+        for place, position in zip(free, coming, strict=False):
+            bits[place], bits[position] = bits[position], bits[place]
+        if len(coming) > len(free):
+            raise PlanError(f"index bits {list(wanted)} do not fit in windows of {self.local} bits.")
+        return Window((*bits[: self.local], *sorted(bits[self.local :])), self.local, self.slice)
+
+
+# --- bits that come into slices --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One pass.
+
+    window: what is near. moves, flip: for `Device.permute` on each window. came: the index bit at which the content of
+    an index bit is afterwards. left: what is still to be done, as `sources` of `turn`.
+    """
+
+    window: Window
+    moves: tuple[int, ...]
+    flip: int
+    came: dict[int, int]
+    left: tuple[int, ...]
+
+    def mask(self, bits: int) -> int:
+        """A mask of index bits after the pass."""
+        return sum(1 << self.came.get(bit, bit) for bit in range(len(self.left)) if bits >> bit & 1)
+
+
+def turn(window: Window, sources: Sequence[int], flip: int) -> Turn | None:
+    """The next pass towards a state in which index bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
+
+    window: what is near now. None if nothing is left to do inside slices.
+    """
+    inside, local = window.slice, window.local
+    if not flip and all(sources[bit] == bit for bit in range(inside)):
+        return None
+    coming = [source for source in sources[:inside] if source >= inside]
+    window = window.bringing(coming[: local - inside])
+    wanted = {bit: window.position[sources[bit]] for bit in range(inside)}
+    moves = _completed({bit: position for bit, position in wanted.items() if position < local}, local)
+    came = {window.bits[source]: window.bits[position] for position, source in enumerate(moves)}
+    left = tuple(came.get(source, source) for source in sources)
+    last = all(left[bit] == bit for bit in range(inside))
+    return Turn(window, moves, flip if last else 0, came, left)
+
+
+def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
+    """A permutation of `count` bits with the given sources, in which as many others as can be stay."""
+    out = dict(moves)
+    taken = set(out.values())
+    for bit in range(count):
+        if bit not in out and bit not in taken:
+            out[bit] = bit
+            taken.add(bit)
+    left = iter([bit for bit in range(count) if bit not in taken])
+    return tuple(out[bit] if bit in out else next(left) for bit in range(count))
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a migrated state of 2^num_wires amplitudes takes.
+
+    slots: windows of 2^local amplitudes on the device. scenario: 'whole', the host has a place for every slice, or
+    'spread', it has places for what is not in the slots and for `spare` slices.
+    slice: the bits of one slice; at most `Levels.slice`, and few enough for a slice to be one copy.
+    scratch: slices of device memory beside the slots. piece: most bytes in one copy.
+    """
+
+    num_wires: int
+    levels: Levels
+    dtype: np.dtype[Any]
+    slots: int
+    scenario: Scenario
+    spare: int
+    slice: int
+    piece: int
+
+    @property
+    def rows(self) -> int:
+        """Slices in a slot."""
+        return 1 << self.levels.local - self.slice
+
+    @property
+    def host(self) -> int:
+        """Slices on the host."""
+        slices = 1 << self.num_wires - self.slice
+        return slices if self.scenario == "whole" else max(0, slices - self.slots * self.rows) + self.spare
+
+    @property
+    def scratch(self) -> int:
+        """Slices beside the slots, in which slices wait while they change places."""
+        return min(max(1, self.piece // self.slice_bytes), self.rows)
+
+    @property
+    def slice_bytes(self) -> int:
+        """Bytes of a slice."""
+        return self.dtype.itemsize << self.slice
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes of device memory: the slots and the scratch memory."""
+        return (self.slots * self.rows + self.scratch) * self.slice_bytes
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes of host memory."""
+        return self.host * self.slice_bytes
+
+
+def room(
+    num_wires: int,
+    levels: Levels,
+    dtype: np.dtype[Any],
+    *,
+    slots: int = 3,
+    scenario: Scenario = "whole",
+    spare: int | None = None,
+    piece: int = PIECE,
+) -> Room:
+    """What a state takes; `spare` is two copies' worth if None. Raises `InvalidInput` for what cannot be meant."""
+    if levels.peers or not 0 <= levels.slice <= levels.local <= num_wires:
+        raise InvalidInput(f"a migrated state of {num_wires} wires with {levels}: slice ≤ local ≤ wires and no peers.")
+    if levels.slice == levels.local < num_wires:
+        raise InvalidInput(f"slices of {levels.slice} bits fill windows of {levels.local}: no other bit can come near.")
+    if slots < 1 or (spare is not None and spare < 1):
+        raise InvalidInput(f"slots={slots}, spare={spare}: at least one of each is wanted.")
+    if scenario not in ("whole", "spread"):
+        raise InvalidInput(f"scenario={scenario!r}: 'whole' or 'spread' is wanted.")
+    slice_bits = min(levels.slice, max(0, (piece // dtype.itemsize).bit_length() - 1))
+    at_once = min(max(1, piece // (dtype.itemsize << slice_bits)), 1 << levels.local - slice_bits)
+    return Room(num_wires, levels, dtype, slots, scenario, 2 * at_once if spare is None else spare, slice_bits, piece)
+
+
+@dataclass(eq=False)
+class Memory:
+    """The blocks.
+
+    slots: buffers of 2^local amplitudes. host: one block for each 2^local amplitudes, so that no block is larger than
+    a sub state vector; the last one may be shorter. kind: the worst kind among them (see `Copies.host_memory`).
+    """
+
+    slots: list[Buffer]
+    scratch: Buffer
+    host: list[Any]
+    kind: str
+
+
+def allocate(needed: Room, device: Any, allowed: tuple[int, int] | None = None) -> Memory:
+    """All memory of a migrated state, or none of it.
+
+    device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be taken, in place of what is
+    free. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
+    """
+    _check(device)
+    shared = 0
+    if allowed is not None:
+        free = allowed
+    elif device.kind == "cpu":  # both lie in the same memory
+        free, shared = (device.memory()[0],) * 2, needed.device_bytes
+    else:
+        free = device.memory()[0], host_free()
+    if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
+        raise OutOfMemory(f"{_sum(needed, device)}; {human(free[0])} and {human(free[1])} are free. {_ADVICE}")
+    slots: list[Buffer] = []
+    host: list[Any] = []
+    kinds = set()
+    size = 1 << needed.levels.local
+    try:
+        slots.extend(device.allocate(size, needed.dtype) for _ in range(needed.slots))
+        scratch = device.allocate(needed.scratch << needed.slice, needed.dtype)
+        for first in range(0, needed.host, needed.rows):
+            count = min(needed.rows, needed.host - first)
+            block, kind = device.host_memory(count << needed.slice, needed.dtype)
+            host.append(block)
+            kinds.add(kind)
+    except (OutOfMemory, MemoryError) as error:
+        scratch = None
+        slots.clear()
+        host.clear()
+        raise OutOfMemory(f"{_sum(needed, device)}, and could not be had: {error}") from error
+    kind = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
+    return Memory(slots, scratch, host, kind)
+
+
+def _check(device: Any) -> None:
+    if not isinstance(device, Copies):
+        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it.")
+
+
+_ADVICE = "Use fewer wires, precision='single', fewer local bits, or the scenario 'spread'."
+
+
+def _sum(needed: Room, device: Any) -> str:
+    """The sum, for an error."""
+    return (
+        f"{needed.num_wires} wires in {needed.dtype.name} need {human(needed.device_bytes)} of {device.name} "
+        f"({needed.slots} windows of {human(needed.rows * needed.slice_bytes)}) and {human(needed.host_bytes)} "
+        f"of host memory ({needed.scenario})"
+    )

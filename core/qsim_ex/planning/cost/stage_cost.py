@@ -1,0 +1,178 @@
+"""What stages cost between memories: bytes over each link, and the seconds that follow from bandwidths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cost.step_cost import step_cost
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_after
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a machine does in a second, for each of its devices; the defaults were measured on H200s.
+
+    memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
+        double. seen: the share of the shorter of the two that the longer does not hide.
+    peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
+    host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
+    host_all: bytes between the host and all devices together.
+    launch: seconds to tell one device to do one step. trade: seconds to tell all devices what they exchange.
+    """
+
+    memory: float = 4.24e12
+    fma: float = 27e12
+    seen: float = 0.4
+    peer: float = 396e9
+    host: float = 55e9
+    host_both: float = 101e9
+    host_all: float = 150e9
+    launch: float = 15e-6
+    trade: float = 1.2e-3
+
+
+H200 = Rates()
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """What one stage moves and does, and how long that takes; what is known to be zero is not counted.
+
+    windows: how many windows are worked on, one after another. devices: how many devices have work.
+    memory, fma: bytes read and written in memory, and multiply-adds, by all devices and for all windows.
+    peers: bytes sent from device to device, in all. sent, link: the most that one device sends or receives, and that
+        goes over the link from one device to one other. host_in, host_out: bytes of the pass that begins here.
+    work, moving: seconds of the steps, and of the exchange. copying: of the pass's copies, were they alone.
+    ends: of those copies, the part with which no work overlaps.
+    """
+
+    windows: int = 1
+    devices: int = 1
+    memory: float = 0.0
+    fma: float = 0.0
+    peers: float = 0.0
+    sent: float = 0.0
+    link: float = 0.0
+    host_in: float = 0.0
+    host_out: float = 0.0
+    work: float = 0.0
+    moving: float = 0.0
+    copying: float = 0.0
+    ends: float = 0.0
+
+
+def passes(stages: Sequence[Stage]) -> list[list[int]]:
+    """The numbers of the stages of each pass; one group of all stages where nothing migrates."""
+    groups: list[list[int]] = []
+    for number, stage in enumerate(stages):
+        if not groups or isinstance(stage.motion, Migration):
+            groups.append([])
+        groups[-1].append(number)
+    return groups
+
+
+def stage_costs(
+    stages: Sequence[Stage],
+    num_bits: int,
+    levels: Levels,
+    itemsize: int,
+    rates: Rates = H200,
+    resident: int = 0,
+    block: float | None = None,
+) -> list[StageCost]:
+    """The cost of every stage of a state of `num_bits` index bits, in order.
+
+    itemsize: bytes of an amplitude. resident: how many sub state vectors stay on each device from one pass to the
+    next, and are not copied; 0 where the host holds the whole state. block: as in `steps.Shape`.
+    """
+    costs: list[StageCost] = []
+    for group in passes(stages):
+        end = stages[group[-1]]
+        last = fresh_after(end.fresh, end.steps)
+        costs += [_stage(stages[k], num_bits, levels, itemsize, rates, last, resident, block) for k in group]
+    return costs
+
+
+def seconds(stages: Sequence[Stage], costs: Sequence[StageCost]) -> float:
+    """How long a plan takes: in a pass the longer of work and copies, and the ends, where one waits for the other."""
+    total = 0.0
+    for group in passes(stages):
+        work = sum(costs[k].work + costs[k].moving for k in group)
+        total += max(work, costs[group[0]].copying - costs[group[0]].ends) + costs[group[0]].ends
+    return total
+
+
+def _stage(
+    stage: Stage,
+    num_bits: int,
+    levels: Levels,
+    itemsize: int,
+    rates: Rates,
+    last: int,
+    resident: int,
+    block: float | None,
+) -> StageCost:
+    near = levels.local + levels.peers
+    device_bits = (1 << near) - (1 << levels.local)
+    migration_bits = (1 << num_bits) - (1 << near)
+    windows = 1 << _there(migration_bits, stage.fresh)
+    devices = 1 << _there(device_bits, stage.fresh)
+    each = [step_cost(step, levels.local, itemsize, block) for step in stage.steps]
+    rate = rates.fma * 8 / itemsize
+    cost = {
+        "memory": windows * devices * sum(step.bytes for step in each),
+        "fma": windows * devices * sum(step.fma for step in each),
+        "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + devices * rates.launch for step in each),
+    }
+    if isinstance(stage.motion, Exchange):
+        cost |= _exchange(stage.motion, stage.fresh, levels, itemsize, rates, windows)
+    elif isinstance(stage.motion, Migration):
+        share = max(0, windows - resident) / windows
+        come = share * itemsize * 2.0 ** (num_bits - stage.fresh.bit_count())
+        go = share * itemsize * 2.0 ** (num_bits - last.bit_count())
+        come_each, go_each = come / devices, go / (1 << _there(device_bits, last))
+        both = max(come_each / rates.host, go_each / rates.host, (come_each + go_each) / rates.host_both)
+        both = max(both, (come + go) / rates.host_all)
+        ends = max((come_each + go_each) / rates.host, (come + go) / rates.host_all) / windows if not resident else 0.0
+        cost |= {"host_in": come, "host_out": go, "copying": max(both, ends), "ends": ends}
+    return StageCost(windows, devices, **cost)
+
+
+def _exchange(
+    motion: Exchange, fresh: int, levels: Levels, itemsize: int, rates: Rates, windows: int
+) -> dict[str, float]:
+    """Bytes and seconds of an exchange; `fresh` as it is after it, when each pair has traded places."""
+    ours = mask_of(tuple(local for local, _ in motion.swaps))
+    theirs = mask_of(tuple(device for _, device in motion.swaps))
+    # What a device bit is now, the local position was before: y is where a piece goes, x where it came from.
+    goes = _values([not fresh >> device & 1 for _, device in motion.swaps])
+    came = _values([not fresh >> local & 1 for local, _ in motion.swaps])
+    sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
+    piece = itemsize * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
+    near = levels.local + levels.peers
+    alike = 1 << _there((1 << near) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
+    sends = max(sum(x != y for y in goes) for x in came)
+    receives = max(sum(x != y for x in came) for y in goes)
+    pieces = sum(x != y for x in came for y in goes)
+    sent = piece * max(sends, receives)
+    links = (1 << levels.peers) - 1
+    time = sent / rates.peer if levels.network == "switch" else piece * links / rates.peer
+    return {"peers": windows * alike * pieces * piece, "sent": windows * sent, "link": windows * piece} | {
+        "moving": windows * (time + rates.trade)
+    }
+
+
+def _there(positions: int, fresh: int) -> int:
+    """How many of some positions are not fresh."""
+    return (positions & ~fresh).bit_count()
+
+
+def _values(both: list[bool]) -> list[int]:
+    """All numbers whose bit k is 0, or 0 or 1 where ``both[k]``."""
+    values = [0]
+    for k, free in enumerate(both):
+        values += [value | 1 << k for value in values] if free else []
+    return values

@@ -1,0 +1,98 @@
+"""What a plan costs: bytes at every level of memory, multiply-adds and seconds, predicted and not measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from qsim_ex.planning.cost.stage_cost import H200, Rates, StageCost, seconds, stage_costs
+from qsim_ex.planning.cost.step_cost import Cost, step_cost
+from qsim_ex.steps.plan import Exchange, Migration, Plan
+
+__all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", "stage_costs", "step_cost", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """A plan in a line of numbers, for results and tables.
+
+    gates: instructions that were planned. stages, sweeps, phases, items: see `steps`. wide: steps that are not sweeps.
+    bytes_moved: read and written in device memory. fma: real multiply-adds, or what takes as long. key: the digest.
+    exchanges, passes: motions between devices, and to and from the host. bytes_peers: sent from device to device.
+    bytes_host: copied between devices and host, both ways together. seconds: predicted, for the rates given.
+    """
+
+    gates: int
+    stages: int
+    sweeps: int
+    phases: int
+    items: int
+    wide: int
+    bytes_moved: int
+    fma: float
+    key: str
+    exchanges: int = 0
+    passes: int = 0
+    bytes_peers: int = 0
+    bytes_host: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: PlanSummary) -> PlanSummary:
+        keys = "+".join(filter(None, (self.key, other.key)))
+        sums = [getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "key"]
+        names = [f.name for f in fields(self) if f.name != "key"]
+        return PlanSummary(key=keys, **dict(zip(names, sums, strict=True)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as plain numbers and strings."""
+        return asdict(self)
+
+
+NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
+
+
+def plan_cost(plan: Plan, itemsize: int) -> Cost:
+    """What all devices read and write in their memories, and their multiply-adds; without what moves between them."""
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, block=plan.shape.block)
+    return Cost(sum(cost.memory for cost in costs), sum(cost.fma for cost in costs))
+
+
+def summary(
+    plan: Plan,
+    itemsize: int,
+    rates: Rates = H200,
+    copied: tuple[int, int] | None = None,
+    *,
+    overlaps: bool = True,
+) -> PlanSummary:
+    """Count what is in a plan, for amplitudes of `itemsize` bytes on a machine of these rates.
+
+    copied: bytes from the host to a device and back, where it is known what stays on the device from one pass to the
+    next; otherwise nothing stays. overlaps: whether one window is copied while another one is worked on.
+    """
+    costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
+    bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))
+    time = seconds(plan.stages, costs)
+    if copied is not None:
+        bytes_host = sum(copied)
+        copies = max(copied[0] / rates.host, copied[1] / rates.host, bytes_host / rates.host_both)
+        work = sum(cost.work for cost in costs)
+        time = max(copies, work) if overlaps else copies + work
+    sweeps = plan.sweeps
+    phases = [phase for sweep in sweeps for phase in sweep.phases]
+    return PlanSummary(
+        gates=plan.num_gates,
+        stages=len(plan.stages),
+        sweeps=len(sweeps),
+        phases=len(phases),
+        items=sum(len(phase.items) for phase in phases),
+        wide=len(plan.steps) - len(sweeps),
+        bytes_moved=int(sum(cost.memory for cost in costs)),
+        fma=sum(cost.fma for cost in costs),
+        key=plan.key,
+        exchanges=sum(isinstance(stage.motion, Exchange) for stage in plan.stages),
+        passes=sum(isinstance(stage.motion, Migration) for stage in plan.stages),
+        bytes_peers=int(sum(cost.peers for cost in costs)),
+        bytes_host=bytes_host,
+        seconds=time,
+    )

@@ -1,0 +1,1 @@
+"""From instructions to fewer and cheaper pieces of work."""

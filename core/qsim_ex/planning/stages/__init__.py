@@ -1,0 +1,1 @@
+"""From work to stages: what runs while some bits are far."""

@@ -1,0 +1,198 @@
+"""Where each bit of the work lies while a plan is made, and the motions that bring bits near.
+
+Work is written in the bits of the plan's start. A bit's *position* is where a step finds it; its *home* is the index
+bit on which it is kept: the position itself, or in a migrated state where it is in host memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.errors import PlanError
+from qsim_ex.planning.stages.division import Division
+from qsim_ex.planning.work import bits_of_mask
+from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.plan import Exchange, Migration
+
+Pairs = list[tuple[int, int]]
+
+
+class Positions:
+    """The position and the home of every bit, and which bits are still fresh.
+
+    at: the position of each bit. home: the home of each position. fresh: mask of bits that nothing has mixed.
+    low: bits that lie below `Levels.slice`, which no motion takes.
+    """
+
+    def __init__(self, num_bits: int, levels: Levels, fresh: int, division: Division) -> None:
+        self.num_bits = num_bits
+        self.levels = levels
+        self.fresh = fresh
+        self.low = division.low
+        self.at = _first_places(num_bits, fresh, division)
+        self.home = list(range(num_bits))
+        self.migrated = num_bits > levels.local + levels.peers
+        self.source = list(range(num_bits))  # for each position, where its amplitudes were at the start
+
+    # --- what is where -------------------------------------------------------------------------------------------
+
+    def places(self, bits: int) -> int:
+        """The positions of a mask of bits."""
+        return mask_of(tuple(self.at[bit] for bit in bits_of_mask(bits)))
+
+    def bits(self, places: int) -> int:
+        """The bits on a mask of positions."""
+        return mask_of(tuple(bit for bit in range(self.num_bits) if places >> self.at[bit] & 1))
+
+    def local(self) -> int:
+        """The bits that are local now."""
+        return self.bits((1 << self.levels.local) - 1)
+
+    def window(self) -> int:
+        """The bits that are near during a pass: local bits and device bits."""
+        return self.bits((1 << self.levels.local + self.levels.peers) - 1)
+
+    def local_fresh(self) -> int:
+        """The local positions that are fresh."""
+        return self.places(self.fresh) & (1 << self.levels.local) - 1
+
+    def homes(self) -> tuple[int, ...]:
+        """The index bit on which each bit is kept when nothing runs."""
+        return tuple(self.home[place] for place in self.at) if self.migrated else tuple(self.at)
+
+    def starts(self) -> tuple[int, ...]:
+        """The index bit on which each bit was at the start; it differs from the bit for those that were fresh."""
+        return tuple(self.source[place] for place in self.at)
+
+    # --- changes -------------------------------------------------------------------------------------------------
+
+    def settle(self, places: int) -> None:
+        """The bits on these positions are not fresh any more."""
+        self.fresh &= ~self.bits(places)
+
+    def swap(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Bits have traded places in the memory of the device, the second of each pair below the slice until now."""
+        for one, other in pairs:
+            self._trade(one, other)
+            self.low ^= 1 << one | 1 << other
+
+    def exchange(self, later: Sequence[int]) -> Exchange | None:
+        """Bring the bits local that ``later[0]`` needs; None if they are.
+
+        later: what this stage and the following ones need. The bits to give away are those needed again last; where
+        every pair of devices has a link of its own, all device bits are exchanged at once, so that all links are used.
+        """
+        coming = self._renamed(later[0] & ~self.local(), later[0])
+        if not coming:
+            return None
+        leaving = self._to_give_away(later, self.local() & ~later[0] & ~self.low)
+        if len(leaving) < coming.bit_count():
+            raise PlanError(f"bits {coming:#x} must come, and only {len(leaving)} local bits may leave for them")
+        pairs = list(zip(leaving, bits_of_mask(coming), strict=False))
+        if self.levels.network == "mesh":
+            others = _soonest(bits_of_mask(self.window() & ~self.local() & ~coming & ~self.fresh), later)
+            pairs += self._on_unused_links(leaving[len(pairs) :], others, later)
+        swaps = tuple(sorted((self.at[leave], self.at[arrive]) for leave, arrive in pairs))
+        for leave, arrive in pairs:
+            if self.migrated:
+                place, other = self.at[leave], self.at[arrive]
+                self.home[place], self.home[other] = self.home[other], self.home[place]
+            self._trade(leave, arrive)
+        return Exchange(swaps)
+
+    def migrate(self, window: int, later: Sequence[int], passes: Sequence[int]) -> Migration:
+        """Begin a pass.
+
+        window: the bits that the pass needs near. later: what its stages need local, one after another. passes: what
+        this and the following passes need near. What need not leave stays: the soonest needed first.
+        """
+        levels = self.levels
+        everything = (1 << self.num_bits) - 1
+        here = self.window()
+        others = _soonest(bits_of_mask(everything & ~(window | self.low)), passes)
+        others.sort(key=lambda bit: (self.fresh >> bit & 1, _wait(bit, passes), not here >> bit & 1))
+        near = _filled(window | self.low, others, levels.local + levels.peers)
+        # A fresh device bit would leave half of the devices idle, a fresh local bit halves the work of each.
+        others = _soonest(bits_of_mask(near & ~(later[0] | self.low)), later)
+        others.sort(key=lambda bit: (_wait(bit, later), not self.fresh >> bit & 1))
+        local = _filled(later[0] | self.low, others, levels.local)
+        homes = self.homes()
+        groups = [local, near & ~local, everything & ~near]
+        bounds = [0, levels.local, levels.local + levels.peers, self.num_bits]
+        bits: list[int] = []
+        for group, low, high in zip(groups, bounds[:-1], bounds[1:], strict=True):
+            bits += _kept_in_place([homes[bit] for bit in bits_of_mask(group)], low, high, ascending=high == bounds[-1])
+        place = {home: position for position, home in enumerate(bits)}
+        now = [place[home] for home in homes]
+        for bit, source in enumerate(self.starts()):
+            self.source[now[bit]] = source
+        self.at = now
+        self.home = bits
+        return Migration(tuple(bits))
+
+    def _trade(self, one: int, other: int) -> None:
+        """Two bits trade places, and their amplitudes with them."""
+        place, there = self.at[one], self.at[other]
+        self.source[place], self.source[there] = self.source[there], self.source[place]
+        self.at[one], self.at[other] = there, place
+
+    def _on_unused_links(self, leaving: Sequence[int], others: Sequence[int], later: Sequence[int]) -> Pairs:
+        """Further pairs of bits for an exchange, as far as none leaves that is needed before the one that comes."""
+        return [
+            (leave, arrive)
+            for leave, arrive in zip(leaving, others, strict=False)
+            if _wait(leave, later) >= _wait(arrive, later) and not self.fresh >> leave & 1
+        ]
+
+    def _renamed(self, coming: int, needed: int) -> int:
+        """What is left of the bits that must come when fresh ones have traded names with fresh local ones."""
+        free = bits_of_mask(self.local() & self.fresh & ~needed & ~self.low)
+        for fresh, local in zip(bits_of_mask(coming & self.fresh), free, strict=False):
+            self.at[fresh], self.at[local] = self.at[local], self.at[fresh]
+            coming &= ~(1 << fresh)
+        return coming
+
+    def _to_give_away(self, later: Sequence[int], bits: int) -> list[int]:
+        """Bits in the order in which they leave: those needed last first; fresh ones only after all others.
+
+        A fresh bit that left would take half of the devices out of work.
+        """
+        order = _soonest(bits_of_mask(bits), later)[::-1]
+        return sorted(order, key=lambda bit: self.fresh >> bit & 1)
+
+
+def _first_places(num_bits: int, fresh: int, division: Division) -> list[int]:
+    """The position of each bit at the start: fresh ones take the fresh positions in the order in which they are needed.
+
+    The lowest positions are for the bits that are never far.
+    """
+    needs = [portion.needs for part in division.passes for portion in part]
+    order = sorted(bits_of_mask(fresh), key=lambda bit: (not division.low >> bit & 1, _wait(bit, needs), bit))
+    at = list(range(num_bits))
+    for place, bit in zip(bits_of_mask(fresh), order, strict=True):
+        at[bit] = place
+    return at
+
+
+def _filled(needed: int, others: Sequence[int], count: int) -> int:
+    """The needed bits and as many of the others, in their order, as make `count`."""
+    return needed | mask_of(tuple(others[: count - needed.bit_count()]))
+
+
+def _wait(bit: int, later: Sequence[int]) -> int:
+    """How many stages from now on pass before one needs a bit."""
+    return next((k for k, needs in enumerate(later) if needs >> bit & 1), len(later))
+
+
+def _soonest(bits: Iterable[int], later: Sequence[int]) -> list[int]:
+    return sorted(bits, key=lambda bit: (_wait(bit, later), bit))
+
+
+def _kept_in_place(homes: Sequence[int], low: int, high: int, *, ascending: bool) -> list[int]:
+    """Homes on the positions low … high − 1: those of the same number stay there, unless all are to ascend."""
+    if ascending:
+        return sorted(homes)
+    others = iter(sorted(home for home in homes if not low <= home < high))
+    inside = set(homes)
+    return [place if place in inside else next(others) for place in range(low, high)]

@@ -1,0 +1,195 @@
+"""From work to stages, for a state that is larger than the memory of one device.
+
+divide (which work runs in which stage) → positions (what moves before it) → schedule (the steps of each stage)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.stages.division import Division, Portion, divide
+from qsim_ex.planning.stages.positions import Positions
+from qsim_ex.planning.tiles.schedule import Packed, schedule
+from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
+from qsim_ex.steps.layout import Levels, Shape
+from qsim_ex.steps.plan import Motion, Stage
+from qsim_ex.steps.step import Clear, Shuffle
+
+_SINGLE = 8
+"""Bytes of an amplitude in single precision, by which plans are compared: in double all takes about twice as long."""
+
+_LITTLE = 0.1
+"""Which share of the time exchanges may take before another way is looked for."""
+
+_SWAPS = 4
+"""How many pairs of bits one `Shuffle` makes trade places: its table has 4 to that power entries."""
+
+
+class Staged(NamedTuple):
+    """The stages of a plan, the places of the numbers of their steps, and where every bit is at the end."""
+
+    stages: tuple[Stage, ...]
+    packed: list[NDArray[np.int64]]
+    positions: Positions
+    program: NumberProgram
+
+
+def make_stages(
+    work: Sequence[Work], num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
+) -> Staged:
+    """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
+
+    A growing state on several devices is spread over them early; where exchanges take much of the time even so, also
+    late, and the quicker plan wins.
+    """
+
+    def staged(spread: int) -> Staged:
+        division = divide(work, num_bits, levels, fresh, spread)
+        planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh)
+        planner.run()
+        return Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+
+    def costs(of: Staged) -> tuple[float, float]:
+        """Seconds in all, and seconds of exchanges."""
+        found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
+        return seconds(of.stages, found), sum(cost.moving for cost in found)
+
+    if not (levels.peers and fresh):
+        return staged(0)
+    early = staged(shape.start)
+    time, moving = costs(early)
+    if moving <= _LITTLE * time:
+        return early
+    late = staged(0)
+    return late if costs(late)[0] < time else early
+
+
+class _StagePlanner:
+    """Makes the stages of one plan, one after another.
+
+    stages, packed: what has been made. positions: where every bit is after them.
+    """
+
+    def __init__(
+        self, division: Division, num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
+    ) -> None:
+        self.levels = levels
+        self.shape = shape
+        self.program = program
+        self.division = division
+        self.positions = Positions(num_bits, levels, fresh, self.division)
+        self.stages: list[Stage] = []
+        self.packed: list[NDArray[np.int64]] = []
+        self._motion: Motion | None = None  # the motion, the freshness and the steps of the stage that is being made
+        self._fresh = 0
+        self._steps: Packed = []
+        self._work: list[Work] = []
+
+    def run(self) -> None:
+        """Make all stages."""
+        self._begin(None)
+        passes = self.division.passes
+        for k, portions in enumerate(passes):
+            windows = [_needs(portions) for portions in passes[k:]]
+            for j, portion in enumerate(portions):
+                later = [part.needs for part in portions[j:]]
+                if not self.positions.migrated:  # one pass, whose portions are all that follow
+                    later += [part.needs for portions in passes[k + 1 :] for part in portions]
+                self._bring(portion, later, windows if j == 0 else [])
+                self._add(portion)
+        self._clear()
+        self._end()
+
+    # --- one stage -----------------------------------------------------------------------------------------------
+
+    def _bring(self, portion: Portion, later: Sequence[int], windows: Sequence[int]) -> None:
+        """Begin a new stage if a portion needs bits that are not local; `windows` if it may begin a pass."""
+        positions = self.positions
+        begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
+        if begins:
+            self._end()
+            self._begin(positions.migrate(windows[0], later, windows))
+        elif portion.needs & ~positions.local():
+            self._work_off()
+            motion = positions.exchange(later)
+            if motion is not None:
+                self._end()
+                self._begin(motion)
+
+    @property
+    def _in_pass(self) -> bool:
+        return self._motion is not None or any(stage.motion is not None for stage in self.stages)
+
+    def _begin(self, motion: Motion | None) -> None:
+        self._motion, self._steps, self._work = motion, [], []
+        self._fresh = self.positions.places(self.positions.fresh)
+
+    def _add(self, portion: Portion) -> None:
+        """Add a portion's work to the stage that is being made."""
+        if portion.swaps:
+            self._work_off()
+            self._clear_fresh(self.positions.local_fresh())
+            for first in range(0, len(portion.swaps), _SWAPS):
+                self._shuffle(portion.swaps[first : first + _SWAPS])
+        self._work += portion.work
+
+    def _end(self) -> None:
+        """Finish the stage that is being made, if it does anything."""
+        self._work_off()
+        if self._steps:
+            steps, packed = zip(*self._steps, strict=True)
+            self.stages.append(Stage(tuple(steps), self._motion, self._fresh))
+            self.packed += packed
+            self._steps = []
+
+    def _work_off(self) -> None:
+        """Turn the work collected so far into steps."""
+        if not self._work:
+            return
+        work = [moved(piece, self.positions.at) for piece in sorted(self._work, key=lambda piece: piece.order)]
+        before = self.positions.local_fresh()
+        steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
+        self._steps += steps
+        self.positions.settle(before & ~fresh)
+        self._work = []
+
+    def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Let pairs of local bits trade places in memory."""
+        at = self.positions.at
+        bits = tuple(at[bit] for pair in pairs for bit in pair)
+        odd = sum(1 << 2 * k for k in range(len(pairs)))
+        to = tuple((x & odd) << 1 | x >> 1 & odd for x in range(1 << len(bits)))
+        self._steps.append((Shuffle(bits, to, "room for a wide operation"), NOTHING))
+        self.positions.swap(pairs)
+
+    # --- fresh bits ----------------------------------------------------------------------------------------------
+
+    def _clear_fresh(self, places: int) -> None:
+        if places:
+            self._steps.append((Clear(places), NOTHING))
+            self.positions.settle(places)
+
+    def _clear(self) -> None:
+        """At the end: write the zeros of fresh bits that are kept on local index bits."""
+        self._work_off()
+        positions = self.positions
+        homes, local = positions.homes(), (1 << self.levels.local) - 1
+        owed = mask_of(tuple(bit for bit in bits_of_mask(positions.fresh) if local >> homes[bit] & 1))
+        if positions.migrated and owed & ~(positions.local() if self._in_pass else 0):
+            self._end()
+            self._begin(positions.migrate(owed, [owed], [owed]))
+        self._clear_fresh(positions.places(owed))
+
+
+def _needs(portions: Sequence[Portion]) -> int:
+    needs = 0
+    for portion in portions:
+        needs |= portion.needs
+    return needs

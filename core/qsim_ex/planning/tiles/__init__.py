@@ -1,0 +1,1 @@
+"""From work to sweeps: what runs while a tile is near."""

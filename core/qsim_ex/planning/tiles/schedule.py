@@ -1,0 +1,178 @@
+"""From the work of a stage to its steps: sweeps, and the steps that are not sweeps.
+
+States grow (`Growth`). As long as nothing has mixed a bit, the state is as large as if the bit were not there. So the
+bits that the state has are one more set of near bits, a level above the tiles, to which `locality.grow` adds as it does
+to a tile: all work within the light cone of few bits runs while the state is small, and the more bits, the less work is
+left for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.errors import PlanError
+from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, reasons, split
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.tiles.assemble import Packer, items_of
+from qsim_ex.planning.tiles.blocks import gathered
+from qsim_ex.planning.work import NOTHING, Work
+from qsim_ex.steps.layout import Shape
+from qsim_ex.steps.step import Clear, Item, Shuffle, Spread, Step, Sweep, Wide
+
+Places = NDArray[np.int64]
+Packed = list[tuple[Step, Places]]
+"""Steps in order, each with the places of its numbers."""
+
+_AT_ONCE = (1, 2, 3, 4, 6)
+"""How many bits at a time a large state is tried to grow by."""
+
+
+def schedule(
+    work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, fresh: int
+) -> tuple[Packed, int]:
+    """Cut work that mixes only bits 0 … num_bits − 1 into steps.
+
+    fresh: mask of those bits that are fresh. Returns the steps, and the bits that are fresh after them.
+    """
+    growth = Growth(num_bits, shape, fresh)
+    steps: Packed = []
+    pending = list(work)
+    while pending:
+        alone = _alone(pending[0])
+        if alone is not None:
+            if growth.fresh:  # only sweeps know of fresh bits
+                steps.append((Clear(growth.fresh), NOTHING))
+                growth.settle()
+            steps.append((alone, pending[0].source))
+            pending = pending[1:]
+            continue
+        before = growth.fresh
+        tile, found = growth.tile(pending)
+        ready, left = split(pending, tile, found)
+        visited = num_bits - growth.fresh.bit_count()
+        sweep, places, undone = _sweep(ready, tile, shape if visited >= shape.blocks_from else shape.plain(), program)
+        steps.append((replace(sweep, fresh=before), places))
+        pending = sorted([*undone, *left], key=lambda piece: piece.order)
+    return steps, growth.fresh
+
+
+def _alone(piece: Work) -> Step | None:
+    """The step that a piece of work is on its own, if it does not run in a sweep."""
+    match piece.kind:
+        case "wide":
+            return Wide(piece.bits, piece.reads, piece.when, piece.label)
+        case "shuffle":
+            return Shuffle(piece.bits, piece.to, piece.label)
+        case "spread":
+            return Spread(piece.bits, piece.held, piece.label)
+        case _:
+            return None
+
+
+def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -> tuple[Sweep, Places, list[Work]]:
+    """Cut a sweep's work into phases; returns also the work that did not fit into its phases."""
+    phases, undone = _phases(ready, tile, shape)
+    packer = Packer()
+    made: list[tuple[int, list[Item]]] = []
+    held: list[Work] = []
+    for k, (near, work) in enumerate(phases):
+        if shape.block is not None:
+            work, held = gathered([*held, *work], near, shape.block, program), []
+        items, held = items_of(work, held, packer, program, shape.table, last=k == len(phases) - 1)
+        made.append((near, items))
+    sweep, places = packer.finish(tile, made)
+    if len(undone) == len(ready):
+        raise PlanError(f"a sweep over tile {tile:#x} ran nothing of {len(ready)} pieces of work")
+    return sweep, places, undone
+
+
+def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, list[Work]]], list[Work]]:
+    """Grow phase after phase inside a tile; the first and the last keep off the edge bits."""
+    edge = (1 << shape.edge) - 1
+    middle = tile & ~edge
+    phases: list[tuple[int, list[Work]]] = []
+    while work or not phases:
+        first, last = not phases, shape.phases is not None and len(phases) == shape.phases - 1
+        allowed = middle if first or last else tile
+        choice = grow(work, 0, allowed, shape.near)
+        near = fill(choice.bits, middle, shape.near, lowest=False)
+        ready, work = split(work, near, choice.found)
+        phases.append((near, ready))
+        if last:
+            break
+    if phases[-1][0] & edge:
+        phases.append((fill(0, middle, shape.near, lowest=False), []))
+    return phases, work
+
+
+@dataclass
+class Growth:
+    """The bits that a state has while its plan is made.
+
+    fresh: bits that no sweep has brought in yet. low: bits that are in every tile; the lowest if None are named.
+    reach: bits that sweeps may bring in now.
+    """
+
+    num_bits: int
+    shape: Shape
+    fresh: int
+    low: int | None = None
+    reach: int = 0
+
+    def __post_init__(self) -> None:
+        self._low = (1 << self.shape.low) - 1 if self.low is None else self.low
+        self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self._low
+
+    def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
+        """The next tile: the low bits, those that let work run, and the lowest of the others.
+
+        Returns also the reasons of the pending work. The reach grows when the work within it is not worth a sweep.
+        """
+        everything = (1 << self.num_bits) - 1
+        if self.shape.tile >= self.num_bits and len(pending) <= WINDOW:  # nothing is to be chosen
+            self.settle()
+            return everything, reasons(pending, everything)
+        found = reasons(pending, self._low)
+        while (bits := self._worth_a_sweep(pending, found)) is None:
+            self.reach = self._larger(pending)
+        tile = fill(bits, everything & ~self.fresh, self.shape.tile, lowest=True)
+        tile = fill(tile, self.reach, self.shape.tile, lowest=True)
+        tile = fill(tile, everything, self.shape.tile, lowest=True)
+        self.fresh &= ~tile
+        self.reach |= tile
+        return tile, found
+
+    def settle(self) -> None:
+        """All bits are there: what was fresh has been cleared."""
+        self.fresh, self.reach = 0, (1 << self.num_bits) - 1
+
+    def _worth_a_sweep(self, pending: Sequence[Work], found: Sequence[int]) -> int | None:
+        """Bits for a tile within the reach; None if no work should run now but later, in a state that is larger.
+
+        That is by two bits or more. Later work costs its arithmetic three times more, now one more pass over the state
+        as it is.
+        """
+        last = self.reach == (1 << self.num_bits) - 1
+        if not last and self.reach.bit_count() < self.shape.start:
+            return None
+        bits = chosen(pending, found, self._low, self.reach & ~self._low, self.shape.tile - self.shape.low)
+        work = [] if last else arithmetic(pending, found, bits)
+        return bits if last or (work and 3 * sum(work) >= self.shape.balance) else None
+
+    def _larger(self, pending: Sequence[Work]) -> int:
+        """The reach with as few bits added as let enough work run to keep a pass over the state busy."""
+        everything = (1 << self.num_bits) - 1
+        others = everything & ~self.reach
+        room = others.bit_count()
+        free = min(room, max(0, self.shape.start - self.reach.bit_count()))
+        counts = [count for count in sorted({max(1, free), *(free + k for k in _AT_ONCE)}) if count < room]
+        found = reasons(pending, self.reach) if counts else []
+        for count in counts:
+            bits = chosen(pending, found, self.reach, others, count)
+            if bits != self.reach and sum(arithmetic(pending, found, bits)) >= self.shape.balance:
+                return bits
+        return everything

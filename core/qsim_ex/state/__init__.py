@@ -1,0 +1,1 @@
+"""What users hold: state vectors, one or many of one structure, with the memory that they own."""

@@ -1,0 +1,1 @@
+"""Many states of one structure as one object."""

@@ -1,0 +1,113 @@
+"""Circuits, gates and matrices on a batch of states: planned once, and run on as many states at a time as pay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Self, cast
+
+from numpy.typing import ArrayLike
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.batched_gates import gate_of, unitary_of
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.errors import CircuitError
+from qsim_ex.execution.prepare import plan_of, prepare
+from qsim_ex.execution.progress import Ticker
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.batch import BatchDevice, rows_at_once
+from qsim_ex.program.divide import unitary_program
+from qsim_ex.state.batch.questions import BatchedQuestions
+from qsim_ex.state.memory_owner import Owner
+from qsim_ex.steps.plan import Plan
+
+
+class BatchedWork(BatchedQuestions, Owner):
+    """The part of `BatchedStateVector` that runs circuits."""
+
+    _touched: int  # mask of the wires that may not be |0> in some state
+
+    def apply(
+        self,
+        circuit: Circuit,
+        operands: Bindings | ArrayLike | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Self:
+        """Apply a circuit's unitary instructions to every state; measurements at its end are ignored.
+
+        operands: the numbers of each state, complex128 [rows, total] or `Bindings`, laid out as in
+        `Circuit.operands`; the circuit's own, for all states, if None.
+        Raises `CircuitError` for operands of another shape, `NotSupported` for what is not unitary, `Cancelled` if the
+        event is set: the batch is then closed, since it is neither the old one nor the new one.
+        """
+        with self._guard:
+            if circuit.num_qubits > self.num_wires:
+                raise CircuitError(f"a circuit of {circuit.num_qubits} wires on states of {self.num_wires} wires.")
+            bound = self._bound(circuit, operands)
+            program = unitary_program(circuit.structure, self._touched)
+            states, shape = self._states, self._states.device.batch_shape(self.dtype)
+            new = states.fresh == (1 << self.num_wires) - 1
+            plan = plan_of(program.whole, self.num_wires, states.layout, shape, states.fresh, None, new)
+            if new:
+                states.layout = at.begun_as(states.layout, plan.start)
+            self._run(plan, bound, cancel)
+            self._touched = program.touched
+        return self
+
+    def _bound(self, circuit: Circuit, operands: Bindings | ArrayLike | None) -> Bindings:
+        """The numbers of all states, checked as far as they are there."""
+        given = circuit.operands if operands is None else operands
+        bound = given if isinstance(given, Bindings) else Bindings.of(given)
+        total = circuit.operands.shape[1]
+        if bound.count not in (1, self.rows) or (first := bound.operands(0, 1)).shape != (1, total):
+            count = "" if bound.count not in (1, self.rows) else f" of {first.shape[-1]} numbers"
+            raise CircuitError(
+                f"operands: {bound.count} rows{count} were given; the circuit has {total} numbers, and {self.rows} "
+                f"states want an array of shape ({self.rows}, {total}), or (1, {total}) for all of them."
+            )
+        return bound
+
+    def _run(self, plan: Plan, bound: Bindings, cancel: threading.Event | None) -> None:
+        """Run a plan on all states, as many at a time as pay; closes the batch if it is interrupted."""
+        states, options, device = self._states, self.options, cast(BatchDevice, self.device)
+        at_once = rows_at_once(device, self.dtype.itemsize << self.num_wires, 16 * plan.numbers.size())
+        parts, steps = list(states.parts(at_once)), len(plan.steps)
+        ticker = Ticker(cancel, options.progress, options.watch)
+        ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)
+        try:
+            for first, part in parts:
+                begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)
+                operands = bound.operands(begin, end)
+                work = prepare(plan, operands, (device,), self.dtype, options.compile, rows=True)
+                part.run(plan, work, ticker.of_states(part.rows, steps))
+        except BaseException:
+            self.close()
+            raise
+        states.layout, states.fresh = plan.end, plan.left
+        ticker.finish()
+
+    def gate(
+        self,
+        name: str,
+        wires: Sequence[int],
+        *parameters: float | ArrayLike,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply one gate of the gate table; a parameter is a number, or an array [rows] with one for each state."""
+        made = gate_of(self.num_wires, self.rows, name, wires, parameters, controls, control_values)
+        return self.apply(*made)
+
+    def unitary(
+        self,
+        matrix: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply a unitary matrix, [2^k, 2^k] for all states or [rows, 2^k, 2^k], ``wires[0]`` least significant.
+
+        Raises `MatrixError`, naming the states whose matrix is not unitary.
+        """
+        return self.apply(*unitary_of(self.num_wires, self.rows, matrix, wires, controls, control_values))

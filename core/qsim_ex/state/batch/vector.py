@@ -1,0 +1,249 @@
+"""`BatchedStateVector`: many states of one structure, worked on and asked together. It owns their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.ops import ALWAYS, Op, mask_of, pattern
+from qsim_ex.circuit.parameters.batched_gates import numbered, on_wires
+from qsim_ex.devices.base import Batches, Device
+from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
+from qsim_ex.observe import sampling
+from qsim_ex.options import Options
+from qsim_ex.placement.batch import Batch, BatchDevice
+from qsim_ex.placement.single import Single
+from qsim_ex.state import basis
+from qsim_ex.state.batch.evolution import BatchedWork
+from qsim_ex.state.batch.questions import BatchedQuestions
+from qsim_ex.state.initial import adopt, checked_rows, fresh_rows, require_no_checkpoint, row_values, with_room
+from qsim_ex.state.vector import Collapse, StateVector, known_mode
+from qsim_ex.steps.layout import Layout
+
+
+class BatchedStateVector(BatchedWork):
+    """`rows` states of `num_wires` qubits each on one device: what `StateVector` is for one state.
+
+    All states are worked on by the same circuits, each with numbers of its own if need be, and are asked together;
+    answers have the states as their first axis. They share one layout. One thread at a time may use the batch
+    (`StateVectorBusy`), and nobody after `close` (`StateVectorClosed`); ``with`` closes it.
+
+    options, changes: see `Options`; `max_memory` is for all states together.
+    initial: a basis value, or whole numbers [rows], one for each state; or normalised amplitudes, [2^n] for all or
+        [rows, 2^n]; |0…0> if None, or what a given array holds.
+    array: a contiguous NumPy or CuPy array [rows, 2^n] of complex64 or complex128, to be used in place.
+    Raises `OutOfMemory` with the sum before anything is allocated, `DeviceError`, `OptionError`, `StateError`,
+    `CircuitError`, and `NotSupported` on a device that works on single states only.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        num_wires: int,
+        *,
+        options: Options | None = None,
+        initial: int | ArrayLike | None = None,
+        array: Any = None,
+        **changes: Any,
+    ) -> None:
+        rows, num_wires = check.count(rows, "rows"), check.count(num_wires, "num_wires")
+        if rows < 1:
+            raise CircuitError("rows=0: a batch has one state or more.")
+        options = (options or Options()).with_(changes)
+        require_no_checkpoint(options)
+        if array is not None:
+            where, options = adopt(array, num_wires, options, None, None, rows)
+        else:
+            where = fresh_rows(rows, num_wires, options)
+        device = _batches(where.device)
+        start = None if initial is None else checked_rows(initial, rows, num_wires)
+        if array is None:
+            states = Batch(device, num_wires, rows, options.dtype)
+        else:
+            states = Batch.over(device, array.reshape(-1), Layout.identity(num_wires))
+        super().__init__(states, where, options)
+        everything = (1 << num_wires) - 1
+        self._touched = 0 if array is None else everything
+        if start is not None:
+            self._begin(start, new=array is None)
+            self._touched = 0 if isinstance(start, int) and start == 0 else everything
+
+    def _begin(self, start: int | NDArray[Any], *, new: bool) -> None:
+        """Put the states into basis states or amplitudes."""
+        states = self._states
+        if isinstance(start, int) and new:
+            states.layout = replace(states.layout, flip=start)
+        elif isinstance(start, int) or start.dtype.kind != "i":
+            self._put(start)
+        else:
+            if not new:
+                states.fill(0)
+            bits = start[:, None] >> np.arange(self.num_wires) & 1
+            flips = np.stack([1 - bits, bits, bits, 1 - bits], axis=2)
+            self.apply(*on_wires(self.num_wires, range(self.num_wires), pattern("rrrr"), flips))
+            if not new:
+                self.canonical()
+
+    def _put(self, values: int | NDArray[Any]) -> None:
+        """Overwrite all amplitudes by a basis state, by 2^n amplitudes, or by [rows, 2^n]."""
+        if isinstance(values, int) or values.ndim == 1:
+            self._states.fill(values)
+        else:
+            self._states.forget()
+            self._states.write(0, values)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.device.name
+        return f"BatchedStateVector({self.rows} states of {self.num_wires} wires, {self.dtype.name}, {state})"
+
+    # --- chance ----------------------------------------------------------------------------------------------------
+
+    def measure(
+        self,
+        wires: Sequence[int],
+        *,
+        seed: int | Sequence[int] | None = None,
+        random: ArrayLike | None = None,
+        collapse: Collapse = "normalise",
+    ) -> NDArray[np.int64]:
+        """Measure wires in each state and return their values, int64 [rows], bit k being ``wires[k]``.
+
+        seed: as in `sample`. random: numbers in [0, 1) in place of seeds, [rows] or one for all. collapse:
+        'normalise' leaves the states that were found, 'reset' puts their measured wires into |0> besides, 'none'
+        leaves the states alone.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "measure")
+            known_mode(collapse)
+            if random is None:
+                seeds, instruction = self._seeds(seed)
+                random = sampling.uniforms_of(seeds, instruction, 1)[:, 0]
+            numbers = self._one_each(np.asarray(random, dtype=np.float64), "random", "numbers")
+            if not ((numbers >= 0) & (numbers < 1)).all():
+                raise OptionError("random: numbers from 0 up to, not including, 1 are wanted.")
+            found = [
+                sampling.draw_wires_rows(part, wires, numbers[first : first + part.rows])
+                for first, part in self._parts(1 << len(wires))
+            ]
+            values, weights, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            self._project(wires, values, weights, collapse)
+            return values
+
+    def collapse(
+        self, wires: Sequence[int], values: int | ArrayLike, mode: Collapse = "normalise"
+    ) -> NDArray[np.float64]:
+        """Project wires of each state on a value and return its probability in each state, float64 [rows].
+
+        values: whole numbers [rows], or one for all states, bit k being ``wires[k]``. Modes as in `measure`.
+        Raises `StateError`, naming them, if some states have probability 0; then nothing is changed.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "collapse")
+            known_mode(mode)
+            given = np.asarray(values)
+            if given.dtype.kind not in "iu":
+                raise CircuitError(f"collapse: basis values are whole numbers, got an array of {given.dtype}.")
+            wanted = row_values(self._one_each(given, "collapse", "values"), len(wires), "collapse")
+            weights, norms = np.empty(self.rows), np.empty(self.rows)
+            for first, part in self._parts(1 << len(wires)):
+                rows, sums = slice(first, first + part.rows), part.marginals(wires)
+                weights[rows], norms[rows] = sums[np.arange(part.rows), wanted[rows]], sums.sum(axis=1)
+            if len(never := np.flatnonzero(weights == 0)):
+                value = f"{wanted[never[0]]:0{len(wires)}b}"
+                raise StateError(f"wires {list(wires)} of {check.rows(never)} are never found at {value} as asked for.")
+            self._project(wires, wanted, weights, mode)
+            return weights / norms
+
+    def _project(self, wires: Sequence[int], values: NDArray[Any], weights: NDArray[Any], mode: Collapse) -> None:
+        """Leave of each state what has a value of some wires, of which the weight is known, with norm 1."""
+        if mode == "none":
+            return
+        if not wires:
+            scale = Op((), (), ALWAYS, pattern("c"), 2, "normalise")
+            self.apply(*numbered(self.num_wires, (scale,), weights[:, None] ** -0.5))
+            return
+        bits = values[:, None] >> np.arange(len(wires)) & 1
+        entries = np.zeros((*bits.shape, 4))
+        entries[:, :, 0], entries[:, :, 1 if mode == "reset" else 3] = 1 - bits, bits
+        entries[:, 0] *= weights[:, None] ** -0.5
+        self.apply(*on_wires(self.num_wires, wires, pattern("rr00" if mode == "reset" else "r00r"), entries))
+        if mode == "reset":
+            self._touched &= ~mask_of(tuple(wires))
+
+    def _one_each(self, given: NDArray[Any], name: str, what: str) -> NDArray[Any]:
+        """A number for each state; raises `CircuitError` for another shape."""
+        if given.shape not in ((), (self.rows,)):
+            raise CircuitError(f"{name}: {self.rows} {what}, or one for all states, are wanted, got {given.shape}.")
+        return np.broadcast_to(given, (self.rows,))
+
+    # --- amplitudes, and other batches -----------------------------------------------------------------------------
+
+    def set(self, values: ArrayLike, start: int = 0) -> None:
+        """Overwrite amplitudes from basis value `start` on, [k] for all states or [rows, k]; no norm is looked at.
+
+        Raises `StateError`.
+        """
+        with self._guard:
+            array = np.asarray(values, dtype=self.dtype)
+            if array.ndim not in (1, 2) or (array.ndim == 2 and len(array) != self.rows):
+                raise StateError(f"set: amplitudes [k] or [{self.rows}, k] are wanted, got shape {array.shape}.")
+            self._range(start, start + array.shape[-1])
+            if not np.isfinite(array).all():
+                raise StateError("set: the values hold NaN or infinity.")
+            if array.shape[-1] == self.stride:
+                self._put(array)
+            else:
+                self.canonical()
+                self._states.write(start, np.broadcast_to(array, (self.rows, array.shape[-1])))
+            self._touched = (1 << self.num_wires) - 1
+
+    def permute(self, wires: Sequence[int]) -> Self:
+        """Move amplitudes so that wire ``wires[k]`` lies on index bit k and none is inverted; no state changes."""
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "permute", all_wires=True)
+            self._states.arrange(Layout(tuple(wires.index(wire) for wire in range(self.num_wires))))
+        return self
+
+    def canonical(self) -> Self:
+        """Move amplitudes into the order of the wires: that of basis value i of state k is then at ``array[k, i]``."""
+        return self.permute(range(self.num_wires))
+
+    def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Self:
+        """A batch of its own, whose state k is state ``rows[k]`` of this one. Raises `OutOfMemory`, `StateError`."""
+        with self._guard:
+            chosen = np.asarray(rows)
+            if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu":
+                raise StateError(f"take: the numbers of one or more states are wanted, got {rows!r}.")
+            if len(bad := np.flatnonzero((chosen < 0) | (chosen >= self.rows))):
+                raise StateError(f"take: state {chosen[bad[0]]} is not there; they are numbered 0 to {self.rows - 1}.")
+            where = with_room(self.device, len(chosen), self.num_wires, self.options, self.where.reason)
+            made = type(self).__new__(type(self))
+            BatchedQuestions.__init__(made, self._states.take(chosen.astype(np.int64)), where, self.options)
+            made._touched = self._touched
+            return made
+
+    def clone(self) -> Self:
+        """Another batch on the same device that holds the same states. Raises `OutOfMemory`."""
+        return self.take(np.arange(self.rows))
+
+    def row(self, row: int) -> StateVector:
+        """A copy of one state, in memory of its own."""
+        with self.take([row]) as one:
+            states = one._states
+            placed = Single(states.device, states._buffer, states.layout, states.fresh)
+            return StateVector.of(placed, one.where, self.options, self._touched)
+
+    def _release(self) -> None:
+        self._states.release()
+
+
+def _batches(device: Device) -> BatchDevice:
+    """The device, if it works on batches."""
+    if not isinstance(device, Batches):
+        raise NotSupported(f"{device.name} does not work on batches of states. Use device='cpu'.")
+    return cast(BatchDevice, device)

@@ -1,0 +1,197 @@
+"""What a state vector is made from: a caller's array used in place, a basis value, or amplitudes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.deployment import assign
+from qsim_ex.devices import discover
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import require, state_bytes
+from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
+from qsim_ex.options import Options
+from qsim_ex.placement import kinds
+from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.state import basis
+
+
+def adopt(
+    array: Any, num_wires: int, options: Options, stream: Any, allocator: Any, rows: int | None = None
+) -> tuple[assign.Where, Options]:
+    """Where a caller's array lies, and the options with its precision. rows: how many states it holds, [rows, 2^n].
+
+    Raises `StateError` unless it is contiguous, writeable, complex64 or complex128, and of 2^num_wires amplitudes;
+    `DeviceError` if it lies elsewhere than on the device that the options demand.
+    """
+    device = discover.device_of(array, stream, allocator)
+    if options.device not in ("auto", device.kind):
+        raise DeviceError(f"device={options.device!r} was asked for, the array lies on {device.name}.")
+    precision = {np.dtype(np.complex64): "single", np.dtype(np.complex128): "double"}.get(np.dtype(array.dtype))
+    if precision is None:
+        raise StateError(f"array: complex64 or complex128 is wanted, got {array.dtype}.")
+    shape, of = ((1 << num_wires,), "") if rows is None else ((rows, 1 << num_wires), f" of {rows} states")
+    if array.shape != shape:
+        raise StateError(f"array: {num_wires} wires{of} need a contiguous array of shape {shape}, got {array.shape}.")
+    if not array.flags.c_contiguous:
+        apart = [step // array.dtype.itemsize for step in array.strides]
+        raise StateError(
+            f"array: a contiguous array of shape {shape} is wanted; in this one, neighbours along each axis are "
+            f"{apart} amplitudes apart. Give a contiguous copy."
+        )
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise StateError("array: it is read only; give a copy.")
+    found = replace(options, precision=precision)  # type: ignore[arg-type]
+    size = state_bytes(num_wires, found.dtype)
+    return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
+
+
+_OF_PIECES = {
+    "window_slots": None,
+    "in_flight_buffers": None,
+    "host_memory": "auto",
+    "network": "auto",
+    "max_host_memory": None,
+}
+"""Options of states in several pieces, and what they are where nobody gives them."""
+
+
+def require_no_checkpoint(options: Options) -> None:
+    """Raise `OptionError` for a checkpoint, which a state that is worked on by hand never writes."""
+    if options.checkpoint is not None:
+        raise OptionError(
+            f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
+            "to a run: use Simulator.run, run_batch or state, or StateVector.save."
+        )
+
+
+def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Where:
+    """Where a batch of new states goes: in one piece on one device, checked for memory.
+
+    Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
+    """
+    several = options.devices is not None and len(options.devices) > 1
+    divides = several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires
+    if divides or any(getattr(options, name) != usual for name, usual in _OF_PIECES.items()):
+        raise OptionError(
+            "a batch of states lies in one piece on one device; devices, device_wires and virtual_peers divide one "
+            f"state, and {', '.join(_OF_PIECES)} are about its pieces. Leave them out, or make a batch for each device."
+        )
+    if options.devices is not None:
+        options = replace(options, devices=None, device="gpu", device_id=options.devices[0])
+    device, reason = discover.choose(num_wires, options, rows)
+    try:
+        return with_room(device, rows, num_wires, options, reason)
+    except OutOfMemory as error:
+        host = discover.cpu(options.threads)
+        if options.device != "auto" or device is host:
+            raise
+        return with_room(host, rows, num_wires, options, f"auto: {error}")
+
+
+def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Where:
+    """A batch of states on a device, which has room for them; raises `OutOfMemory`."""
+    needed = rows * state_bytes(num_wires, options.dtype)
+    free = discover.free_bytes(device, needed)
+    name = "the host" if device.kind == "cpu" else device.name
+    require(num_wires, options.dtype, [(name, free)], states=rows, limit=options.max_memory)
+    where = assign.on(device, num_wires, options, reason, free if options.max_memory is None else options.max_memory)
+    return replace(where, deployment=replace(where.deployment, device_bytes=needed))
+
+
+def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Where:
+    """Where a new state goes, checked for memory, with the caller's stream and allocator where given."""
+    where = assign.place(num_wires, options)
+    if stream is None and allocator is None:
+        return where
+    if where.device.kind != "gpu":
+        raise OptionError(f"stream and allocator belong to a GPU, and the state goes to the CPU ({where.reason}).")
+    if not where.deployment.in_one_piece:
+        raise OptionError(f"stream and allocator belong to a state on one GPU; here: {where.deployment.describe()}.")
+    device = discover.gpu_with(where.deployment.devices[0], stream, allocator)
+    return replace(where, device=device, devices=(device,))
+
+
+def begun(where: assign.Where, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
+    """A state that is a basis state or has these amplitudes, as it was deployed.
+
+    Raises `OutOfMemory`, and keeps nothing then.
+    """
+    deployment = where.deployment
+    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, where.limits(options))
+    if isinstance(initial, int):  # so far amplitude 0 is all there is
+        made.layout = replace(made.layout, flip=initial)
+        return made
+    try:
+        made.forget()
+        made.write(0, initial.astype(options.dtype, copy=False))
+    except BaseException:
+        made.release()
+        raise
+    return made
+
+
+def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:
+    """A basis value or normalised amplitudes, checked before any memory is taken.
+
+    Raises `CircuitError` for a basis value out of range, `StateError` for amplitudes that are not a state.
+    """
+    if isinstance(initial, int | np.integer):
+        return basis.value(initial, num_wires, "initial")
+    if hasattr(initial, "__cuda_array_interface__"):
+        raise StateError("initial: amplitudes on the host are wanted; use array= for an array on a GPU.")
+    return check.state(initial, num_wires)
+
+
+def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
+    """What the states of a batch begin as, checked before any memory is taken.
+
+    A basis value for all; int64 [rows], one for each; or normalised amplitudes [2^n] for all or [rows, 2^n].
+    Raises `CircuitError` for basis values, `StateError` for amplitudes, with the states that are at fault.
+    """
+    if isinstance(initial, int | np.integer) or hasattr(initial, "__cuda_array_interface__"):
+        return checked(initial, num_wires)
+    array, size = np.asarray(initial), 1 << num_wires
+    if array.dtype.kind in "iu":
+        if array.shape != (rows,):
+            raise CircuitError(
+                f"initial: whole numbers are basis values, one for all states or of shape ({rows},), got "
+                f"{array.shape}; give amplitudes as real or complex numbers."
+            )
+        return row_values(array, num_wires, "initial")
+    if array.dtype.kind not in "fc" or array.shape not in ((size,), (rows, size)):
+        raise StateError(
+            f"initial: {rows} states of {num_wires} wires need amplitudes of shape ({rows}, {size}), or ({size},) for "
+            f"all, got {array.dtype} of shape {array.shape}."
+        )
+    known = array.reshape(-1, size)
+    step = max(1, PIECE >> num_wires)
+    norms = [np.linalg.norm(known[row : row + step].astype(np.complex128), axis=1) for row in range(0, rows, step)]
+    off = np.abs(np.concatenate(norms[: -(-len(known) // step)]) - 1)
+    if len(bad := np.flatnonzero(~(off <= check.NORM_TOLERANCE))):  # NaN is not within any bound
+        which = check.rows(bad) if array.ndim == 2 else "the state"
+        raise StateError(f"initial: {which} not normalised: a norm differs from 1 by {off[bad].max():.3g}.")
+    return array
+
+
+def row_values(values: Any, num_wires: int, name: str) -> NDArray[np.int64]:
+    """Basis values of some wires, one for each state, as int64; raises `CircuitError` with the states at fault."""
+    array = np.asarray(values)
+    if len(bad := np.flatnonzero((array < 0) | (array >= 1 << num_wires))):
+        raise CircuitError(
+            f"{name}: {array[bad[0]]} of {check.rows(bad[:1])} is no basis value of {num_wires} wires (0 to "
+            f"2^{num_wires} - 1)."
+        )
+    return array.astype(np.int64)
+
+
+def put(device: Device, buffer: Any, initial: int | NDArray[np.complex128]) -> None:
+    """Write a basis state or amplitudes into a buffer that lies in the order of the wires."""
+    if isinstance(initial, int):
+        device.set_basis(buffer, initial)
+    else:
+        device.write(buffer, 0, initial.astype(buffer.dtype, copy=False))

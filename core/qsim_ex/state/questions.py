@@ -1,0 +1,174 @@
+"""Everything that can be asked of a state vector without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.deployment.assign import Where
+from qsim_ex.errors import StateError
+from qsim_ex.observe import expectation, sampling
+from qsim_ex.options import Options
+from qsim_ex.placement.base import Amplitudes, Placement
+from qsim_ex.placement.bits import pack, unpack
+from qsim_ex.state import basis
+from qsim_ex.state.memory_owner import Owned
+from qsim_ex.steps.layout import Layout
+
+
+class Questions(Owned):
+    """The half of `StateVector` that only reads; `StateVector` makes it and owns the memory.
+
+    No question moves an amplitude, but for `inner` of two states in different layouts.
+    """
+
+    def __init__(self, placement: Placement, where: Where, options: Options) -> None:
+        super().__init__(placement.num_wires, where, options)
+        self._placement = placement
+
+    # --- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Which index bit each wire sits on, and which wires are stored inverted."""
+        return self._placement.layout
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether `array` has all amplitudes: one buffer of one device holds them."""
+        return self._placement.planning_levels is None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the amplitudes."""
+        return self.dtype.itemsize << self.num_wires
+
+    @property
+    def array(self) -> Any:
+        """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
+        with self._guard:
+            found = self._placement.array
+            if found is None:
+                raise StateError(f"the amplitudes are {self._placement.kind}; no one array holds them. Use get().")
+            return found
+
+    # --- sums -------------------------------------------------------------------------------------------------
+
+    def probabilities(
+        self, wires: Sequence[int] | None = None, where: Mapping[int, int] | None = None
+    ) -> NDArray[np.float64]:
+        """Σ |amplitude|² for each value of `wires` (all by default), float64 [2^k], ``wires[0]`` least significant.
+
+        where: wires that are held at a value; the sums are those of both together, and are not renormalised.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "probabilities")
+            self._fits_host("an array of probabilities", 8 << len(wires))
+            return self._placement.marginal(wires, basis.condition(where, wires, self.num_wires))
+
+    @overload
+    def expectation(self, observable: PauliSum) -> float | complex: ...
+    @overload
+    def expectation(self, observable: Sequence[PauliSum]) -> NDArray[Any]: ...
+    def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> float | complex | NDArray[Any]:
+        """<ψ|H|ψ> of one Pauli sum, or of several, which share passes over memory.
+
+        Real (float64) if all coefficients are real, complex otherwise. Raises `WireError`.
+        """
+        with self._guard:
+            sums = (observable,) if isinstance(observable, PauliSum) else tuple(observable)
+            found = expectation.pauli_sums(self._placement, sums)
+            real = all(complex(term.coefficient).imag == 0 for one in sums for term in one.terms)
+            result = found.real if real else found
+            return result[0].item() if isinstance(observable, PauliSum) else result
+
+    def expectation_matrix(self, matrix: ArrayLike, wires: Sequence[int]) -> complex:
+        """<ψ|M|ψ> of a matrix [2^k, 2^k] on up to 12 wires, ``wires[0]`` least significant; it may be any matrix."""
+        with self._guard:
+            return expectation.matrix(self._placement, matrix, wires)
+
+    def norm(self) -> float:
+        """‖ψ‖."""
+        with self._guard:
+            return float(np.sqrt(self._placement.norm_squared()))
+
+    def inner(self, other: Questions) -> complex:
+        """<self|other>. The other's amplitudes may be moved into this state's layout; nothing is lost by it."""
+        with self._guard, other._guard:
+            if other.num_wires != self.num_wires:
+                raise StateError(f"states of {self.num_wires} and {other.num_wires} wires have no inner product.")
+            return self._placement.inner(other._placement)
+
+    def fidelity(self, other: Questions) -> float:
+        """|<self|other>|²."""
+        return abs(self.inner(other)) ** 2
+
+    # --- amplitudes and shots ----------------------------------------------------------------------------------------
+
+    def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
+        """Amplitudes of basis values, in their order.
+
+        Bit k of an integer is wire ``wires[k]``; in a string the leftmost character is the last of `wires`. `wires`
+        is an order of all wires, by default wire k for bit k. Raises `CircuitError`, `WireError`.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)
+            return self._placement.gather(basis.values(values, self.num_wires), wires)
+
+    def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
+        """Amplitudes of basis values from `start` up to `stop` (the end by default) as a new NumPy array."""
+        with self._guard:
+            stop = self._range(start, 1 << self.num_wires if stop is None else stop)
+            self._fits_host("a copy of the amplitudes", (stop - start) * self.dtype.itemsize)
+            return self._placement.read(start, stop, range(self.num_wires))
+
+    def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
+        """All amplitudes as a new NumPy array; bit k of the index is wire ``wires[k]`` (wire k by default)."""
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "to_numpy", all_wires=True)
+            self._fits_host("a copy of the state", self.nbytes)
+            return self._placement.read(0, 1 << self.num_wires, wires)
+
+    def draw(
+        self, shots: int, seed: int | None = None, *, check_norm: Callable[[float], None] | None = None
+    ) -> NDArray[np.int64]:
+        """The basis value of each of `shots` shots, int64 [shots], bit w = wire w; the state is not changed.
+
+        The same seed gives the same shots on every device and in every layout. check_norm: told the squared norm, which
+        is known on the way. Raises `ShotsError`, `OptionError`.
+        """
+        with self._guard:
+            shots = check.shots(shots)
+            self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
+            numbers, threads = sampling.uniforms(*self._key(seed), shots), sampling.threads_for(self.options.threads)
+            return sampling.draw(self._placement, numbers, check_norm, threads)
+
+    def sample(
+        self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False
+    ) -> NDArray[np.uint8]:
+        """Measure `shots` times without changing the state: 0s and 1s, uint8 [shots, wires].
+
+        The same seed gives the same shots on every device and in every layout, whichever wires are asked for.
+        packed: uint8 [shots, ceil(wires / 8)] instead, column k being bit k % 8 of byte k // 8.
+        Raises `ShotsError`, `WireError`, `OptionError`.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "sample")
+            column = {wire: k for k, wire in enumerate(wires)}
+            masks = [1 << column[wire] if wire in column else 0 for wire in range(self.num_wires)]
+            rows = pack(self.draw(shots, seed), masks, len(wires))
+            return rows if packed else unpack(rows, len(wires))
+
+    def _key(self, seed: int | None) -> tuple[int, int]:
+        """What the next random numbers are keyed by: a seed, or the options' seed and how often it was asked."""
+        if seed is not None:
+            return sampling.checked_seed(seed), 0
+        if self.options.seed is None:
+            return sampling.fresh_seed(), 0
+        self._draws += 1
+        return sampling.checked_seed(self.options.seed), self._draws - 1

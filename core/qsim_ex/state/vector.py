@@ -1,0 +1,280 @@
+"""`StateVector`: the object that users of the engine hold. It owns the memory of 2^n amplitudes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.ops import ALWAYS, mask_of
+from qsim_ex.deployment.assign import Where
+from qsim_ex.errors import CircuitError, OptionError, StateError
+from qsim_ex.execution.prepare import Prepared, plan_of, prepare
+from qsim_ex.execution.progress import Tick, Ticker
+from qsim_ex.files import saved_state
+from qsim_ex.observe import sampling
+from qsim_ex.options import Options
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Placement
+from qsim_ex.placement.single import Single
+from qsim_ex.program.divide import unitary_program
+from qsim_ex.state import basis
+from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_no_checkpoint
+from qsim_ex.state.memory_owner import Owner
+from qsim_ex.state.questions import Questions
+from qsim_ex.state.wiring import Wiring
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+Collapse = Literal["normalise", "none", "reset"]
+
+
+class StateVector(Wiring, Owner):
+    """The state of `num_wires` qubits, 2^n amplitudes on one device.
+
+    Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
+    is told by `layout` and changes as circuits are applied; no question moves an amplitude. One thread at a time
+    may use it (`StateVectorBusy`), and nobody after `close` (`StateVectorClosed`); ``with`` closes it.
+
+    options, changes: see `Options`; ``StateVector(20, device="cpu")``.
+    initial: a basis value, or 2^n normalised amplitudes; |0…0> if None, or what a given array holds.
+    array: a NumPy or CuPy array of 2^n complex64 or complex128 amplitudes, to be used in place.
+    stream, allocator: CuPy's, for a state on a GPU. where: a choice of device made before.
+    Raises `OutOfMemory` with the sum before anything is allocated, `DeviceError`, `OptionError`, `StateError`.
+    """
+
+    def __init__(
+        self,
+        num_wires: int,
+        *,
+        options: Options | None = None,
+        initial: int | ArrayLike | None = None,
+        array: Any = None,
+        stream: Any = None,
+        allocator: Any = None,
+        where: Where | None = None,
+        **changes: Any,
+    ) -> None:
+        num_wires = check.count(num_wires, "num_wires")
+        options = (options or Options()).with_(changes)
+        require_no_checkpoint(options)
+        if array is not None:
+            where, options = adopt(array, num_wires, options, stream, allocator)
+        elif where is None:
+            where = fresh(num_wires, options, stream, allocator)
+        start = checked(0 if initial is None else initial, num_wires)
+        whole = start == 0 if isinstance(start, int) else False
+        if array is None:
+            placed = begun(where, options, start)
+        else:
+            if initial is not None:
+                put(where.device, array, start)
+            placed = Single(where.device, array, Layout.identity(num_wires))
+        super().__init__(placed, where, options)
+        self._touched = 0 if whole and array is None else (1 << num_wires) - 1
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.device.name
+        return f"StateVector({self.num_wires} wires, {self.dtype.name}, {state})"
+
+    # --- work ------------------------------------------------------------------------------------------------------
+
+    def apply(self, circuit: Circuit, cancel: threading.Event | None = None) -> Self:
+        """Apply a circuit's unitary instructions; measurements at its end are ignored.
+
+        Raises `NotSupported` for what is not unitary, `Cancelled` if the event is set: the state is then closed,
+        since it is neither the old one nor the new one.
+        """
+        with self._guard:
+            if circuit.num_qubits > self.num_wires:
+                raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
+            options, placed = self.options, self._placement
+            program = unitary_program(circuit.structure, self._touched)
+            shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
+            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
+            work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
+            ticker = Ticker(cancel, options.progress, options.watch)
+            if ticker.told or cancel is not None:
+                ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
+                self._run(plan, work, ticker)
+            else:
+                self._run(plan, work, ticker.tick)
+            ticker.finish()
+            self._touched = program.touched
+        return self
+
+    def _run(self, plan: Plan, work: Prepared, tick: Tick) -> None:
+        """Run work that was prepared for this state's devices and layout; closes the state if it is interrupted."""
+        placed = self._placement
+        if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
+            if not (placed.fresh == plan.fresh == (1 << self.num_wires) - 1):
+                raise StateError("the plan begins in another layout than this state is in.")
+            placed.layout = at.begun_as(placed.layout, plan.start)
+        try:
+            placed.run(plan, work, tick)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def placed(self) -> Iterator[Placement]:
+        """The placement itself, for code that works on amplitudes by their index; nobody else uses it meanwhile.
+
+        If that fails the state is closed, since it may be neither the old one nor a new one.
+        """
+        with self._guard:
+            try:
+                yield self._placement
+            except BaseException:
+                self.close()
+                raise
+
+    def gate(
+        self,
+        name: str,
+        wires: Sequence[int],
+        *parameters: float,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply one gate of the gate table; arguments as of `CircuitBuilder.gate`."""
+        builder = CircuitBuilder(self.num_wires)
+        builder.gate(name, wires, *parameters, controls=controls, control_values=control_values)
+        return self.apply(builder.build())
+
+    def unitary(
+        self,
+        matrix: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> Self:
+        """Apply a unitary matrix [2^k, 2^k], ``wires[0]`` least significant; raises `MatrixError`."""
+        builder = CircuitBuilder(self.num_wires)
+        builder.unitary(matrix, wires, controls=controls, control_values=control_values)
+        return self.apply(builder.build())
+
+    # --- chance ----------------------------------------------------------------------------------------------------
+
+    def measure(
+        self,
+        wires: Sequence[int],
+        *,
+        seed: int | None = None,
+        random: float | None = None,
+        collapse: Collapse = "normalise",
+    ) -> int:
+        """Measure wires and return their value, bit k being ``wires[k]``.
+
+        random: a number in [0, 1) in place of a seed. collapse: 'normalise' leaves the state that was found,
+        'reset' puts its measured wires into |0> besides, 'none' leaves the state alone.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "measure")
+            known_mode(collapse)
+            if random is None:
+                random = float(sampling.uniforms(*self._key(seed), 1)[0])
+            if not 0 <= random < 1:
+                raise OptionError(f"random={random!r}: a number from 0 up to, not including, 1 is wanted.")
+            value = sampling.draw_wires(self._placement, wires, random)
+            self.collapse(wires, value, collapse)
+            return value
+
+    def collapse(self, wires: Sequence[int], bits: int | Sequence[int], mode: Collapse = "normalise") -> float:
+        """Project wires on a value (an integer, bit k being ``wires[k]``, or a 0 or 1 for each); its probability.
+
+        Modes as in `measure`. Raises `StateError` if the probability is 0.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "collapse")
+            value = basis.bits(bits, len(wires), "collapse")
+            known_mode(mode)
+            when = at.held(ALWAYS, wires, value)
+            weight = float(self._placement.marginal((), when)[0])
+            if weight == 0:
+                raise StateError(f"wires {list(wires)} are never found at {value:0{len(wires)}b}.")
+            probability = weight / self._placement.norm_squared()
+            if mode != "none":
+                self._placement.scale(when, weight**-0.5, 0.0)
+            if mode == "reset":  # all that is left lies at one value of these wires, so an X on those at 1 is enough
+                self._placement.layout = at.inverted(self.layout, when.value)
+                self._touched &= ~mask_of(wires)
+            return probability
+
+    # --- amplitudes as arrays --------------------------------------------------------------------------------------
+
+    def set(self, values: ArrayLike, start: int = 0) -> None:
+        """Overwrite amplitudes from basis value `start` on; their norm is not looked at. Raises `StateError`."""
+        with self._guard:
+            array = np.asarray(values, dtype=self.dtype).reshape(-1)
+            stop = self._range(start, start + array.size)
+            if not np.isfinite(array).all():
+                raise StateError("set: the values hold NaN or infinity.")
+            if stop - start == 1 << self.num_wires:
+                self._placement.forget()
+            self.canonical()
+            self._placement.write(start, array)
+            self._touched = (1 << self.num_wires) - 1
+
+    # --- copies and files ------------------------------------------------------------------------------------------
+
+    def clone(self) -> Self:
+        """Another state vector of the same placement on the same devices, in the same state. Raises `OutOfMemory`."""
+        with self._guard:
+            return self.of(self._placement.clone(), self.where, self.options, self._touched)
+
+    @classmethod
+    def of(cls, placement: Placement, where: Where, options: Options, touched: int) -> Self:
+        """The owner of a placement that was made elsewhere; touched: mask of the wires that may not be in |0>."""
+        made = cls.__new__(cls)
+        Questions.__init__(made, placement, where, options)
+        made._touched = touched
+        return made
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, a piece at a time, each with a checksum; see docs/saved_states.md.
+
+        The file appears under its name when it is whole. Raises `SavedStateError` if the disk is full or fails.
+        """
+        with self._guard:
+            saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, options: Options | None = None, **changes: Any) -> Self:
+        """The state of a file, in whatever placement and precision the options ask for.
+
+        The file's precision is taken if the options are the default ones. Raises `SavedStateError` for a file that is
+        missing, damaged, or of something else, before any memory is taken where that can be seen.
+        """
+        found = saved_state.look(Path(path))
+        if options is None:
+            options = Options(precision="single" if found.dtype == np.complex64 else "double")
+        touched = found.mask("touched")
+        state = cls(found.num_wires, options=options, **changes)
+        try:
+            with state.placed() as placed:
+                saved_state.load_into(placed, found)
+        except BaseException:
+            state.close()
+            raise
+        state._touched = touched
+        return state
+
+    def _release(self) -> None:
+        self._drop()
+        self._placement.release()
+
+
+def known_mode(mode: str) -> None:
+    """Raise `OptionError` for a way of collapsing that there is not."""
+    if mode not in ("normalise", "none", "reset"):
+        raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")

@@ -1,0 +1,93 @@
+"""Which wire sits on which index bit, and how many there are: what changes a state's memory and not what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, Self
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.errors import OptionError
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Placement
+from qsim_ex.state import basis
+from qsim_ex.state.sub_states import SubStateVectors
+from qsim_ex.steps.layout import Layout
+
+
+class Wiring(SubStateVectors):
+    """The part of `StateVector` that moves, names, adds and removes wires."""
+
+    _touched: int  # mask of the wires that may not be |0>
+
+    def permute(self, wires: Sequence[int]) -> Self:
+        """Move amplitudes so that wire ``wires[k]`` lies on index bit k and none is inverted; the state is the same."""
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "permute", all_wires=True)
+            address = tuple(wires.index(wire) for wire in range(self.num_wires))
+            self._placement.arrange(Layout(address))
+        return self
+
+    def canonical(self) -> Self:
+        """Move amplitudes into the order of the wires: the amplitude of basis value i is then at index i."""
+        return self.permute(range(self.num_wires))
+
+    def permute_index_bits(self, bits: Sequence[int], mode: Literal["gather", "scatter"] = "gather") -> Self:
+        """Move index bits, and the wires on them: the state is the same.
+
+        'gather': what is on bit ``bits[k]`` comes to bit k. 'scatter': what is on bit k goes to bit ``bits[k]``.
+        """
+        if mode not in ("gather", "scatter"):
+            raise OptionError(f"mode={mode!r}: one of 'gather', 'scatter' is wanted.")
+        with self._guard:
+            bits = basis.order(bits, self.num_wires, "permute_index_bits", all_wires=True)
+            to = [0] * self.num_wires  # where the content of each bit goes
+            for k, bit in enumerate(bits):
+                to[bit if mode == "gather" else k] = k if mode == "gather" else bit
+            flip = sum(1 << to[bit] for bit in range(self.num_wires) if self.layout.flip >> bit & 1)
+            self._placement.arrange(Layout(tuple(to[bit] for bit in self.layout.address), flip))
+        return self
+
+    def relabel(self, names: Sequence[int] | Mapping[int, int]) -> Self:
+        """Call wire w ``names[w]`` from now on; moves nothing. Raises `WireError` unless each name is given once."""
+        with self._guard:
+            pairs = names if isinstance(names, Mapping) else dict(enumerate(names))
+            to = [pairs.get(wire, wire) for wire in range(self.num_wires)]
+            check.wires((*to, *(wire for wire in pairs if wire >= self.num_wires)), self.num_wires, "relabel")
+            self._touched = mask_of(tuple(name for wire, name in enumerate(to) if self._touched >> wire & 1))
+            self._placement.layout = at.relabelled(self.layout, to)
+        return self
+
+    def reassign(self, ordering: Sequence[int]) -> Self:
+        """Say that wire ``ordering[k]`` is on index bit k from now on; moves nothing, so wires trade their states."""
+        ordering = basis.order(ordering, self.num_wires, "reassign", all_wires=True)
+        names = dict(zip(self.wire_ordering, ordering, strict=True))
+        return self.relabel(names)
+
+    def add_wires(self, count: int = 1) -> Self:
+        """Add wires in |0>, numbered from `num_wires` on. Raises `OutOfMemory`."""
+        count = check.count(count, "count")
+        with self._guard:
+            if count:
+                self._become(self._placement.extend(count))
+        return self
+
+    def remove_wires(self, wires: Sequence[int]) -> Self:
+        """Take away wires that are at 0 or at 1; the others keep their order and are numbered anew from 0.
+
+        Raises `StateError`, with the weight, if one of them is found at more than one value: the state is unchanged.
+        """
+        with self._guard:
+            wires = basis.order(wires, self.num_wires, "remove_wires")
+            if wires:
+                left = [wire for wire in range(self.num_wires) if wire not in wires]
+                self._become(self._placement.shrink(wires))
+                self._touched = mask_of(tuple(new for new, wire in enumerate(left) if self._touched >> wire & 1))
+        return self
+
+    def _become(self, placement: Placement) -> None:
+        """Another number of wires lies elsewhere."""
+        self._placement = placement
+        self.num_wires = placement.num_wires
+        self.where = replace(self.where, deployment=placement.deployed(self.where.deployment))
