@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit.parameters.sweep import Sweep
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ SWEPT = Ansatz(8, ("ry", "rz"), 2, ring=False)
 ESTIMATED = Ansatz(12, ("ry", "rz"), 3, ring=False)
 
 
-def in_engine(ansatz: Ansatz, angles: NDArray[np.float64]) -> Sweep:
+def in_engine(ansatz: Ansatz, angles: NDArray[np.float64]) -> ParameterSweep:
     """The circuit with all wires measured at its end, and the angles of each binding, [bindings, parameters]."""
-    from qsim_ex.circuit.parameters.sweep import SweepBuilder
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 
-    builder = SweepBuilder(ansatz.n, ansatz.n)
+    builder = ParameterSweepBuilder(ansatz.n, ansatz.n)
     columns = iter(np.ascontiguousarray(angles.T))
     for name, wires in ansatz.gates:
         builder.gate(name, wires, *([next(columns)] if name != "cx" else []))  # type: ignore[arg-type]

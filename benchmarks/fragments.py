@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.register_layout import runs, slot_of, swizzle
-from qsim_ex.kernels.cuda.write.tensor import Arrangement, mask
+from qsim_ex.kernels.cuda.write.tensor import FragmentLayout, mask
 from qsim_ex.kernels.cuda.write.words import spread
 
 HERE = Path(__file__).parent
@@ -67,7 +67,7 @@ KINDS = {
 }
 
 
-def arrange(near: tuple[int, ...], kind: Kind) -> Arrangement:
+def arrange(near: tuple[int, ...], kind: Kind) -> FragmentLayout:
     """Choose the lanes as the engine does; with fewer warps than it has, each loops more often."""
     found = tensor.arrange(near, kind.tile, kind.itemsize)
     loops = len(found.warps) - kind.warps.bit_length() + 1
@@ -77,7 +77,7 @@ def arrange(near: tuple[int, ...], kind: Kind) -> Arrangement:
 # --- The matrix, as lanes load it ---
 
 
-def entries(kind: Kind, place: Arrangement) -> NDArray[np.int64]:
+def entries(kind: Kind, place: FragmentLayout) -> NDArray[np.int64]:
     """Which entry of a matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
     if kind.define not in ("F16", "BF16"):
         return tensor.entries(place, kind.itemsize)
@@ -88,7 +88,7 @@ def entries(kind: Kind, place: Arrangement) -> NDArray[np.int64]:
     return tensor.in_order(place, (np.broadcast_to(row, shape), np.broadcast_to(column, shape)), columns).ravel()
 
 
-def table(kind: Kind, matrices: NDArray[np.complex128], near: list[Arrangement]) -> NDArray[np.floating[Any]]:
+def table(kind: Kind, matrices: NDArray[np.complex128], near: list[FragmentLayout]) -> NDArray[np.floating[Any]]:
     """Matrices [phases, 16, 16], whose indices have `near` as bits, in the order in which lanes load them."""
     scale = MATRIX_SCALE if kind.define == "F16" else 1.0
     taken = np.stack([m.ravel()[entries(kind, place)] for m, place in zip(matrices, near, strict=True)]) * scale
@@ -152,7 +152,7 @@ def _scaled(lines: list[str]) -> list[str]:
     return [line.replace("    Matrix m;", "    Matrix m;\n    float up, down;") for line in lines]
 
 
-def _phase(kind: Kind, place: Arrangement, at: int, first: bool, last: bool) -> list[str]:
+def _phase(kind: Kind, place: FragmentLayout, at: int, first: bool, last: bool) -> list[str]:
     """One phase: read columns, multiply, write columns; from memory in the first phase, to memory in the last."""
     lines = [] if first else ['asm volatile("" : "+r"(t));']
     lines += [

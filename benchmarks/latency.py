@@ -138,7 +138,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     """Microseconds of each part of a warm run for |0…0> → state, and of all of it with the device's own time."""
     from benchmarks.engine import appended
     from qsim_ex import CircuitBuilder, Simulator, StateVector
-    from qsim_ex.devices.base import Loads
+    from qsim_ex.devices.base import LoadsNumbers
     from qsim_ex.execution.prepare import plan_of
     from qsim_ex.kernels.cuda.launch.launches import native
     from qsim_ex.planning.planner import bind
@@ -170,7 +170,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
         "look up": fastest(look_up),
         "prepare": fastest(lambda: worker.prepare(plan.steps, n, dtype)),
         "bind": fastest(lambda: bind(plan, made.operands)),
-        "load": fastest(lambda: worker.load(prepared, numbers)) if isinstance(worker, Loads) else 0.0,
+        "load": fastest(lambda: worker.load(prepared, numbers)) if isinstance(worker, LoadsNumbers) else 0.0,
         "new state": fastest(lambda: StateVector(n, options=simulator.options).close()),
         "asked": fastest(lambda: simulator.state(made).close()),
         "done": fastest(whole),

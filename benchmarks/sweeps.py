@@ -35,7 +35,7 @@ from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
-from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Phase, Plan, Sweep
@@ -58,7 +58,7 @@ class Variant:
     empty: phases without items. tensor: whether dense blocks are for the tensor cores, if the GPU's are good at it.
     """
 
-    style: Style = STYLE
+    style: KernelStyle = STYLE
     tile: int = 0
     edit: Callable[[str, float], str] | None = None
     empty: bool = False
@@ -112,7 +112,7 @@ class Bench(Protocol):
 
     runtime: Any
 
-    def function(self, code: str, name: str) -> tuple[Any, compilation.Report]:
+    def function(self, code: str, name: str) -> tuple[Any, compilation.KernelResources]:
         """Compile; called from several threads."""
 
     def load(self, compiled: Any, name: str) -> Any:
@@ -133,7 +133,7 @@ class CupyBench:
         self._arch = cupy.cuda.Device(0).compute_capability
         compilation.compiler()
 
-    def function(self, code: str, name: str) -> tuple[Any, compilation.Report]:
+    def function(self, code: str, name: str) -> tuple[Any, compilation.KernelResources]:
         """Compile, whatever the cache on disk holds, for the assembler's report."""
         del name
         cubin, log = compilation.translate(code, self._arch)
@@ -185,7 +185,7 @@ class Job:
     sweep: Sweep
     numbers: Any
     kernel: emit.Kernel
-    compiled: Future[tuple[Any, compilation.Report]]
+    compiled: Future[tuple[Any, compilation.KernelResources]]
 
 
 @dataclass
@@ -250,7 +250,7 @@ def measure(bench: Bench, state: Any, jobs: Sequence[Job], n: int, repeat: int) 
     for job in jobs:
         machine_code, report = job.compiled.result()
         function = bench.load(machine_code, emit.NAME)
-        given = loading.give(bench.runtime, loading.Takes(job.kernel.values, job.kernel.table), job.numbers, real)
+        given = loading.give(bench.runtime, loading.NumberTakes(job.kernel.values, job.kernel.table), job.numbers, real)
         blocks = 1 << n - job.kernel.skipped_bits
 
         def launch(

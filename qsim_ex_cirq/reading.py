@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.circuit.noise.readout import Misread, ReadoutErrors, confusion
+from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, confusion
 from qsim_ex.errors import MeasurementError, NoiseError
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
@@ -122,7 +122,9 @@ class Readings:
     def readout_errors(self) -> ReadoutErrors:
         """How the classical bits are misread, once the circuit has ended."""
         return tuple(
-            Misread(tuple(self._clbits[one.reads[k]] for k in reversed(positions)), confusion(matrix, len(positions)))
+            ReadoutError(
+                tuple(self._clbits[one.reads[k]] for k in reversed(positions)), confusion(matrix, len(positions))
+            )
             for one in self._instances
             for positions, matrix in one.confusion.items()
         )

@@ -12,7 +12,7 @@ import cirq
 import numpy as np
 import sympy
 
-from qsim_ex.circuit.parameters.sweep import SweepBuilder, Values, real_values
+from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder, Values, real_values
 from qsim_ex_cirq.gates import NeedsNumbers, number
 from qsim_ex_cirq.noise import noisy_operations
 from qsim_ex_cirq.translate import order_of, translate
@@ -37,7 +37,7 @@ def translate_sweep(
     """
     order = order_of(circuit, qubit_order)
     if len(resolvers) > 1 and not _asks_for_numbers(noise, circuit):
-        builder = SweepBuilder(len(order), len(order))
+        builder = ParameterSweepBuilder(len(order), len(order))
         walk = Walk(order, from_zero, builder, Columns(resolvers))
         walk.begin(initial)
         with suppress(NeedsNumbers):

@@ -13,7 +13,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Reset, Save
-from qsim_ex.circuit.parameters.sweep import Sweep
+from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex_cirq.reading import Measurement
 
 
@@ -26,7 +26,7 @@ class Translation:
     """
 
     qubits: tuple[cirq.Qid, ...]
-    sweep: Sweep
+    sweep: ParameterSweep
     measurements: tuple[Measurement, ...]
     at_end: tuple[int, ...]
     readout: ReadoutErrors = ()

@@ -10,7 +10,7 @@ import cirq
 import numpy as np
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.circuit.parameters.sweep import Sweep
+from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.conditions import conjunctions, nested
 from qsim_ex_cirq.gates import NeedsNumbers, Place, Power, rule_of
@@ -83,7 +83,9 @@ class Walk:
             self.turn_back(range(len(self.qubits)))
         at_end = self.readings.end()
         readout = self.readings.readout_errors()
-        return Translation(self.qubits, Sweep(self.builder.build()), self.readings.measurements(), at_end, readout)
+        return Translation(
+            self.qubits, ParameterSweep(self.builder.build()), self.readings.measurements(), at_end, readout
+        )
 
     def operations(self, numbered: Sequence[Numbered], literal: Callable[[cirq.Operation], bool]) -> None:
         """Append operations, each with its moment's number; literal: whether one was written without a symbol.

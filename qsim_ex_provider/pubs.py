@@ -16,7 +16,7 @@ from qsim_ex.circuit.noise.model import Noise
 from qsim_ex.circuit.noise.readout import ReadoutErrors, key_of
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.parameters.families import Family, families
-from qsim_ex.circuit.parameters.sweep import Sweep
+from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex_provider.backend import fresh_seed
 from qsim_ex_provider.translate import sweep_noisy
@@ -115,13 +115,13 @@ def swept(circuit: QuantumCircuit, values: BindingsArray, noise: Noise | None) -
     return Swept(families(_without_saves(one) for one in sweeps), misread)
 
 
-def _without_saves(sweep: Sweep) -> Sweep:
+def _without_saves(sweep: ParameterSweep) -> ParameterSweep:
     """The same work, with no states saved on the way: the result of a PUB has no place for them."""
     of = sweep.template
     kept = tuple(instruction for instruction in of.instructions if not isinstance(instruction, Save))
     if len(kept) == len(of.instructions):
         return sweep
-    return Sweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
+    return ParameterSweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
 
 
 class Runs:

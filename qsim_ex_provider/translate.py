@@ -18,7 +18,7 @@ from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.circuit.noise.model import Noise
 from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder, Values, real_values
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
 from qsim_ex.errors import ParameterError
 from qsim_ex_provider.library import emit
 from qsim_ex_provider.noise import AerNoise
@@ -60,7 +60,7 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> Noisy:
     return Noisy(builder.build(), walk.readout_errors)
 
 
-def sweep(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int) -> tuple[Sweep, ...]:
+def sweep(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int) -> tuple[ParameterSweep, ...]:
     """Translate a circuit once for `count` bindings; ``columns[name]`` holds a parameter's value in each of them.
 
     Every parameter of the circuit has a column. Parameters may be anywhere, but where an operation becomes a matrix
@@ -73,7 +73,7 @@ def sweep(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int) ->
 class NoisySweeps(NamedTuple):
     """Sweeps with the channels of a noisy machine, and how its classical bits are misread."""
 
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[ParameterSweep, ...]
     readout_errors: ReadoutErrors
 
 
@@ -82,7 +82,7 @@ def sweep_noisy(circuit: QuantumCircuit, columns: Mapping[str, Values], count: i
     unchanged = circuit
     if isinstance(noise, AerNoise):
         circuit = noise.around(circuit)
-    builder = SweepBuilder(circuit.num_qubits, circuit.num_clbits)
+    builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     number = Number(columns, count) if columns else float
     try:
@@ -92,7 +92,9 @@ def sweep_noisy(circuit: QuantumCircuit, columns: Mapping[str, Values], count: i
         if not columns:
             raise
         apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(count)]
-        return NoisySweeps(tuple(Sweep(one.circuit) for one in apart), apart[0].readout_errors if apart else ())
+        return NoisySweeps(
+            tuple(ParameterSweep(one.circuit) for one in apart), apart[0].readout_errors if apart else ()
+        )
     return NoisySweeps((builder.sweep(count),), walk.readout_errors)
 
 

@@ -17,7 +17,7 @@ from qsim_ex import JobCheckpoint, Options
 from qsim_ex.circuit.noise.model import Noise
 from qsim_ex.circuit.noise.readout import ReadoutErrors, key_of
 from qsim_ex.circuit.parameters.families import Family, families
-from qsim_ex.circuit.parameters.sweep import Sweep, Values
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.errors import CircuitError, ParameterError, nearest
 from qsim_ex_provider.results import Head, head
 from qsim_ex_provider.translate import Number, sweep_noisy, translate_noisy
@@ -58,7 +58,7 @@ def job_checkpoint(options: Options, key: str, parts: int) -> JobCheckpoint:
 
 def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise: Noise | None) -> Work:
     """Translate circuits with their bindings; raises errors of `qsim_ex.errors` that name the instruction."""
-    sweeps: list[Sweep] = []
+    sweeps: list[ParameterSweep] = []
     alike: list[Hashable] = []
     owners: list[tuple[int, int]] = []
     heads, readout_errors = [], []
@@ -68,7 +68,7 @@ def translated(circuits: Sequence[QuantumCircuit], binds: Sequence[Binds], noise
             phases = Number(of.columns, of.count)(circuit.global_phase) % (2 * np.pi)  # as Qiskit has it
         else:
             one, misread = translate_noisy(circuit, noise)
-            made, phases = (Sweep(one),), float(circuit.global_phase)
+            made, phases = (ParameterSweep(one),), float(circuit.global_phase)
         sweeps += made
         alike += [key_of(misread) if misread else ()] * len(made)
         owners += [(number, binding) for binding in range(of.count)]

@@ -16,7 +16,7 @@ from strategies import random_unitary
 
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.placement.exchange.schedule import sources
-from qsim_ex.steps import Levels, Mix, Numbers, Phase, Plan, Shape, Slot, Stage, Step, Sweep, Wide
+from qsim_ex.steps import DenseMatrix, Levels, Mix, Numbers, Phase, Plan, Shape, Slot, Stage, Step, Sweep
 
 KINDS = {"peer": lambda *_: "peer", "host": lambda *_: "through the host"}
 """Links that tests pretend there are."""
@@ -100,7 +100,7 @@ def steps_of(draw: st.DrawFn, levels: Levels, fresh: int, n: int) -> tuple[list[
             )
             fresh &= ~sum(1 << bit for bit in bits)
         else:
-            steps.append(Wide(bits, reads, when))
+            steps.append(DenseMatrix(bits, reads, when))
     return steps, numbers, fresh
 
 

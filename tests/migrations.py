@@ -15,7 +15,7 @@ from strategies import layouts, random_unitary
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Clear, Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep
+from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep, ZeroFill
 
 MACHINE = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2)
 """So small that windows of three bits have sweeps."""
@@ -107,7 +107,7 @@ def works(draw: st.DrawFn, division: Division, fresh: int) -> Work:
         steps, packed = _steps(draw, n, levels.local, here)
         if not steps:
             continue
-        if isinstance(steps[-1], Clear) and draw(st.booleans()):
+        if isinstance(steps[-1], ZeroFill) and draw(st.booleans()):
             steps, packed = steps[:-1], packed[:-1]  # its bits are still fresh in the next pass
         if not steps:
             continue
@@ -145,7 +145,7 @@ def _steps(draw: st.DrawFn, n: int, local: int, fresh: int) -> tuple[list[Any], 
     assert plan.end == plan.start
     assert all(step.tile[-1] < local for step in plan.sweeps)
     steps = [replace(step, fresh=step.fresh & below) for step in plan.steps]
-    kept = [k for k, step in enumerate(steps) if not isinstance(step, Clear) or step.fresh]
+    kept = [k for k, step in enumerate(steps) if not isinstance(step, ZeroFill) or step.fresh]
     numbers = list(bind(plan, made.operands))
     return [steps[k] for k in kept], [numbers[k] for k in kept]
 

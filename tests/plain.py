@@ -18,7 +18,20 @@ from qsim_ex.devices.base import Batches
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Rename, Shuffle, Slot, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import (
+    NUMBERED,
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Item,
+    Mix,
+    Rename,
+    Slot,
+    Step,
+    Sweep,
+    ZeroFill,
+)
 
 TINY = Shape(tile=6, near=2, low=2, edge=2, phases=None, dense=2)
 """A machine so small that circuits of eight wires climb every level."""
@@ -231,13 +244,13 @@ def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex
                 psi = apply_item(psi, index, item, numbers)
             unvisited = index & step.fresh & ~mask_of(step.tile) != 0
             return np.where(unvisited, np.nan, psi)
-        case Clear(fresh):
+        case ZeroFill(fresh):
             return np.where(index & fresh == 0, psi, 0)
-        case Wide(bits, reads, when):
+        case DenseMatrix(bits, reads, when):
             return mix(psi, index, bits, reads, when, numbers)
-        case Shuffle(bits, to):
+        case BasisPermutation(bits, to):
             return shuffle(psi, index, bits, ALWAYS, to)
-        case Spread(bits, held):
+        case InitialAmplitudes(bits, held):
             return numbers[extract(index, bits)] * psi[local(replace(index, bits, held), psi)]
         case _:
             assert_never(step)

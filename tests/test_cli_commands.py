@@ -133,7 +133,7 @@ def with_gpu(monkeypatch, parts, driver=(12, 9)):
 def test_doctor_names_the_missing_parts(qsim_ex, monkeypatch):
     """A GPU that cannot be used is a failure, and one command brings every part that is missing."""
     found = ("CuPy", None), ("runtime", "12.9"), ("NVRTC", None)
-    with_gpu(monkeypatch, tuple(cuda.Part(name, "", version) for name, version in found))
+    with_gpu(monkeypatch, tuple(cuda.CudaPart(name, "", version) for name, version in found))
     ended = qsim_ex("doctor", "--no-check", "--json")
     (problem,) = ended.document["problems"]
     assert ended.code == CHECK_FAILED
@@ -182,7 +182,7 @@ def in_one_line(ended):
 
 def test_nothing_missing_needs_no_command():
     """A command is given for what is missing, and only then."""
-    parts = [cuda.Part("CuPy", "", "14"), cuda.Part("NVRTC", "", None)]
+    parts = [cuda.CudaPart("CuPy", "", "14"), cuda.CudaPart("NVRTC", "", None)]
     assert "cuda12" in cuda.command(parts, 12)
     assert cuda.command(parts[:1], 12) is None
 

@@ -10,7 +10,7 @@ from plain import PlainDevice
 
 from qsim_ex.circuit.ops import ALWAYS, Op, When, pattern
 from qsim_ex.reference import apply_op
-from qsim_ex.steps import Diagonal, Mix, Phase, Rename, Slot, Spread, Sweep, Wide
+from qsim_ex.steps import DenseMatrix, Diagonal, InitialAmplitudes, Mix, Phase, Rename, Slot, Sweep
 
 
 def random_state(num_bits: int, seed: int = 0) -> np.ndarray:
@@ -72,7 +72,7 @@ def test_spread_writes_a_product() -> None:
     given_state = random_state(2, 2)
     psi = np.zeros(16, dtype=complex)
     psi[[0b0100, 0b0101, 0b1100, 0b1101]] = rest  # bits 1 and 2 hold 0b10
-    PlainDevice().run(psi, 4, Spread((1, 2), 0b10), given_state)
+    PlainDevice().run(psi, 4, InitialAmplitudes((1, 2), 0b10), given_state)
     for i in range(16):
         assert psi[i] == pytest.approx(given_state[i >> 1 & 3] * rest[(i & 1) | (i >> 3 & 1) << 1])
 
@@ -82,7 +82,7 @@ def test_wide_is_a_kronecker_product() -> None:
     psi = random_state(4)
     matrix = np.random.default_rng(3).normal(size=(8, 8)) + 0j
     ours = psi.copy()
-    PlainDevice().run(ours, 4, Wide((0, 1, 2), (), ALWAYS), matrix.ravel())
+    PlainDevice().run(ours, 4, DenseMatrix((0, 1, 2), (), ALWAYS), matrix.ravel())
     assert np.allclose(ours, np.kron(np.eye(2), matrix) @ psi)
 
 

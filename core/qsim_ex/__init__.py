@@ -1,4 +1,4 @@
-"""An open GPU engine for quantum state vectors.
+"""An open engine for quantum state vectors, on GPUs and CPUs.
 
 The names below are loaded when they are first used, so that ``import qsim_ex`` costs nothing.
 """
@@ -8,37 +8,72 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from qsim_ex import moved
+
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
     from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+    from qsim_ex.circuit.noise.channels import (
+        amplitude_damping,
+        bit_flip,
+        depolarizing,
+        mixed_unitary,
+        pauli_channel,
+        phase_damping,
+        phase_flip,
+        reset_channel,
+        thermal_relaxation,
+        uniform_pauli,
+    )
+    from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
+    from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
-    from qsim_ex.kernels.interrupts import uninterrupted as uninterrupted
+    from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
-    from qsim_ex.options import Checkpoint, Options
+    from qsim_ex.options import Checkpoint, Options, Progress
     from qsim_ex.result import BatchResult, Result
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.vector import StateVector
 
 _HOMES = {
-    "Checkpoint": "qsim_ex.options",
-    "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "BatchResult": "qsim_ex.result",
     "BatchedStateVector": "qsim_ex.state.batch.vector",
     "Bindings": "qsim_ex.circuit.parameters.bindings",
+    "Checkpoint": "qsim_ex.options",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.circuit",
+    "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
+    "NoiseModel": "qsim_ex.circuit.noise.model",
+    "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
     "PauliString": "qsim_ex.circuit.observables",
     "PauliSum": "qsim_ex.circuit.observables",
+    "Progress": "qsim_ex.options",
+    "ReadoutError": "qsim_ex.circuit.noise.readout",
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state.vector",
+    "amplitude_damping": "qsim_ex.circuit.noise.channels",
     "apply_readout": "qsim_ex.observe.readout",
+    "bit_flip": "qsim_ex.circuit.noise.channels",
+    "confusion": "qsim_ex.circuit.noise.readout",
+    "depolarizing": "qsim_ex.circuit.noise.channels",
+    "mixed_unitary": "qsim_ex.circuit.noise.channels",
+    "pauli_channel": "qsim_ex.circuit.noise.channels",
+    "phase_damping": "qsim_ex.circuit.noise.channels",
+    "phase_flip": "qsim_ex.circuit.noise.channels",
+    "reset_channel": "qsim_ex.circuit.noise.channels",
+    "thermal_relaxation": "qsim_ex.circuit.noise.channels",
+    "uniform_pauli": "qsim_ex.circuit.noise.channels",
     "uninterrupted": "qsim_ex.kernels.interrupts",
 }
+"""The module of each public name."""
+
+_MODULES = ("errors", "reference")
+"""Modules that are public as a whole."""
 
 __all__ = [
     "BatchResult",
@@ -48,20 +83,36 @@ __all__ = [
     "Circuit",
     "CircuitBuilder",
     "JobCheckpoint",
+    "NoiseModel",
+    "NoisyBuilder",
     "Options",
     "PauliString",
     "PauliSum",
+    "Progress",
+    "ReadoutError",
     "Result",
     "Simulator",
     "StateVector",
+    "amplitude_damping",
     "apply_readout",
+    "bit_flip",
+    "confusion",
+    "depolarizing",
     "errors",
+    "mixed_unitary",
+    "pauli_channel",
+    "phase_damping",
+    "phase_flip",
     "reference",
+    "reset_channel",
+    "thermal_relaxation",
+    "uniform_pauli",
+    "uninterrupted",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "reference"):
+    if name in _MODULES:
         return import_module(f"qsim_ex.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
@@ -75,3 +126,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+moved.install()

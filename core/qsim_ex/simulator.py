@@ -13,7 +13,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assigner, Where, place
+from qsim_ex.deployment.assign import Assigner, Assignment, assign
 from qsim_ex.errors import CircuitError, OptionError
 from qsim_ex.options import Options
 from qsim_ex.planning.cost.summary import PlanSummary
@@ -47,9 +47,9 @@ class Simulator:
         # What is remembered of devices stays here.
         return type(self), (self.options,)
 
-    def placement(self, num_wires: int) -> Where:
+    def placement(self, num_wires: int) -> Assignment:
         """Where a state of that many wires would go and why; raises `OutOfMemory`, `DeviceError`."""
-        return place(check.count(num_wires, "num_wires"), self.options)
+        return assign(check.count(num_wires, "num_wires"), self.options)
 
     def run(
         self,

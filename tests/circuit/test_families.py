@@ -8,24 +8,24 @@ import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.parameters.families import families
-from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder
 
 
-def turns(angles: list[float]) -> Sweep:
+def turns(angles: list[float]) -> ParameterSweep:
     """A rotation by each of some angles."""
-    builder = SweepBuilder(1, 0)
+    builder = ParameterSweepBuilder(1, 0)
     builder.gate("ry", [0], np.array(angles))
     return builder.sweep(len(angles))
 
 
-def turn(angle: float) -> Sweep:
+def turn(angle: float) -> ParameterSweep:
     """The same rotation by one angle, built by itself."""
-    return Sweep(CircuitBuilder(1).gate("ry", [0], angle).build())
+    return ParameterSweep(CircuitBuilder(1).gate("ry", [0], angle).build())
 
 
-def flip() -> Sweep:
+def flip() -> ParameterSweep:
     """A circuit of another structure."""
-    return Sweep(CircuitBuilder(1).gate("x", [0]).build())
+    return ParameterSweep(CircuitBuilder(1).gate("x", [0]).build())
 
 
 GIVEN = [turns([0.1, 0.2]), flip(), turn(0.3), turns([]), turns([0.4, 0.5, 0.6]), flip()]

@@ -43,11 +43,11 @@ def test_every_channel_keeps_the_trace(p: float, q: float, time: float, ratio: f
         noise.phase_damping(p),
         noise.amplitude_damping(p, q),
         noise.thermal_relaxation(30, 30 * ratio, time, q),
-        noise.reset(p * q, p * (1 - q)),
+        noise.reset_channel(p * q, p * (1 - q)),
         noise.depolarizing(p * 4 / 3),
         noise.depolarizing(p, 2),
         noise.uniform_pauli(p, 3),
-        noise.pauli({"XZ": p * q, "YI": p * (1 - q)}),
+        noise.pauli_channel({"XZ": p * q, "YI": p * (1 - q)}),
         noise.mixed_unitary([p, 1 - p], [random_unitary(4, 1), random_unitary(4, 2)]),
     ]
     for kraus in found:
@@ -84,7 +84,7 @@ def test_paulis_act_on_their_wires() -> None:
     rho = mixed_state(4)
     product = np.kron(y, x)  # wire 0 is the least significant
     expected = 0.7 * rho + 0.3 * product @ rho @ product.conj().T
-    assert applied(noise.pauli({"XY": 0.3}), rho) == pytest.approx(expected, abs=1e-14)
+    assert applied(noise.pauli_channel({"XY": 0.3}), rho) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize(("gamma", "excited"), [(0.3, 0.0), (0.3, 0.25), (1.0, 0.1), (0.0, 0.5)])
@@ -109,7 +109,7 @@ def test_thermal_relaxation(t1: float, t2: float, excited: float) -> None:
 
 def test_reset() -> None:
     """A reset error leaves coherence, or puts the wire elsewhere than it says."""
-    found = applied(noise.reset(0.2, 0.1), rho := mixed_state(2))
+    found = applied(noise.reset_channel(0.2, 0.1), rho := mixed_state(2))
     assert found == pytest.approx(0.7 * rho + np.diag([0.2, 0.1]))
 
 
@@ -177,10 +177,10 @@ def test_few_matrices_are_not_bought_with_looks() -> None:
         (lambda: noise.bit_flip(-0.1), "a probability from 0 to 1 is wanted, got -0.1"),
         (lambda: noise.bit_flip(1.5), "got 1.5"),
         (lambda: noise.phase_flip(math.nan), "got nan"),
-        (lambda: noise.pauli({"X": 0.6, "Z": 0.7}), "[0.6, 0.7] add up to 1.3, which is above 1"),
-        (lambda: noise.pauli({"X": 0.1, "ZZ": 0.1}), "all of one length"),
-        (lambda: noise.pauli({"Q": 0.1}), "got ['Q']"),
-        (lambda: noise.pauli({}), "none was given"),
+        (lambda: noise.pauli_channel({"X": 0.6, "Z": 0.7}), "[0.6, 0.7] add up to 1.3, which is above 1"),
+        (lambda: noise.pauli_channel({"X": 0.1, "ZZ": 0.1}), "all of one length"),
+        (lambda: noise.pauli_channel({"Q": 0.1}), "got ['Q']"),
+        (lambda: noise.pauli_channel({}), "none was given"),
         (lambda: noise.depolarizing(1.4), "from 0 to 1.33333333 is wanted, got 1.4"),
         (lambda: noise.depolarizing(-0.1, 2), "from 0 to 1.06666667"),
         (lambda: noise.depolarizing(0.1, 9), "from 1 to 4 wires are possible, got 9"),
@@ -191,7 +191,7 @@ def test_few_matrices_are_not_bought_with_looks() -> None:
         (lambda: noise.thermal_relaxation(0, 1, 1), "t1 must be positive, got 0"),
         (lambda: noise.thermal_relaxation(1, math.nan, 1), "t2 must be positive, got nan"),
         (lambda: noise.thermal_relaxation(1, 1, -1), "a time from 0 up is wanted, got -1"),
-        (lambda: noise.reset(0.7, 0.7), "add up to 1.4"),
+        (lambda: noise.reset_channel(0.7, 0.7), "add up to 1.4"),
         (lambda: noise.mixed_unitary([0.5, 0.2], [np.eye(2), np.eye(2)]), "add up to 0.7, not to 1"),
         (lambda: noise.mixed_unitary([1], np.eye(2)), "[1, 2^k, 2^k], got (2, 2)"),
     ],

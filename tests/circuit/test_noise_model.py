@@ -15,7 +15,7 @@ from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
 from qsim_ex.circuit.ops import Channel, Measure
 
 FLIP = noise.bit_flip(0.1)
-PAIR = noise.pauli({"XZ": 0.2})
+PAIR = noise.pauli_channel({"XZ": 0.2})
 READ = [[0.9, 0.1], [0.2, 0.8]]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qsim_ex import Circuit, CircuitBuilder, errors
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.parameters.sweep import Sweep, SweepBuilder, real_values
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, real_values
 
 PARAMETRISED = sorted(name for name, row in GATES.items() if row.parameters)
 
@@ -39,7 +39,7 @@ def built(builder: CircuitBuilder, names: list[str], rng: np.random.Generator, b
 @given(names=st.lists(st.sampled_from(PARAMETRISED), max_size=6), seed=st.integers(0, 99))
 def test_each_binding_is_the_circuit_of_its_numbers(names: list[str], seed: int) -> None:
     """Binding k has the structure and the numbers that a plain builder makes of parameters k."""
-    builder = SweepBuilder(5, 0)
+    builder = ParameterSweepBuilder(5, 0)
     built(builder, names, np.random.default_rng(seed), None)
     sweep = builder.sweep(5)
     bindings = sweep.bindings()
@@ -55,7 +55,7 @@ def test_each_binding_is_the_circuit_of_its_numbers(names: list[str], seed: int)
 
 def test_every_row_with_parameters_can_be_swept() -> None:
     """No row of the gate table breaks where its parameters are arrays."""
-    builder = SweepBuilder(5, 0)
+    builder = ParameterSweepBuilder(5, 0)
     built(builder, PARAMETRISED, np.random.default_rng(1), None)
     plain = built(CircuitBuilder(5), PARAMETRISED, np.random.default_rng(1), 4).build()
     np.testing.assert_allclose(builder.sweep(5).circuit(4).operands, plain.operands, atol=1e-14)
@@ -64,14 +64,14 @@ def test_every_row_with_parameters_can_be_swept() -> None:
 def test_a_circuit_is_a_sweep_of_one() -> None:
     """A circuit of numbers has one binding, itself."""
     circuit: Circuit = CircuitBuilder(1).gate("rx", [0], 0.3).build()
-    sweep = Sweep(circuit)
+    sweep = ParameterSweep(circuit)
     assert sweep.circuit(0) is circuit
     np.testing.assert_array_equal(sweep.bindings().operands(0, 1), circuit.operands)
 
 
 def test_sweeps_travel() -> None:
     """A sweep can be pickled, and has the same structure and numbers where it arrives."""
-    builder = SweepBuilder(2, 0)
+    builder = ParameterSweepBuilder(2, 0)
     builder.gate("cx", [0, 1]).gate("ry", [1], np.linspace(0, 1, 3))
     sweep = builder.sweep(3)
     again = pickle.loads(pickle.dumps(sweep))
@@ -81,7 +81,7 @@ def test_sweeps_travel() -> None:
 
 def test_what_is_not_finite_is_refused() -> None:
     """A number that is not finite is refused with its gate and its binding."""
-    builder = SweepBuilder(1, 0)
+    builder = ParameterSweepBuilder(1, 0)
     with pytest.raises(errors.ParameterError, match=r"'rx'.*binding 1"):
         builder.gate("rx", [0], np.array([0.0, np.inf]))
     with pytest.raises(errors.ParameterError, match=r"'pauli_rotation'.*binding 0"):

@@ -19,7 +19,7 @@ from decided import (
 )
 
 from qsim_ex import Circuit, CircuitBuilder, Options, PauliString, PauliSum, Simulator
-from qsim_ex.circuit.noise.readout import Misread
+from qsim_ex.circuit.noise.readout import ReadoutError
 
 FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
 Z = tuple(PauliSum((PauliString.parse("Z", [wire]),)) for wire in range(3))
@@ -77,7 +77,7 @@ def _trajectories(_: Method, name: str) -> None:
         assert abs(one.values[0, 0] - np.cos(ANGLES[0])) < 5 * one.errors[0, 0]
 
 
-MISREAD = (Misread((0,), FLIP),)
+MISREAD = (ReadoutError((0,), FLIP),)
 SHOT = turned(np.pi, 0.0, measured=True)
 MANY = turned(*ANGLES, measured=True)
 _SAMPLED: dict[str, Decision] = {

@@ -14,18 +14,18 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import Free
+from qsim_ex.placement.request import FreeMemory
 
 GIB = 1 << 30
 H200 = 139 * GIB
 
 
-def gpus(count: int, each: int = H200, host: int = 500 * GIB) -> Free:
+def gpus(count: int, each: int = H200, host: int = 500 * GIB) -> FreeMemory:
     """So many equal GPUs."""
-    return Free("gpu", tuple((number, each) for number in range(count)), host)
+    return FreeMemory("gpu", tuple((number, each) for number in range(count)), host)
 
 
-def fits(found: Deployment, free: Free) -> bool:
+def fits(found: Deployment, free: FreeMemory) -> bool:
     """Whether every device and the host have what a placement takes."""
     devices = all(found.device_bytes * found.devices.count(n) <= dict(free.devices)[n] for n in set(found.devices))
     return devices and found.host_bytes <= free.host
@@ -54,7 +54,7 @@ def test_every_table_of_free_bytes() -> None:
     """A placement does not fit, is not the first that fits, loses a wire, or holds fewer bytes than the state."""
     sizes = (1 << 10, 5 * GIB, H200)
     tables = [
-        Free("gpu", tuple(enumerate(each)), host)
+        FreeMemory("gpu", tuple(enumerate(each)), host)
         for count in (1, 2, 3)
         for each in product(sizes, repeat=count)
         for host in (0, 9 * GIB, 800 * GIB, 2000 * GIB)
@@ -102,7 +102,7 @@ def test_demands_are_met_on_the_cpu(wires: int, device_wires: int, shared: int, 
         host_memory=memory,
         in_flight_buffers=flight,
     )
-    free = Free("cpu", ((0, GIB),), GIB)
+    free = FreeMemory("cpu", ((0, GIB),), GIB)
     peers = shared.bit_length() - 1
     if peers and device_wires + peers > wires:
         with pytest.raises(OptionError, match="device_wires"):

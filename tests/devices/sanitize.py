@@ -28,13 +28,13 @@ from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.launches import native
-from qsim_ex.kernels.cuda.launch.tables import Recipe
+from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound, Euler, Fold, Numbers, Product
-from qsim_ex.steps.step import Shuffle, Spread, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 PLAIN = PlainDevice()
 
@@ -74,7 +74,7 @@ def tables(gpu: GpuDevice, dtype: type) -> None:
         numbers = Numbers(operands + 2, (Fold(incidence, rng.integers(2, operands + 2, (2, 40))),), ())
         bound = fill(numbers, np.concatenate([[0, 1], np.exp(1j * rng.uniform(-4, 4, operands))]))
         take = np.concatenate([rng.permutation(2 * operands) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
-        made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make(
+        made = TableRecipe(take, numbers, np.empty(0, dtype).real.dtype.type).make(
             gpu._runtime, bound.given.view(np.float64)
         )
         want = np.concatenate([bound.buffer.view(np.float64), CONSTANTS])[take]
@@ -106,11 +106,11 @@ def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
     PLAIN.permute(psi, num_bits, sources, flip)
     close(gpu.read(buffer, 0, len(psi)), psi, dtype, "scale, move, permute")
     want = psi.astype(np.complex128)
-    wide = Wide((num_bits - 1, 0, 2), (1 << 1 | 1 << 3,), ALWAYS)
+    wide = DenseMatrix((num_bits - 1, 0, 2), (1 << 1 | 1 << 3,), ALWAYS)
     steps = [
         (wide, rng.normal(size=128) + 0j),
-        (Shuffle((0, num_bits - 1), (2, 0, 3, 1)), np.zeros(0, dtype=complex)),
-        (Spread((0, 2), 1), rng.normal(size=4) + 0j),
+        (BasisPermutation((0, num_bits - 1), (2, 0, 3, 1)), np.zeros(0, dtype=complex)),
+        (InitialAmplitudes((0, 2), 1), rng.normal(size=4) + 0j),
     ]
     for step, numbers in steps:
         gpu.run(buffer, num_bits, step, numbers)
@@ -222,7 +222,7 @@ def tables_of_rows(gpu: GpuDevice, dtype: type, rows: int) -> None:
     operands[:, :2] = 0, 1
     take = np.concatenate([rng.permutation(600) + 4, rng.integers(0, 2 * numbers.size() + 3, 700)])
     given = np.array([fill(numbers, row).given for row in operands])
-    made = Recipe(take, numbers, np.empty(0, dtype).real.dtype.type).make_rows(
+    made = TableRecipe(take, numbers, np.empty(0, dtype).real.dtype.type).make_rows(
         gpu._runtime, Bound(numbers, given, None)
     )
     want = [np.concatenate([fill(numbers, row).buffer.view(np.float64), CONSTANTS])[take] for row in operands]
@@ -236,7 +236,7 @@ def main() -> None:
     cupy.cuda.set_allocator(None)  # exact allocations: the pool would hide accesses beside an array
     gpu = GpuDevice()
     native.fetch()
-    native.settle()
+    native.wait()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
         tables(gpu, dtype)

@@ -12,7 +12,7 @@ from plain import PlainDevice
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.numbers.binding import fill
-from qsim_ex.steps import Clear, Shuffle, Spread, Wide
+from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, ZeroFill
 
 DTYPES = [np.complex64, np.complex128]
 
@@ -79,10 +79,10 @@ def test_other_steps(dtype, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     given_rows = data.draw(st.sampled_from([1, rows]))
     for step, count in (
-        (Wide(bits, (), ALWAYS), size * size),
-        (Shuffle(bits, tuple(int(x) for x in rng.permutation(size))), 0),
-        (Spread(bits, int(rng.integers(size))), size),
-        (Clear(sum(1 << bit for bit in bits)), 0),
+        (DenseMatrix(bits, (), ALWAYS), size * size),
+        (BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), 0),
+        (InitialAmplitudes(bits, int(rng.integers(size))), size),
+        (ZeroFill(sum(1 << bit for bit in bits)), 0),
     ):
         numbers = rng.normal(size=(given_rows, count, 2)) @ [1, 1j] / size
         values = random_rows(rows, num_bits, dtype)

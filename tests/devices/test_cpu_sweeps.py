@@ -9,9 +9,21 @@ from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.devices.cpu.sweeps import Prepared, aligned
+from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned
 from qsim_ex.reference import extract, replace
-from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Mix, Phase, Rename, Shuffle, Slot, Spread, Sweep, Wide
+from qsim_ex.steps.step import (
+    NUMBERED,
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Mix,
+    Phase,
+    Rename,
+    Slot,
+    Sweep,
+    ZeroFill,
+)
 
 SIX = list(Entry)
 
@@ -19,18 +31,18 @@ SIX = list(Entry)
 def plain(psi, num_bits, step, numbers, high=0):
     """Apply one step by its definition, complex128."""
     index = np.arange(psi.size, dtype=np.int64)
-    if isinstance(step, Clear):
+    if isinstance(step, ZeroFill):
         return np.where(index & step.fresh, 0, psi)
     if isinstance(step, Sweep):
         psi = np.where(index & step.fresh, 0, psi)
         for item in (item for phase in step.phases for item in phase.items):
             psi = plain_item(psi, num_bits, item, numbers, high)
         return psi
-    if isinstance(step, Wide):
+    if isinstance(step, DenseMatrix):
         count = 1 << len(step.reads) + 2 * len(step.bits)
         item = Mix(step.bits, step.reads, step.when, bytes([Entry.COMPLEX] * count), Slot(0, count))
         return plain_item(psi, num_bits, item, numbers, high)
-    if isinstance(step, Shuffle):
+    if isinstance(step, BasisPermutation):
         return plain_item(psi, num_bits, Rename(step.bits, ALWAYS, step.to), numbers, high)
     return numbers[extract(index, step.bits)] * psi[replace(index, step.bits, step.held)]
 
@@ -177,7 +189,7 @@ def check(num_bits, dtype, lanes, step, numbers, high=0):
     index = np.arange(psi.size)
     fresh = getattr(step, "fresh", 0)
     buffer[index & fresh != 0] = np.nan  # nobody has written there
-    prepared = Prepared(num_bits, np.dtype(dtype), lanes)
+    prepared = EncodedSweeps(num_bits, np.dtype(dtype), lanes)
     CpuDevice(2).run(buffer, num_bits, step, numbers, prepared, high)
     wanted = plain(psi, num_bits, step, numbers, high)
     if isinstance(step, Sweep):
@@ -245,13 +257,15 @@ def test_other_steps(dtype, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     reads = masks(data.draw, others, data.draw(st.integers(0, 2)))
     matrices = rng.normal(size=(2, (1 << len(reads)) * size * size)).T @ [1, 1j] / size
-    check(num_bits, dtype, None, Wide(bits, reads, condition(data.draw, others)), matrices, high)
-    check(num_bits, dtype, None, Shuffle(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high)
+    check(num_bits, dtype, None, DenseMatrix(bits, reads, condition(data.draw, others)), matrices, high)
+    check(
+        num_bits, dtype, None, BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high
+    )
     check(
         num_bits,
         dtype,
         None,
-        Spread(
+        InitialAmplitudes(
             bits,
             int(rng.integers(size)),
         ),

@@ -22,7 +22,7 @@ from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.cupy_runtime import TENSOR
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.steps import Layout, Mix, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, Layout, Mix, Sweep
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
 
@@ -182,12 +182,12 @@ def test_permute(gpu, dtype, num_bits, kind):
 
 
 WIDES = [
-    (5, Wide((4, 0, 2, 1, 3), (), ALWAYS), 0),
-    (8, Wide((7, 0, 3, 5, 1), (), When(4, 4)), 0),
-    (9, Wide((0, 2, 4, 6), (1 << 1 | 1 << 3, 1 << 3 | 1 << 5, 1 << 1 | 1 << 5), ALWAYS), 0),
-    (8, Wide((1, 2), (1 << 8 | 1 << 3, 1 << 9), When(1 << 0 | 1 << 10, 1 << 10)), 5),
-    (8, Wide((1, 2), (1 << 9,), When(1 << 8, 1 << 8)), 2),
-    (13, Wide((12, 0, 2, 1, 3, 9, 10), (), ALWAYS), 0),
+    (5, DenseMatrix((4, 0, 2, 1, 3), (), ALWAYS), 0),
+    (8, DenseMatrix((7, 0, 3, 5, 1), (), When(4, 4)), 0),
+    (9, DenseMatrix((0, 2, 4, 6), (1 << 1 | 1 << 3, 1 << 3 | 1 << 5, 1 << 1 | 1 << 5), ALWAYS), 0),
+    (8, DenseMatrix((1, 2), (1 << 8 | 1 << 3, 1 << 9), When(1 << 0 | 1 << 10, 1 << 10)), 5),
+    (8, DenseMatrix((1, 2), (1 << 9,), When(1 << 8, 1 << 8)), 2),
+    (13, DenseMatrix((12, 0, 2, 1, 3, 9, 10), (), ALWAYS), 0),
 ]
 
 
@@ -212,10 +212,14 @@ def test_shuffle_and_spread(gpu, dtype):
     held = psi.copy()
     held[(np.arange(1024) >> 2 & 1) != 1] = 0
     for step, state, given in [
-        (Shuffle((8, 0, 3), tuple(int(x) for x in rng.permutation(8))), psi, np.zeros(0, dtype=complex)),
-        (Shuffle(tuple(range(10)), tuple(int(x) for x in rng.permutation(1024))), psi, np.zeros(0, dtype=complex)),
-        (Spread((2, 9, 0, 5, 7), 1), held, numbers),
-        (Spread(tuple(range(10)), 3), psi, rng.normal(size=1024) + 0j),
+        (BasisPermutation((8, 0, 3), tuple(int(x) for x in rng.permutation(8))), psi, np.zeros(0, dtype=complex)),
+        (
+            BasisPermutation(tuple(range(10)), tuple(int(x) for x in rng.permutation(1024))),
+            psi,
+            np.zeros(0, dtype=complex),
+        ),
+        (InitialAmplitudes((2, 9, 0, 5, 7), 1), held, numbers),
+        (InitialAmplitudes(tuple(range(10)), 3), psi, rng.normal(size=1024) + 0j),
     ]:
         want, buffer = state.astype(np.complex128), filled(gpu, state)
         gpu.run(buffer, 10, step, given)
@@ -324,7 +328,7 @@ def test_numbers_of_a_run_are_arguments_or_one_transfer(dtype, compile, room):
     device = GpuDevice.on(runtime)
     circuit = _every_kind_of_step()
     plan = make_plan(circuit.instructions, 8, Layout.identity(8), device.shape(dtype))
-    assert {type(step) for step in plan.steps} == {Sweep, Wide, Shuffle}
+    assert {type(step) for step in plan.steps} == {Sweep, DenseMatrix, BasisPermutation}
     bound = bind(plan, circuit.operands)
     prepared = device.prepare(plan.steps, 8, dtype, compile)
     uploads = []

@@ -26,7 +26,7 @@ from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Sweep, ZeroFill
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "kernels" / "cuda"))
 
@@ -162,14 +162,14 @@ def test_numbers_that_are_not_loaded(gpu, dtype, compile):
 def test_steps_that_go_row_by_row(gpu, dtype):
     """Matrices wider than a phase among the steps of a plan, with numbers of their own for each row."""
     plan = check_plan(gpu, dtype, 7, 3, "never", wide=True)
-    assert any(isinstance(step, Wide) for step in plan.steps)
+    assert any(isinstance(step, DenseMatrix) for step in plan.steps)
     check_plan(gpu, dtype, 7, 3, "never", wide=True, shared=True)
     rng = np.random.default_rng(0)
     steps = [
-        (Wide((4, 0, 2), (1 << 1 | 1 << 3,), ALWAYS), rng.normal(size=(3, 128)) + 0j),
-        (Shuffle((0, 4), (2, 0, 3, 1)), np.zeros((1, 0), dtype=complex)),
-        (Spread((0, 2), 1), rng.normal(size=(1, 4)) + 0j),
-        (Clear(0b10010), np.zeros((1, 0), dtype=complex)),
+        (DenseMatrix((4, 0, 2), (1 << 1 | 1 << 3,), ALWAYS), rng.normal(size=(3, 128)) + 0j),
+        (BasisPermutation((0, 4), (2, 0, 3, 1)), np.zeros((1, 0), dtype=complex)),
+        (InitialAmplitudes((0, 2), 1), rng.normal(size=(1, 4)) + 0j),
+        (ZeroFill(0b10010), np.zeros((1, 0), dtype=complex)),
     ]
     psi = states(3, 5, dtype)
     buffer, want = filled(gpu, psi), psi.astype(np.complex128)
@@ -189,7 +189,7 @@ def test_wide_steps_may_take_entries_of_tables(gpu):
     sweep = next(step for step in plan.steps if isinstance(step, Sweep))
     places = np.array([plan.numbers.size() - 1, 5, tabled, 4, tabled + 1])
     numbers = type(plan.numbers)(plan.numbers.num_operands, plan.numbers.program, (places, plan.numbers.packed[0]))
-    prepared = gpu.prepare_batch((Wide((0,), (), ALWAYS), sweep), 6, np.complex128, "never")
+    prepared = gpu.prepare_batch((DenseMatrix((0,), (), ALWAYS), sweep), 6, np.complex128, "never")
     found, _ = gpu.load_batch(prepared, Bound(numbers, bound.given, None))
     for row in range(3):
         want = fill(plan.numbers, circuit(6, row).operands[0]).buffer[places]

@@ -45,7 +45,7 @@ def card(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> PlainGpu:
 
 def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
     """'auto' fails where there is no GPU, or keeps silent about why it took the CPU."""
-    where = assign.place(20, Options())
+    where = assign.assign(20, Options())
     assert where.device is host
     assert where.reason.startswith("auto: no GPU found")
     assert (where.needed, where.free) == (16 << 20, 12 << 30)
@@ -53,20 +53,20 @@ def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
 
 def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) -> None:
     """'auto' takes the GPU for states that are too small, or leaves it idle for large ones."""
-    assert assign.place(discover.GPU_FROM, Options()).device is card
-    assert assign.place(discover.GPU_FROM, Options()).reason == "auto: a GPU is present"
-    small = assign.place(discover.GPU_FROM - 1, Options())
+    assert assign.assign(discover.GPU_FROM, Options()).device is card
+    assert assign.assign(discover.GPU_FROM, Options()).reason == "auto: a GPU is present"
+    small = assign.assign(discover.GPU_FROM - 1, Options())
     assert small.device is host
     assert "faster on the CPU" in small.reason
 
 
 def test_auto_takes_host_memory_for_what_only_fits_there(host: PlainDevice, card: PlainGpu) -> None:
     """'auto' fails with a state that a GPU and the host could hold together, or does not say that it divides it."""
-    where = assign.place(29, Options())
+    where = assign.assign(29, Options())
     assert (where.device, where.deployment.kind, where.deployment.levels.local) == (card, "migrated", 26)
     assert where.reason == "auto: a GPU is present; single needs 8.0 GiB on GPU 0, GPU 0 has 4.0 GiB free"
     assert where.needed == (3 << 30) + (1 << 26)
-    assert assign.place(29, Options(precision="single")).deployment.kind == "single"
+    assert assign.assign(29, Options(precision="single")).deployment.kind == "single"
     assert host.memory()[0] >= where.deployment.host_bytes
 
 
@@ -75,56 +75,58 @@ def test_auto_takes_the_host_where_the_gpu_is_full(
 ) -> None:
     """'auto' fails with a state that the host could hold, or takes it there without saying so."""
     monkeypatch.setattr(card, "_free", 1 << 20)
-    where = assign.place(29, Options())
+    where = assign.assign(29, Options())
     assert where.device is host
     assert "needs 8.0 GiB on GPU 0, GPU 0 has 1.0 MiB free" in where.reason
 
 
 def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
     """device='gpu' goes to the CPU when the GPU is full, or device='cpu' to the GPU."""
-    assert assign.place(4, Options(device="gpu")).device is card
-    assert assign.place(20, Options(device="cpu")).device is host
+    assert assign.assign(4, Options(device="gpu")).device is card
+    assert assign.assign(20, Options(device="cpu")).device is host
     message = r"30 wires in complex128 need 16\.0 GiB\. single needs 16\.0 GiB on GPU 0, GPU 0 has 4\.0 GiB free; "
     with pytest.raises(OutOfMemory, match=message):
-        assign.place(30, Options(device="gpu"))
-    assert assign.place(29, Options(device="gpu", max_memory=8 << 30)).free == 8 << 30
+        assign.assign(30, Options(device="gpu"))
+    assert assign.assign(29, Options(device="gpu", max_memory=8 << 30)).free == 8 << 30
     with pytest.raises(OutOfMemory, match=r"need 16\.0 GiB; the host has 12\.0 GiB free"):
-        assign.place(30, Options(device="cpu"))
+        assign.assign(30, Options(device="cpu"))
 
 
 def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that are absent, or of several generations, are taken, or the message does not name them."""
-    assert assign.place(20, Options(devices=(0,))).device is card
+    assert assign.assign(20, Options(devices=(0,))).device is card
     with pytest.raises(DeviceError, match=r"devices=\[0, 1\]: GPU 1 is not there; only GPU 0 is there"):
-        assign.place(20, Options(devices=(0, 1)))
+        assign.assign(20, Options(devices=(0, 1)))
     with pytest.raises(DeviceError, match="only GPU 0"):
-        assign.place(20, Options(devices=(5,)))
+        assign.assign(20, Options(devices=(5,)))
     monkeypatch.setattr(discover, "gpu_count", lambda: 2)
-    where = assign.place(20, Options(devices=(0, 1)))
+    where = assign.assign(20, Options(devices=(0, 1)))
     assert (where.deployment.kind, len(where.devices)) == ("peers", 2)
     monkeypatch.setattr(discover, "generation", lambda number: ("80", "90")[number])
     with pytest.raises(DeviceError, match=r"2 compute capabilities \(GPU 0 has 80, GPU 1 has 90\)"):
-        assign.place(20, Options(devices=(0, 1)))
-    assert assign.place(29, Options()).deployment.devices == (0,)  # a GPU of another generation is left alone
+        assign.assign(20, Options(devices=(0, 1)))
+    assert assign.assign(29, Options()).deployment.devices == (0,)  # a GPU of another generation is left alone
 
 
 def test_a_plan_needs_no_gpu(host: PlainDevice) -> None:
     """A plan for GPUs that are not here cannot be made, or forgets that they are not here."""
-    device, deployment = assign.imagine(38, Options(devices=(0, 1, 2, 3), max_memory=139 << 30, precision="single"))
+    device, deployment = assign.assign_hypothetical(
+        38, Options(devices=(0, 1, 2, 3), max_memory=139 << 30, precision="single")
+    )
     assert (device.name, deployment.kind) == ("gpu:0", "peers over host")
     assert "not on this machine" in deployment.reason
-    assert assign.imagine(50, Options(device="cpu"))[1].reason == "asked for; it does not fit there"
-    assert assign.imagine(20, Options())[0] is host
-    assert assign.imagine(30, Options(device="gpu", device_wires=28))[1].kind == "migrated"
+    assert assign.assign_hypothetical(50, Options(device="cpu"))[1].reason == "asked for; it does not fit there"
+    assert assign.assign_hypothetical(20, Options())[0] is host
+    assert assign.assign_hypothetical(30, Options(device="gpu", device_wires=28))[1].kind == "migrated"
     with pytest.raises(DeviceError, match="no GPU found"):
-        assign.imagine(30, Options(device="gpu"))
+        assign.assign_hypothetical(30, Options(device="gpu"))
 
 
 @pytest.mark.usefixtures("host")
 def test_a_missing_gpu_is_named() -> None:
     """A demand for a GPU that is not there leads to another device."""
     with pytest.raises(DeviceError, match="no GPU found"):
-        assign.place(20, Options(device="gpu"))
+        assign.assign(20, Options(device="gpu"))
 
 
 def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,8 +134,8 @@ def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.Monke
     monkeypatch.setattr(discover, "driver_count", lambda: 1)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda12\]'"):
-        assign.place(20, Options(device="gpu"))
-    where = assign.place(20, Options())
+        assign.assign(20, Options(device="gpu"))
+    where = assign.assign(20, Options())
     assert where.device is host
     assert "pip install" in where.reason
 

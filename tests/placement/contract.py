@@ -20,7 +20,7 @@ from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import ALWAYS, Op, When
-from qsim_ex.devices.base import Device, Loads
+from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.observe import expectation, sampling
@@ -376,6 +376,6 @@ def run(placement: Any, circuit: Circuit, shape: Shape | None = None) -> int:
     for device in devices:
         prepared = device.prepare(plan.steps, plan.levels.local, placement.dtype)
         numbers = bind(plan, circuit.operands)
-        shares.append((prepared, device.load(prepared, numbers) if isinstance(device, Loads) else numbers))
+        shares.append((prepared, device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers))
     placement.run(plan, shares, lambda: None)
     return len(work)

@@ -15,8 +15,8 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import move_bits
-from qsim_ex.placement.divided.divided import Divided, Near
-from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage, Step, Sweep
+from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage, Step, Sweep, ZeroFill
 
 
 class Held(Divided):
@@ -57,7 +57,7 @@ class Held(Divided):
         index = np.arange(len(self.home))
         return np.where(index & self.fresh == 0, self.home, 0)
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Every sub state vector that is not known to be zero, in any order, with any wires moved out."""
         self.visits += 1
         local, low, n = self.levels.local, self.levels.slice, self.num_wires
@@ -84,7 +84,7 @@ class Held(Divided):
             buffer = device.allocate(1 << local, self.dtype)
             given = np.where(index & self.fresh == 0, self.home[index], 0)
             buffer[:] = given
-            yield Near(device, buffer, layout, high)
+            yield NearSubState(device, buffer, layout, high)
             if write:
                 self.home[index] = buffer
             else:
@@ -160,7 +160,7 @@ class Held(Divided):
             buffer[:] = self.home[index]
             self.devices[seat].run(buffer, local, step, numbers[done], prepared, high)
             self.home[index] = buffer
-        written = mask_of(step.tile) if isinstance(step, Sweep) else step.fresh if isinstance(step, Clear) else 0
+        written = mask_of(step.tile) if isinstance(step, Sweep) else step.fresh if isinstance(step, ZeroFill) else 0
         self.fresh &= ~sum(1 << bit for p, bit in enumerate(bits) if written >> p & 1)
 
     # --- positions ---------------------------------------------------------------------------------------------------

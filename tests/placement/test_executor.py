@@ -9,9 +9,9 @@ import pytest
 
 from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
-from qsim_ex.steps import Clear
+from qsim_ex.steps import ZeroFill
 from qsim_ex.steps.plan import fresh_after, written
-from qsim_ex.steps.step import Phase, Shuffle, Spread, Sweep
+from qsim_ex.steps.step import BasisPermutation, InitialAmplitudes, Phase, Sweep
 
 
 class Noting:
@@ -20,11 +20,11 @@ class Noting:
     def __init__(self, name: str, notes: list[Any]) -> None:
         self.name, self.notes = name, notes
 
-    def run(self, _buffer: Any, bits: int, step: Clear, numbers: Any, prepared: Any, high: int = 0) -> None:
+    def run(self, _buffer: Any, bits: int, step: ZeroFill, numbers: Any, prepared: Any, high: int = 0) -> None:
         """A step on one state."""
         self.notes.append((self.name, step.fresh, numbers, prepared, bits, high))
 
-    def run_batch(self, _buffer: Any, bits: int, step: Clear, numbers: Any, prepared: Any) -> None:
+    def run_batch(self, _buffer: Any, bits: int, step: ZeroFill, numbers: Any, prepared: Any) -> None:
         """A step on many."""
         self.notes.append((self.name, step.fresh, numbers, prepared, bits, "rows"))
 
@@ -34,7 +34,7 @@ class Noting:
 
 
 BUFFER = np.zeros(4, dtype=np.complex64)
-STEPS = [Clear(1), Clear(2)]
+STEPS = [ZeroFill(1), ZeroFill(2)]
 
 
 def test_devices_work_in_lockstep() -> None:
@@ -84,6 +84,6 @@ def test_what_a_step_writes_is_fresh_no_longer() -> None:
     """A sweep writes its tile and a clearing its positions; steps that know nothing of fresh positions write none."""
     sweep = Sweep((0, 2), (Phase((0,), ()),), 0, 0, fresh=0b1110)
     assert written(sweep) == 0b101
-    assert written(Clear(0b10)) == 0b10
-    assert written(Shuffle((0,), (1, 0))) == written(Spread((3,), 0)) == 0
-    assert fresh_after(0b11110, [sweep, Clear(0b10)]) == 0b11000
+    assert written(ZeroFill(0b10)) == 0b10
+    assert written(BasisPermutation((0,), (1, 0))) == written(InitialAmplitudes((3,), 0)) == 0
+    assert fresh_after(0b11110, [sweep, ZeroFill(0b10)]) == 0b11000

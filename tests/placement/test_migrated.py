@@ -106,7 +106,7 @@ def test_settle(division: Division, data: st.DataObject, seed: int) -> None:
     work = data.draw(works(division, fresh=(1 << n) - 1))
     state = division.state(device(seed), work.plan.start)
     state.run(work.plan, [(None, work.numbers)], int)
-    state.settle()
+    state.write_zeros()
     assert state.fresh == 0
     psi = np.eye(1, 1 << n, dtype=np.complex128)[0]
     assert far(amplitudes(state), by_values(done(psi, work), work.plan.end)) < 1e-12

@@ -15,7 +15,7 @@ from qsim_ex.devices.cpu.device import HostCopies
 from qsim_ex.devices.peering import link
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
-from qsim_ex.placement.request import Free
+from qsim_ex.placement.request import FreeMemory
 
 GIB = 1 << 30
 WIRES = (8, 11)
@@ -64,7 +64,9 @@ def test_what_was_summed_is_allocated(changes: dict[str, Any], precision: Any) -
     """The bytes of every candidate, on each device and on the host, are those that its placement asks devices for."""
     asked: Counter[str] = Counter()
     devices = [Counting(number, asked) for number in range(4)]
-    free = Free("gpu", tuple((n, GIB) for n in range(4)), GIB, lambda one, other: link(devices[one], devices[other]))
+    free = FreeMemory(
+        "gpu", tuple((n, GIB) for n in range(4)), GIB, lambda one, other: link(devices[one], devices[other])
+    )
     options = Options(**{"device": "auto", "precision": precision, **changes})
     seen = 0
     for num_wires in WIRES:
@@ -81,7 +83,7 @@ def test_what_was_summed_is_allocated(changes: dict[str, Any], precision: Any) -
 
 def test_every_row_is_asked() -> None:
     """The requests above have every row of the table among their candidates, and both uses of host memory."""
-    free = Free("gpu", tuple((n, GIB) for n in range(4)), GIB)
+    free = FreeMemory("gpu", tuple((n, GIB) for n in range(4)), GIB)
     found = [one for changes in REQUESTS for one in candidates(8, Options(**changes), free)]
     assert {one.kind for one in found} == {row.name for row in kinds.every()}
     assert {one.host_memory for one in found} == {None, "whole", "spread"}
@@ -90,7 +92,7 @@ def test_every_row_is_asked() -> None:
 def test_a_row_from_outside() -> None:
     """A registered row is preferred while it lasts and gone afterwards, and no name is in the table twice."""
     before = kinds.every()
-    row = kinds.Kind("elsewhere", True, before[0].lay_out, before[0].create)
+    row = kinds.PlacementKind("elsewhere", True, before[0].lay_out, before[0].create)
     with kinds.registered(row):
         assert kinds.every() == (row, *before)
         with pytest.raises(ValueError, match="'elsewhere' is in the table already"), kinds.registered(row):

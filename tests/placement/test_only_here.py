@@ -108,7 +108,7 @@ def test_each_way_to_ask_is_seen(line: str) -> None:
     assert len(list(questions(line, *placements()))) == 1
 
 
-@pytest.mark.parametrize("line", ["device.kind == 'gpu'", "precision == 'single'", "isinstance(placed, Near)"])
+@pytest.mark.parametrize("line", ["device.kind == 'gpu'", "precision == 'single'", "isinstance(placed, NearSubState)"])
 def test_other_questions_are_allowed(line: str) -> None:
     """A question about a device or a precision is not taken for one about a placement."""
     assert not list(questions(line, *placements()))

@@ -39,7 +39,6 @@ from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, P
 from qsim_ex.placement.exchange import links
 from qsim_ex.placement.peers import Peers
 from qsim_ex.steps import (
-    Clear,
     Exchange,
     Layout,
     Levels,
@@ -47,6 +46,7 @@ from qsim_ex.steps import (
     Plan,
     Stage,
     Sweep,
+    ZeroFill,
 )
 
 DTYPE = np.dtype(np.complex128)
@@ -90,7 +90,7 @@ def exchange_plan(state: Peers, swaps: tuple[tuple[int, int], ...]) -> Plan:
     before = Stage((Sweep((), (), 0, 0, state.fresh),), None, state.fresh)
     stage = Stage((), Exchange(swaps), permuted(state.fresh, swaps))
     inside = stage.fresh & (1 << state.levels.local) - 1
-    cleared = Stage((Clear(inside),), None, stage.fresh)
+    cleared = Stage((ZeroFill(inside),), None, stage.fresh)
     return plan_of([before, stage, cleared], state, stage.fresh & ~inside)
 
 
@@ -211,7 +211,7 @@ def test_run(data: st.DataObject) -> None:
         psi = worked_on(psi, steps, packed)
         fresh, numbers = after, numbers + packed
     inside = fresh & (1 << levels.local) - 1
-    stages.append(Stage((Clear(inside),) if inside else (), None, fresh))
+    stages.append(Stage((ZeroFill(inside),) if inside else (), None, fresh))
     numbers += [np.zeros(0, dtype=np.complex128)] if inside else []
     plan = plan_of(stages, state, fresh & ~inside)
     ticks = []

@@ -13,7 +13,7 @@ from gpus import gpu_missing
 from states import far, random_state
 
 from qsim_ex.circuit.circuit import CircuitBuilder
-from qsim_ex.devices.base import Loads
+from qsim_ex.devices.base import LoadsNumbers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.placement.peers import Peers
 from qsim_ex.planning.planner import bind, make_plan
@@ -71,7 +71,7 @@ def made(name: str, dtype: Any, network: Any = "switch", **options: Any) -> Peer
 
 def hold(state: Peers, psi: np.ndarray) -> None:
     """Overwrite all amplitudes, by index."""
-    state.settle()
+    state.write_zeros()
     for near in state.visit(write=True):
         size = len(near.buffer)
         near.device.write(near.buffer, 0, psi[near.high * size : (near.high + 1) * size].astype(state.dtype))
@@ -176,7 +176,7 @@ def test_run(name: str, dtype: Any) -> None:
         own = []
         for plan, bound in numbers:
             part = device.prepare(plan.steps, LOCAL, dtype, "always")
-            own += device.load(part, bound) if isinstance(device, Loads) else bound
+            own += device.load(part, bound) if isinstance(device, LoadsNumbers) else bound
         work.append((prepared, own))
     state.run(whole_plan, work, lambda: None)
     found = held(state)

@@ -32,7 +32,7 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement.peers_over_host import PeersOverHost
 from qsim_ex.placement.windows.carry import carried
-from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Stage
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Stage, ZeroFill
 
 DTYPE = np.dtype(np.complex128)
 
@@ -108,7 +108,7 @@ def test_run(data: st.DataObject) -> None:
             stages.append(Stage((), motion, fresh))
         if fresh & (1 << levels.local) - 1:
             inside = fresh & (1 << levels.local) - 1
-            stages.append(Stage((Clear(inside),), None, fresh))
+            stages.append(Stage((ZeroFill(inside),), None, fresh))
             numbers, fresh = [*numbers, np.zeros(0, dtype=np.complex128)], fresh & ~inside
         back = tuple(bits.index(bit) for bit in range(n))
         psi, fresh = migrated(psi, back), carried_mask(fresh, back)
@@ -169,7 +169,7 @@ def test_visit(data: st.DataObject) -> None:
         if write:
             device.write(buffer, 0, 2 * device.read(buffer, 0, len(buffer)))
         else:  # work on it that has not begun when the next one comes
-            device.run(buffer, levels.local, Clear(1), np.zeros(0))
+            device.run(buffer, levels.local, ZeroFill(1), np.zeros(0))
     else:
         assert np.array_equal(found[[layout.index(value) for value in range(1 << n)]], values)
     assert np.array_equal(by_value(state), 2 * values if write else values)
@@ -191,7 +191,7 @@ def test_arrange_and_settle(data: st.DataObject) -> None:
     state.arrange(layout)
     assert state.layout == layout
     assert np.array_equal(by_value(state), values)
-    state.settle()
+    state.write_zeros()
     assert state.fresh == 0
     assert np.array_equal(state._home[[layout.index(value) for value in range(1 << n)]], values)
 
@@ -202,7 +202,7 @@ def test_what_is_zero_is_not_copied() -> None:
     state = PeersOverHost(
         [LateDevice(machine, f"late:{k}") for k in range(2)], 8, DTYPE, Levels(4, 1, 2), carried_bytes=64
     )
-    steps, bits = (Clear(0b1111),), tuple(range(8))
+    steps, bits = (ZeroFill(0b1111),), tuple(range(8))
     plan = plan_of([Stage(steps, Migration(bits), state.fresh)], state, 0b11110000)
     state.run(plan, [(None, [np.zeros(0, dtype=np.complex128)])] * 2, quiet)
     state._synchronize()
@@ -254,7 +254,7 @@ def test_memory() -> None:
         if len(ticks) == 3:
             raise Cancelled
 
-    plan = plan_of([Stage((Clear(1),), Migration(tuple(range(14))))], state, 0)
+    plan = plan_of([Stage((ZeroFill(1),), Migration(tuple(range(14))))], state, 0)
     with pytest.raises(Cancelled):
         state.run(plan, [(None, [np.zeros(0)])] * 2, tick)
     assert not machine.idle()
@@ -271,7 +271,7 @@ def test_on_a_cpu(dtype: Any) -> None:
     """Virtual peers of a real CPU give back other amplitudes than they were given, in any layout."""
     state = PeersOverHost([CpuDevice(2)] * 4, 12, dtype, Levels(7, 2, 3))
     psi = random_state(12).astype(dtype)
-    state.settle()
+    state.write_zeros()
     for near in state.visit(write=True):
         near.device.write(near.buffer, 0, psi[near.high << 7 : near.high + 1 << 7])
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 
 from qsim_ex.circuit.circuit import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.noise.readout import Misread, confusion
+from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Conditioned
@@ -84,9 +84,10 @@ def test_choices_stand_at_as_few_branch_points_as_their_wires_allow() -> None:
     assert program.recorded == {0: 0, 1: 2}
 
 
-def _misread(*groups: tuple[int, ...]) -> tuple[Misread, ...]:
+def _misread(*groups: tuple[int, ...]) -> tuple[ReadoutError, ...]:
     return tuple(
-        Misread(group, confusion(np.full((1 << len(group),) * 2, 0.5 ** len(group)), len(group))) for group in groups
+        ReadoutError(group, confusion(np.full((1 << len(group),) * 2, 0.5 ** len(group)), len(group)))
+        for group in groups
     )
 
 

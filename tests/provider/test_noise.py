@@ -255,16 +255,20 @@ def test_measurements(aer: Any) -> None:
 
 def test_noise_without_aer() -> None:
     """The engine's own noise model means another gate or other wires in a circuit of Qiskit's."""
-    model = NoiseModel().with_error("sx", noise.reset(0.1)).with_error("cx", noise.pauli({"XZ": 0.2}), [2, 0])
+    model = (
+        NoiseModel()
+        .with_error("sx", noise.reset_channel(0.1))
+        .with_error("cx", noise.pauli_channel({"XZ": 0.2}), [2, 0])
+    )
     found = noisy(busy(), model.with_misreading([[0.9, 0.1], [0, 1]]))
     by_hand = QuantumCircuit(3)
     for instruction in busy().data:
         on = [busy().find_bit(qubit).index for qubit in instruction.qubits]
         by_hand.append(instruction.operation, on)
         if instruction.name == "sx":
-            by_hand.append(Kraus([*noise.reset(0.1)]), on)
+            by_hand.append(Kraus([*noise.reset_channel(0.1)]), on)
         if on == [2, 0]:
-            by_hand.append(Kraus([*noise.pauli({"XZ": 0.2})]), on)
+            by_hand.append(Kraus([*noise.pauli_channel({"XZ": 0.2})]), on)
     np.testing.assert_allclose(reference.density_matrix(found.circuit), DensityMatrix(by_hand).data, atol=1e-12)
 
 

@@ -13,7 +13,7 @@ import pytest
 from qsim_ex import BatchResult, Checkpoint, CircuitBuilder, JobCheckpoint, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.noise.readout import Misread, confusion
+from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.errors import SavedStateError
 
 WIRES = 6
@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Circuit, dict[str, Any]]] = {
     "one trajectory, saved": (noisy(saved=True), {"shots": 1}),
     "values with noise": (noisy(), {"observables": SUMS, "trajectories": 40}),
     "bindings": (plain(), {"shots": 20, "bindings": 5}),
-    "misread bits": (noisy(), {"shots": 40, "readout": (Misread((0,), confusion([[0.8, 0.2], [0.3, 0.7]], 1)),)}),
+    "misread bits": (noisy(), {"shots": 40, "readout": (ReadoutError((0,), confusion([[0.8, 0.2], [0.3, 0.7]], 1)),)}),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from qsim_ex import errors
-from qsim_ex.circuit.noise.readout import Misread, confusion
+from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.bits import unpack
 
@@ -32,7 +32,7 @@ def value(packed: NDArray[np.uint8], clbits: tuple[int, ...]) -> NDArray[np.int6
 def test_frequencies(clbits: tuple[int, ...], matrix: NDArray[np.float64]) -> None:
     """Values are misread more or less often than their row of the matrix says, or are read as what cannot be."""
     true = sampled(11)
-    read = apply_readout(true, (Misread(clbits, matrix),), seed=11)
+    read = apply_readout(true, (ReadoutError(clbits, matrix),), seed=11)
     before, after = value(true, clbits), value(read, clbits)
     for row, probabilities in enumerate(matrix):
         chosen = after[before == row]
@@ -45,7 +45,7 @@ def test_other_bits_and_the_input_stay() -> None:
     """A bit without a readout error changes, or the array that was given does."""
     true = sampled(11)
     given = true.copy()
-    read = apply_readout(true, (Misread((2, 9), TWO), Misread((5,), ONE)), seed=1)
+    read = apply_readout(true, (ReadoutError((2, 9), TWO), ReadoutError((5,), ONE)), seed=1)
     assert np.array_equal(true, given)
     others = [bit for bit in range(11) if bit not in (2, 9, 5)]
     assert np.array_equal(unpack(read, 11)[:, others], unpack(true, 11)[:, others])
@@ -54,7 +54,7 @@ def test_other_bits_and_the_input_stay() -> None:
 def test_the_seed_decides() -> None:
     """The same seed gives other bits, another seed the same, or two bits are misread together."""
     zeros = np.zeros((SHOTS, 1), dtype=np.uint8)
-    both = tuple(Misread((bit,), ONE) for bit in (0, 1))
+    both = tuple(ReadoutError((bit,), ONE) for bit in (0, 1))
     read = apply_readout(zeros, both, seed=7)
     assert np.array_equal(read, apply_readout(zeros, both, seed=7))
     assert not np.array_equal(read, apply_readout(zeros, both, seed=8))
@@ -65,15 +65,15 @@ def test_the_seed_decides() -> None:
 def test_certain_and_ideal() -> None:
     """A bit that is always inverted is not, or without errors something changes."""
     true = sampled(3, 50)
-    assert np.array_equal(apply_readout(true, (Misread((1,), np.eye(2)[::-1]),), 3), true ^ 2)
-    assert np.array_equal(apply_readout(true, (Misread((1,), np.eye(2)),), 3), true)
+    assert np.array_equal(apply_readout(true, (ReadoutError((1,), np.eye(2)[::-1]),), 3), true ^ 2)
+    assert np.array_equal(apply_readout(true, (ReadoutError((1,), np.eye(2)),), 3), true)
     assert apply_readout(true, (), 3) is true
 
 
 @pytest.mark.parametrize("clbits", [((0,), (1, 0)), ((8,),), ((-1,),)])
 def test_bits_that_are_not_there(clbits: tuple[tuple[int, ...], ...]) -> None:
     """A bit that is in two groups or out of range is read."""
-    found = tuple(Misread(bits, np.eye(1 << len(bits))) for bits in clbits)
+    found = tuple(ReadoutError(bits, np.eye(1 << len(bits))) for bits in clbits)
     with pytest.raises(errors.NoiseError, match="expected readout errors of classical bits 0 to 7"):
         apply_readout(sampled(5, 4), found, 1)
 

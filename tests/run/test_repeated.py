@@ -14,7 +14,7 @@ from gpus import gpu_missing
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
-from qsim_ex.deployment.assign import Where, on
+from qsim_ex.deployment.assign import Assignment, on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.kernels.cuda.launch.launches import native
@@ -27,7 +27,7 @@ from cuda_emulator import EmulatedRuntime
 
 WIRES = 6
 
-Place = Callable[..., Where]
+Place = Callable[..., Assignment]
 
 
 @pytest.fixture(params=["always", "auto", "never"])
@@ -52,7 +52,7 @@ def ansatz(seed: int, wires: int = WIRES) -> Circuit:
 def place(request: pytest.FixtureRequest) -> Place:
     """Puts states on a new device: an emulated GPU, and the real one."""
 
-    def found(options: Options, wires: int = WIRES) -> Where:
+    def found(options: Options, wires: int = WIRES) -> Assignment:
         device = GpuDevice.on(EmulatedRuntime()) if request.param == "emulated" else GpuDevice()
         return on(device, wires, options, "the test's")
 
@@ -70,7 +70,7 @@ def test_a_loop_over_angles(options: Options, place: Place) -> None:
             assert state.to_numpy() == pytest.approx(reference.simulate(circuit), abs=1e-12)
             assert state.where is where
         if seed == 3:  # what is left to compile was compiled; the code that queues all at once may be waited for
-            native.settle()
+            native.wait()
 
 
 def test_the_state_goes_on(options: Options, place: Place) -> None:
@@ -122,6 +122,6 @@ def test_streams_and_threads_keep_apart(options: Options) -> None:
             return float(np.abs(state.to_numpy() - reference.simulate(circuit)).max())
 
     assert max(map(deviation, range(4))) < 1e-12
-    native.settle()
+    native.wait()
     with ThreadPoolExecutor(8) as pool:
         assert max(pool.map(deviation, range(100))) < 1e-12

@@ -25,15 +25,15 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import PIECE, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, Near
+from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.exchange.schedule import sources
 from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.placement.kinds import Kind
+from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
-from qsim_ex.steps import Clear, Exchange, Layout, Levels, Migration, Plan, Stage
+from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage, ZeroFill
 from qsim_ex.steps.plan import fresh_after
 
 NAME = "two halves"
@@ -57,7 +57,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return TwoHalves(devices, deployment.num_wires, dtype, deployment.levels)
 
 
-ROW = Kind(NAME, True, lay_out, create)
+ROW = PlacementKind(NAME, True, lay_out, create)
 """The row of the table; see `kinds.registered`."""
 
 
@@ -174,12 +174,12 @@ class Half(Divided):
 
     # --- near at hand ------------------------------------------------------------------------------------------------
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:  # noqa: ARG002  (it is here)
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (it is here)
         """This half, if it is not known to be zero."""
         self.bring(near)
-        self.settle(self._inside)
+        self.write_zeros(self._inside)
         if self._live:
-            yield Near(self._device, self._mine, self.layout, self.rank)
+            yield NearSubState(self._device, self._mine, self.layout, self.rank)
 
     def bring(self, near: Sequence[int]) -> None:
         """Make wires local, against the highest local bit that holds none of them."""
@@ -191,7 +191,7 @@ class Half(Divided):
             raise InvalidInput(f"{len(near)} wires cannot be local at once. Ask for fewer wires.")
         self.moved(sources(self.num_wires, ((free[-1], local),)))
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits."""
         mask, live = bits & self.fresh, self._live
         self.fresh &= ~mask
@@ -208,7 +208,7 @@ class Half(Divided):
             self._clear(self.fresh & self._inside)
 
     def _clear(self, fresh: int) -> None:
-        self._device.run(self._mine, self.levels.local, Clear(fresh), np.zeros(0, dtype=np.complex128))
+        self._device.run(self._mine, self.levels.local, ZeroFill(fresh), np.zeros(0, dtype=np.complex128))
 
 
 def _asked(question: str) -> Any:
@@ -293,7 +293,7 @@ class TwoHalves(Divided):
 
     # --- what both halves do, each with its own amplitudes ------------------------------------------------------------
 
-    settle, unsettle, arrange = _asked("settle"), _asked("unsettle"), _asked("arrange")
+    write_zeros, mark_zero, arrange = _asked("write_zeros"), _asked("mark_zero"), _asked("arrange")
     forget, write, scale = _asked("forget"), _asked("write"), _asked("scale")
     gather, read, stored = _asked("gather"), _asked("read"), _asked("stored")
     norm_squared, marginal, search = _asked("norm_squared"), _asked("marginal"), _asked("search")
@@ -316,13 +316,13 @@ class TwoHalves(Divided):
             self.write(start, values.astype(self.dtype, copy=False))
         self.layout = layout
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:  # noqa: ARG002
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002
         """Both halves, where they lie: nothing is done in their threads meanwhile."""
         self._ask("bring", near)
-        self._ask("settle", (1 << self.levels.local) - 1)
+        self._ask("write_zeros", (1 << self.levels.local) - 1)
         for number, buffer in enumerate(self._ask("buffer")):
             if not number << self.levels.local & self.fresh:
-                yield Near(self.devices[number], buffer, self.layout, number)
+                yield NearSubState(self.devices[number], buffer, self.layout, number)
 
     def inner(self, other: Placement) -> complex:
         """<self|other>, a piece at a time."""
@@ -348,7 +348,7 @@ class TwoHalves(Divided):
 
     def _copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
-        new.settle(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
+        new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
         for first, values in self.pieces(PIECE):
             new.write(first, values[: max(0, (1 << new.num_wires) - first)])
         new.layout = layout

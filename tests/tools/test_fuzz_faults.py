@@ -16,7 +16,7 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save
-from qsim_ex.circuit.parameters.sweep import Swept
+from qsim_ex.circuit.parameters.sweep import SweptGate
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.observe import sampling
 from qsim_ex.placement import index_bits
@@ -233,7 +233,7 @@ def misread_elsewhere(patch: pytest.MonkeyPatch) -> None:
 
 def wrong_binding(patch: pytest.MonkeyPatch) -> None:
     """The numbers of one binding go to the next one."""
-    method(patch, Swept, "fill", lambda right, self, operands, which: right(self, operands, np.roll(which, 1)))
+    method(patch, SweptGate, "fill", lambda right, self, operands, which: right(self, operands, np.roll(which, 1)))
 
 
 def closed_controls(patch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,9 @@ def draw_readout(random: Random, lines: tuple[Line, ...]) -> tuple[tuple[tuple[i
 
 def readout_of(case: Case) -> Any:
     """The engine's readout errors."""
-    from qsim_ex.circuit.noise.readout import Misread
+    from qsim_ex.circuit.noise.readout import ReadoutError
 
-    return tuple(Misread(tuple(bits), misread(len(bits), seed)) for bits, seed in _groups(case))
+    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in _groups(case))
 
 
 def _groups(case: Case) -> list[tuple[tuple[int, ...], int]]:

@@ -17,7 +17,7 @@ NEWEST = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CudaPart:
     """A part of CUDA; `version` is None if it is missing, and then `why` is what happened."""
 
     name: str
@@ -26,7 +26,7 @@ class Part:
     why: str = ""
 
 
-def parts() -> tuple[Part, ...]:
+def parts() -> tuple[CudaPart, ...]:
     """Look for CuPy, the CUDA runtime, and the compiler NVRTC. Needs no GPU."""
     return (
         _part("CuPy", "arrays on the GPU", lambda: str(import_module("cupy").__version__)),
@@ -43,17 +43,17 @@ def generation(driver: tuple[int, int]) -> int:
         return min(driver[0], NEWEST)
 
 
-def command(found: Sequence[Part], cuda: int) -> str | None:
+def command(found: Sequence[CudaPart], cuda: int) -> str | None:
     """The one command that brings the missing parts; None if nothing is missing."""
     missing = any(part.version is None for part in found)
     return packages.install_command(f"cuda{cuda}") if missing else None
 
 
-def _part(name: str, use: str, version: Callable[[], str]) -> Part:
+def _part(name: str, use: str, version: Callable[[], str]) -> CudaPart:
     try:
-        return Part(name, use, version())
+        return CudaPart(name, use, version())
     except Exception as error:  # noqa: BLE001 - a library that does not load may raise anything
-        return Part(name, use, None, " ".join(str(error).split()) or type(error).__name__)
+        return CudaPart(name, use, None, " ".join(str(error).split()) or type(error).__name__)
 
 
 def _cupy() -> Any:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from qsim_ex.cli import cuda, options, report, selfcheck
 from qsim_ex.cli.caches import Folder, folders
-from qsim_ex.cli.cuda import Part
+from qsim_ex.cli.cuda import CudaPart
 from qsim_ex.cli.findings import (
     BASE,
     Framework,
@@ -74,7 +74,7 @@ class DoctorReport:
 
     processor: Processor
     driver: Driver | None
-    cuda: Sequence[Part]
+    cuda: Sequence[CudaPart]
     frameworks: Sequence[Framework]
     folders: Sequence[Folder]
     free: Sequence[int | None]

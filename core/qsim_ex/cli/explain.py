@@ -20,7 +20,7 @@ from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import describe, read, title
 from qsim_ex.cli.where import document, memory_line, placement_line, plan_line
-from qsim_ex.deployment.assign import imagine
+from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.frameworks.frontends import FileInfo
 from qsim_ex.options import Options
@@ -29,7 +29,7 @@ from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summa
 from qsim_ex.planning.explain import explain
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 MOST_KINDS = 4
 
@@ -51,7 +51,7 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     circuit, info = read(path, task, options.limits(args))
     task.stage("planning")
     chosen = options.chosen(args)
-    device, deployment = imagine(circuit.num_qubits, chosen)
+    device, deployment = assign_hypothetical(circuit.num_qubits, chosen)
     plans = Simulator(chosen).plans(circuit)  # the very plans that a run follows
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
@@ -156,13 +156,13 @@ def _what(step: Step) -> tuple[str, str, str]:
     match step:
         case Sweep(tile, phases):
             return "sweep", ranges(tile), str(len(phases))
-        case Wide(bits):
+        case DenseMatrix(bits):
             return "matrix", ranges(bits), ""
-        case Shuffle(bits):
+        case BasisPermutation(bits):
             return "shuffle", ranges(bits), ""
-        case Spread(bits):
+        case InitialAmplitudes(bits):
             return "spread", ranges(bits), ""
-        case Clear(fresh):
+        case ZeroFill(fresh):
             return "clear", ranges(wires_of(fresh)), ""
         case _:
             assert_never(step)
@@ -170,7 +170,7 @@ def _what(step: Step) -> tuple[str, str, str]:
 
 def _gates(step: Step) -> str:
     """The kinds of gates in a step, the most frequent first."""
-    if isinstance(step, Clear):
+    if isinstance(step, ZeroFill):
         return "zeros"
     if not isinstance(step, Sweep):
         return step.label

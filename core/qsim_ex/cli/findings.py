@@ -11,14 +11,14 @@ from rich.console import Console
 
 from qsim_ex.cli import selfcheck
 from qsim_ex.cli.caches import Folder
-from qsim_ex.cli.cuda import Part
+from qsim_ex.cli.cuda import CudaPart
 from qsim_ex.cli.layout import GOOD, NONE, facts, heading, mark, plural, table
 from qsim_ex.cli.machine import Driver, Gpu, Processor, system
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
 from qsim_ex.frameworks import frontends, packages
-from qsim_ex.frameworks.frontends import Missing, Reader, Runner
+from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped
 
 BASE = ("numpy", "numba", "llvmlite", "rich")
@@ -43,7 +43,7 @@ def framework(point: EntryPoint) -> Framework:
     versions = ", ".join(f"{name} {version}" for name, version in installed if version)
     if isinstance(found, Missing):
         return Framework(found.name, versions, "", found.why, found.command)
-    does = [text for kind, text in ((Reader, "reads files"), (Runner, "runs gates")) if isinstance(found, kind)]
+    does = [text for kind, text in ((FileReader, "reads files"), (Runner, "runs gates")) if isinstance(found, kind)]
     return Framework(point.name, versions or "installed", " and ".join(does))
 
 
@@ -91,7 +91,7 @@ def show_machine(page: Console, cpu: Processor, driver: Driver | None, free: Seq
 
 
 def show_software(
-    page: Console, cuda: Sequence[Part], kernels: Sequence[Kernels], frameworks: Sequence[Framework]
+    page: Console, cuda: Sequence[CudaPart], kernels: Sequence[Kernels], frameworks: Sequence[Framework]
 ) -> None:
     """Print versions, and what each optional part is for."""
     heading(page, "Software", f"qsim-ex {packages.version() or packages.NOT_INSTALLED.removeprefix('qsim-ex ')}")

@@ -19,14 +19,14 @@ from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.request import BOUNDLESS, Free, Limits
+from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits
 
 if TYPE_CHECKING:
-    from qsim_ex.devices.hypothetical import Planned
+    from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Assignment:
     """Where a state goes and why.
 
     device: the device, or the first of several. deployment: how the state is divided, and why.
@@ -62,13 +62,13 @@ class Where:
         return self.deployment.device_bytes
 
 
-def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Where:
+def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Assignment:
     """A state in one piece on one device."""
     made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
-    return Where(device, made, free, host_free, (device,))
+    return Assignment(device, made, free, host_free, (device,))
 
 
-def place(num_wires: int, options: Options, states: int = 1) -> Where:
+def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     """Choose where a state goes and check that it fits; if there are several, where they go one by one.
 
     Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
@@ -98,24 +98,24 @@ def place(num_wires: int, options: Options, states: int = 1) -> Where:
         devices = tuple(device if number == options.device_id else discover.gpu(number) for number in found.devices)
     least = min(dict(free_now.devices)[number] for number in found.devices)
     allowed = least if options.max_memory is None else options.max_memory
-    return Where(devices[0], found, allowed, host_free, devices)
+    return Assignment(devices[0], found, allowed, host_free, devices)
 
 
-def imagine(num_wires: int, options: Options) -> tuple[Planned, Deployment]:
+def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalDevice, Deployment]:
     """Where a state would go, for a plan that nobody runs: also on GPUs that are not here, and where nothing is free.
 
     GPUs that are not here are planned for if they are described: by `devices`, or by ``device='gpu'`` and `max_memory`
     or `device_wires`. `max_memory` and `max_host_memory` say how large their memories are.
     """
-    from qsim_ex.devices.hypothetical import AbsentGpu
+    from qsim_ex.devices.hypothetical import HypotheticalGpu
 
     described = options.max_memory is not None or options.device_wires is not None
     demanded = options.devices is not None or (options.device == "gpu" and described)
-    device: Planned
+    device: HypotheticalDevice
     if demanded and discover.gpu_missing():
         numbers = options.devices or (options.device_id,)
-        device, reason = AbsentGpu(numbers[0]), "asked for; it is not on this machine"
-        free = Free("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
+        device, reason = HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
+        free = FreeMemory("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)
     else:
         device, reason = discover.choose(num_wires, options)
         free = survey(
@@ -124,7 +124,7 @@ def imagine(num_wires: int, options: Options) -> tuple[Planned, Deployment]:
     try:
         return device, deploy(num_wires, options, free, reason)
     except OutOfMemory:
-        boundless = Free(free.kind, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
+        boundless = FreeMemory(free.kind, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
         lifted = replace(options, max_memory=None, max_host_memory=None)
         return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
 
@@ -134,13 +134,13 @@ def _divides(options: Options) -> bool:
     return options.devices is not None or options.device_wires is not None or options.virtual_peers > 1
 
 
-def survey(device: Device, options: Options, host_free: int) -> Free:
+def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
     """What is free on the devices that may be used besides the one that was chosen, and on the host.
 
     Raises `DeviceError` for devices that are not there or that differ in generation.
     """
     if device.kind == "cpu":
-        return Free("cpu", ((0, host_free),), host_free)
+        return FreeMemory("cpu", ((0, host_free),), host_free)
     if options.devices is not None:
         numbers = options.devices
         if absent := [number for number in numbers if number >= discover.gpu_count()]:
@@ -161,7 +161,7 @@ def survey(device: Device, options: Options, host_free: int) -> Free:
         others = (number for number in range(discover.gpu_count()) if number != first)
         numbers = (first, *(number for number in others if discover.generation(number) == discover.generation(first)))
     memory = tuple((number, discover.gpu(number).memory()[0]) for number in numbers)
-    return Free("gpu", memory, host_free, lambda one, other: link(discover.gpu(one), discover.gpu(other)))
+    return FreeMemory("gpu", memory, host_free, lambda one, other: link(discover.gpu(one), discover.gpu(other)))
 
 
 class Assigner:
@@ -169,21 +169,21 @@ class Assigner:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._known: dict[int, tuple[float, Where]] = {}
+        self._known: dict[int, tuple[float, Assignment]] = {}
         given = options.devices or ()
         self._spreads = len(given) > 1 and options.virtual_peers == 1
 
-    def one(self, num_wires: int) -> Where:
+    def one(self, num_wires: int) -> Assignment:
         """Where a state of that many wires goes and why; raises `OutOfMemory`, `DeviceError`."""
         now = monotonic()
         when, where = self._known.get(num_wires, (-inf, None))
         if where is None or now - when > 1:
-            where = place(num_wires, self._options)
+            where = assign(num_wires, self._options)
             if where.deployment.in_one_piece and 64 * where.deployment.device_bytes < where.free:
                 self._known[num_wires] = now, where
         return where
 
-    def many(self, num_wires: int, states: int) -> list[Where]:
+    def many(self, num_wires: int, states: int) -> list[Assignment]:
         """Where several states go: to all devices that each hold whole states, or where one of them would go."""
         if states == 1:
             return [self.one(num_wires)]
@@ -191,7 +191,7 @@ class Assigner:
             options, each = self._options, []
             if options.device_wires is None or options.device_wires >= num_wires:
                 alone = replace(options, devices=None, device="gpu")
-                each = [place(num_wires, replace(alone, device_id=k), states) for k in options.devices or ()]
+                each = [assign(num_wires, replace(alone, device_id=k), states) for k in options.devices or ()]
             if each and all(where.deployment.in_one_piece for where in each):
                 return each
-        return [place(num_wires, self._options, states)]
+        return [assign(num_wires, self._options, states)]

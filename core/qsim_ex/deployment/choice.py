@@ -14,10 +14,10 @@ from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import BOUNDLESS, Free, StateRequest
+from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
 
 
-def deploy(num_wires: int, options: Options, free: Free, reason: str = "asked for") -> Deployment:
+def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "asked for") -> Deployment:
     """The smallest placement that fits: one device, several, or one with host memory; several with it if asked for.
 
     reason: why it is these devices. Raises `OptionError` where options contradict one another, `OutOfMemory` with the
@@ -31,7 +31,7 @@ def deploy(num_wires: int, options: Options, free: Free, reason: str = "asked fo
     raise OutOfMemory(_refusal(num_wires, options, free, refused))
 
 
-def candidates(num_wires: int, options: Options, free: Free) -> Iterator[Deployment]:
+def candidates(num_wires: int, options: Options, free: FreeMemory) -> Iterator[Deployment]:
     """Every placement that the options allow, in the order of preference; not all of them fit."""
     sets = _device_sets(options, free)
     for kind in kinds.every():
@@ -40,7 +40,7 @@ def candidates(num_wires: int, options: Options, free: Free) -> Iterator[Deploym
                 yield from kind.lay_out(request)
 
 
-def _device_sets(options: Options, free: Free) -> list[tuple[int, ...]]:
+def _device_sets(options: Options, free: FreeMemory) -> list[tuple[int, ...]]:
     """The devices that may share a state: those that were asked for, or the first 1, 2, 4, … of all."""
     numbers = [number for number, _ in free.devices]
     if options.devices is not None:
@@ -50,7 +50,7 @@ def _device_sets(options: Options, free: Free) -> list[tuple[int, ...]]:
     return [tuple(numbers[: 1 << k]) for k in range(len(numbers).bit_length())]
 
 
-def _lack(candidate: Deployment, options: Options, free: Free) -> str | None:
+def _lack(candidate: Deployment, options: Options, free: FreeMemory) -> str | None:
     """What a placement lacks, in words, or None if it fits."""
     lacks = []
     for number in dict.fromkeys(candidate.devices):
@@ -77,7 +77,7 @@ def _besides(name: str, free: int) -> str:
     return f", {name} has {human(free)} free" if free < BOUNDLESS else ""
 
 
-def _name(candidate: Deployment, free: Free) -> str:
+def _name(candidate: Deployment, free: FreeMemory) -> str:
     """A placement in a few words."""
     numbers = list(dict.fromkeys(candidate.devices))
     if free.kind == "cpu":
@@ -101,7 +101,7 @@ def _why(candidate: Deployment, options: Options, refused: list[str], reason: st
     return f"{reason}; {refused[0]}"
 
 
-def _refusal(num_wires: int, options: Options, free: Free, refused: list[str]) -> str:
+def _refusal(num_wires: int, options: Options, free: FreeMemory, refused: list[str]) -> str:
     """The sum of every placement, and what would fit."""
     needed = human(state_bytes(num_wires, options.dtype))
     head = f"{num_wires} wires in {options.dtype.name} need {needed}"
@@ -115,7 +115,7 @@ def _advice(advice: list[str]) -> str:
     return f"It would fit with {', '.join(advice[:-1]) + ' or ' + advice[-1] if len(advice) > 1 else advice[0]}."
 
 
-def _would_fit(num_wires: int, options: Options, free: Free) -> Iterator[str]:
+def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[str]:
     """Changes that would each make the state fit."""
     if options.dtype.itemsize == 16 and _fits(num_wires, replace(options, precision="single"), free):
         yield "precision='single'"
@@ -142,7 +142,7 @@ def _would_fit(num_wires: int, options: Options, free: Free) -> Iterator[str]:
             yield f"{human(found.host_bytes)} of host memory"
 
 
-def _fits(num_wires: int, options: Options, free: Free) -> bool:
+def _fits(num_wires: int, options: Options, free: FreeMemory) -> bool:
     try:
         return any(_lack(one, options, free) is None for one in candidates(num_wires, options, free))
     except OptionError:

@@ -137,7 +137,7 @@ class Device(Protocol):
         """Wait until all queued work is done."""
 
 
-class Channel(Protocol):
+class CopyQueue(Protocol):
     """An ordered queue of copies beside a device's work: one for each direction, so that all run at once.
 
     On a device that finishes every call before it returns (the CPU), marks are None and waiting is free.
@@ -163,7 +163,7 @@ class Copies(ABC):
     """A device whose memory is filled from elsewhere while it works: what placements of several levels need."""
 
     @abstractmethod
-    def channel(self) -> Channel:
+    def channel(self) -> CopyQueue:
         """A new queue of copies."""
 
     @abstractmethod
@@ -186,7 +186,7 @@ class Copies(ABC):
         """
 
 
-class Loads(ABC):
+class LoadsNumbers(ABC):
     """A device to which all numbers of a run go at once, since each transfer costs as much as a small sweep.
 
     Devices whose numbers stay where they are do without it.

@@ -11,7 +11,7 @@ from qsim_ex.devices.gpu.device import shape_of
 from qsim_ex.steps.layout import Shape
 
 
-class Planned(Protocol):
+class HypotheticalDevice(Protocol):
     """As much of a `Device` as a plan needs."""
 
     @property
@@ -34,7 +34,7 @@ class Planned(Protocol):
         """What `planning` should plan for."""
 
 
-class AbsentGpu:
+class HypotheticalGpu:
     """A GPU that is not here; it is planned for and never used."""
 
     kind: Literal["cpu", "gpu"] = "gpu"

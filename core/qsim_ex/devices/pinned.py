@@ -63,7 +63,7 @@ def release() -> None:
         kept.clear()
 
 
-class _Locked:
+class _Pinned:
     """Memory that is locked as long as this object lives.
 
     The pages are touched by all cores first, which takes 0.2 s for each GiB where the system's own way, one core that
@@ -83,10 +83,10 @@ class _Locked:
         weakref.finalize(self, runtime.hostUnregister, address).atexit = False  # by then the driver may be gone
 
 
-def _allocate(size: int) -> _Locked:
+def _allocate(size: int) -> _Pinned:
     if kept_bytes() and host.memory()[0] < size + size // 8:
         release()  # blocks of other sizes stand in the way
-    return _Locked(size)
+    return _Pinned(size)
 
 
 def _give_back(size: int, memory: Any) -> None:

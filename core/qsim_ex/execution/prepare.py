@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Save
-from qsim_ex.devices.base import Device, Loads
+from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
@@ -87,5 +87,5 @@ def prepare(
     for device in devices:
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)
-            shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, Loads) else numbers
+            shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, LoadsNumbers) else numbers
     return tuple(shares[id(device)] for device in devices)

@@ -56,7 +56,7 @@ class FileInfo(Protocol):
 
 
 @runtime_checkable
-class Reader(Protocol):
+class FileReader(Protocol):
     """A frontend that reads circuits from files.
 
     It may also have `suffixes`, the endings of its files in small letters with their dot; `OPENQASM` if not.
@@ -127,7 +127,7 @@ def load(point: metadata.EntryPoint) -> Any | Missing:
         return Missing(point.name, f"the package {(error.name or '?').partition('.')[0]} is not installed", command)
 
 
-def reader(path: Path) -> Reader:
+def reader(path: Path) -> FileReader:
     """The frontend that reads files with this ending, such as .qasm.
 
     Raises `CircuitError` if no framework reads them, `MissingPackage` with the command if one that is not installed
@@ -138,7 +138,7 @@ def reader(path: Path) -> Reader:
     for found in load_all(READERS):
         if isinstance(found, Missing):
             missing.append(f"{found.name}: {found.why}. Run: {found.command}")
-        elif isinstance(found, Reader):
+        elif isinstance(found, FileReader):
             suffixes = getattr(found, "suffixes", OPENQASM)
             if path.suffix.lower() in suffixes:
                 return found

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.noise.readout import Misread, ReadoutErrors, check_groups
+from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, check_groups
 from qsim_ex.observe.sampling import uniforms
 
 Packed = NDArray[np.uint8]
@@ -50,7 +50,7 @@ def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int |
 
     None where nothing is misread.
     """
-    mine: list[Misread] = [error for error in errors if error.clbits == clbits]
+    mine: list[ReadoutError] = [error for error in errors if error.clbits == clbits]
     if measurement is None:
         measurement = max((error.measurement for error in mine if error.measurement is not None), default=0)
     named = next((error for error in mine if error.measurement == measurement), None)

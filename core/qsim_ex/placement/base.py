@@ -19,7 +19,7 @@ from qsim_ex.steps.plan import Plan
 if TYPE_CHECKING:
     from qsim_ex.devices.base import Device
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.placement.divided.visited import Near
+    from qsim_ex.placement.divided.visited import NearSubState
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]
@@ -113,10 +113,10 @@ class Placement(Protocol):
         work: for each device, what it has prepared and the numbers of all steps. `tick` is called between steps.
         """
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
 
-    def unsettle(self, bits: int) -> None:
+    def mark_zero(self, bits: int) -> None:
         """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and need no memory."""
 
     def arrange(self, layout: Layout) -> None:
@@ -158,7 +158,7 @@ class Placement(Protocol):
         Raises `StateError` for a state without slices in host memory.
         """
 
-    def visit_one(self, number: int) -> Iterator[Near]:
+    def visit_one(self, number: int) -> Iterator[NearSubState]:
         """Bring one sub state vector near; it may be changed until the iterator ends."""
 
     # --- amplitudes ----------------------------------------------------------------------------------------------

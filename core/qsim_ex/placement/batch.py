@@ -21,7 +21,7 @@ from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, PIECE, Amplitudes, Nor
 from qsim_ex.placement.single import Single
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import Clear
+from qsim_ex.steps.step import ZeroFill
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -153,7 +153,7 @@ class Batch:
         """All amplitudes, [rows · 2^n]; zeros that growing states had not written yet are written now."""
         if self.fresh:
             nothing = np.zeros((1, 0), dtype=np.complex128)
-            self.device.run_batch(self._buffer, self.num_wires, Clear(self.fresh), nothing)
+            self.device.run_batch(self._buffer, self.num_wires, ZeroFill(self.fresh), nothing)
             self.fresh = 0
         return self._buffer
 

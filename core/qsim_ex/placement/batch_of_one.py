@@ -14,7 +14,7 @@ from qsim_ex.placement.batch import Floats, Parts, Rows
 from qsim_ex.steps.layout import Layout
 
 
-class Alone:
+class BatchOfOne:
     """One state, wherever it lies, as a `States`: what is said of it is said by its placement."""
 
     rows = 1
@@ -52,11 +52,11 @@ class Alone:
         """Bytes copied so far."""
         return self.single.bytes_moved
 
-    def take(self, rows: Rows) -> Alone:
+    def take(self, rows: Rows) -> BatchOfOne:
         """A copy of the state; `rows` is [0]."""
         if len(rows) != 1:
             raise ValueError(f"{len(rows)} rows of a state that is alone")
-        return Alone(self.single.clone())
+        return BatchOfOne(self.single.clone())
 
     def row(self, row: int) -> Placement:  # noqa: ARG002
         """The state."""
@@ -76,7 +76,7 @@ class Alone:
 
     def read(self) -> Amplitudes:
         """Its amplitudes."""
-        self.single.settle()
+        self.single.write_zeros()
         n = self.single.num_wires
         return self.single.read(0, 1 << n, range(n))[None]
 

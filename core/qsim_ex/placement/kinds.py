@@ -1,7 +1,8 @@
 """The table of placements: a placement is a file and a row.
 
-Rows stand in the order of preference. Each says for itself which states it is for (`Kind.suits`, `Kind.lay_out`),
-with the one sum of its memory, and makes them (`Kind.create`). Nobody else knows which rows there are.
+Rows stand in the order of preference. Each says which states it is for (`PlacementKind.suits`,
+`PlacementKind.lay_out`), with the one sum of its memory, and makes them (`PlacementKind.create`). Nobody else knows
+which rows there are.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from qsim_ex.placement import migrated, peers, peers_over_host, single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.windows.rehearsal import Copied, rehearsed
+from qsim_ex.placement.windows.rehearsal import CopiedBytes, rehearsed
 from qsim_ex.steps.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PlacementKind:
     """A kind of placement.
 
     name: as results tell it. in_device_memory: whether more devices make more room; the host's memory is one, so what
@@ -41,7 +42,7 @@ class Kind:
     in_device_memory: bool
     lay_out: Callable[[StateRequest], Iterator[Deployment]]
     create: Callable[[Deployment, Sequence[Device], np.dtype[Any], Limits], Placement]
-    copies: Callable[[Deployment, Plan, np.dtype[Any]], Copied | None] | None = None
+    copies: Callable[[Deployment, Plan, np.dtype[Any]], CopiedBytes | None] | None = None
     shared: bool | None = None
 
     def suits(self, request: StateRequest) -> bool:
@@ -51,27 +52,27 @@ class Kind:
         return self.shared == (request.peers > 0) and not (self.in_device_memory and request.windowed)
 
 
-_ROWS: list[Kind] = [
-    Kind("single", True, single.lay_out, single.create, shared=False),
-    Kind("peers", True, peers.lay_out, peers.create, shared=True),
-    Kind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
-    Kind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
+_ROWS: list[PlacementKind] = [
+    PlacementKind("single", True, single.lay_out, single.create, shared=False),
+    PlacementKind("peers", True, peers.lay_out, peers.create, shared=True),
+    PlacementKind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
+    PlacementKind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
 ]
 _BY_NAME = {row.name: row for row in _ROWS}
 
 
-def every() -> tuple[Kind, ...]:
+def every() -> tuple[PlacementKind, ...]:
     """All rows, in the order of preference."""
     return tuple(_ROWS)
 
 
-def of(deployment: Deployment) -> Kind:
+def of(deployment: Deployment) -> PlacementKind:
     """The row of a deployment."""
     return _BY_NAME[deployment.kind]
 
 
 @contextmanager
-def registered(kind: Kind) -> Iterator[None]:
+def registered(kind: PlacementKind) -> Iterator[None]:
     """A further row while the context lasts, preferred to all others; its `lay_out` decides what it is for.
 
     For placements from outside, such as those of tests. States that were made by it should be closed before it ends.

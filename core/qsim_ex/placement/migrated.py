@@ -19,7 +19,7 @@ from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, Near
+from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.divided.visited import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
@@ -27,7 +27,7 @@ from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
 from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
-from qsim_ex.steps.step import Clear
+from qsim_ex.steps.step import ZeroFill
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
 """How many windows are on the device at most: where the host has only what the device has not, as many as fit."""
@@ -211,13 +211,13 @@ class Migrated(Divided):
             found[-1][1].append(stage)
         return found
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Bring every sub state vector near that is not known to be zero; see `Visited.visit`."""
         window = self._near(near)
         here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
         return self._visit(window, self.fresh & ~here if write else self.fresh, every, write)
 
-    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """As `visit`, but only of the sub state vectors that are wanted; nothing else is copied."""
         return self._visit(self._near(near), self.fresh, wanted, write)
 
@@ -230,7 +230,7 @@ class Migrated(Divided):
             raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self._division}. Ask for fewer wires.")
         return self._window.bringing(wanted)
 
-    def _visit(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[Near]:
+    def _visit(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
         """A pass for questions; zeros of fresh local positions are written in each window."""
         here = window.positions(self.fresh) & (1 << window.local) - 1
         layout = window.layout(self.layout)
@@ -238,10 +238,10 @@ class Migrated(Divided):
         for slot, value in self._pass(window, values, after, write=write):
             buffer = self._slots.buffers[slot]
             if here:
-                self.device.run(buffer, window.local, Clear(here), _NO_NUMBERS)
-            yield Near(self.device, buffer, layout, value)
+                self.device.run(buffer, window.local, ZeroFill(here), _NO_NUMBERS)
+            yield NearSubState(self.device, buffer, layout, value)
 
-    def settle(self, mask: int = -1) -> None:
+    def write_zeros(self, mask: int = -1) -> None:
         """Write the zeros of those fresh index bits that are in a mask; they are fresh no longer."""
         if not self.fresh & mask:
             return
@@ -253,9 +253,9 @@ class Migrated(Divided):
                 self.device.set_basis(buffer, 0)
                 self.device.write(buffer, 0, np.zeros(1, dtype=self.dtype))
             elif before & mask & inside:
-                self.device.run(buffer, local, Clear(before & mask & inside), _NO_NUMBERS)
+                self.device.run(buffer, local, ZeroFill(before & mask & inside), _NO_NUMBERS)
 
-    def unsettle(self, bits: int) -> None:
+    def mark_zero(self, bits: int) -> None:
         """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and have no place."""
         self._slots.pipe.end_work()
         self.fresh |= bits
@@ -295,7 +295,7 @@ class Migrated(Divided):
 
     def expose(self) -> None:
         """Let every slice that has a place on the host be there, and nothing be under way."""
-        self.settle()
+        self.write_zeros()
         self._slots.pipe.end_work()
         places = self._slots.places
         if places.home is not None:
@@ -320,7 +320,7 @@ class Migrated(Divided):
         """
         sources, flip = at.moves(self.layout, layout)
         if any(self.fresh >> source & 1 and flip >> bit & 1 for bit, source in enumerate(sources)):
-            self.settle()
+            self.write_zeros()
         low = (1 << self.needed.slice) - 1
         while (turned := turn(self._window, sources, flip & low)) is not None:
             values = self._values(turned.window, self.fresh)

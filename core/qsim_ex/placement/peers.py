@@ -19,21 +19,21 @@ from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, Near
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of, work_on
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
-from qsim_ex.placement.request import Limits, Needs, StateRequest
+from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
 
 def needs(
     levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link], piece_bytes: int = PIECE_BYTES
-) -> Needs:
+) -> MemoryNeeds:
     """What a state takes: on each device a sub state vector, and what comes over the links is staged beside it."""
     staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
-    return Needs(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
+    return MemoryNeeds(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -96,9 +96,9 @@ class Peers(Divided):
             f"need {human(size)} on each and {human(staging)} of staging"
         )
 
-    def _allocate(self) -> list[Seat]:
+    def _allocate(self) -> list[PeerBuffer]:
         """A seat for each device number; all or none."""
-        seats: list[Seat] = []
+        seats: list[PeerBuffer] = []
         try:
             for place in range(1 << self.levels.peers):
                 seat = self._links.seat(place, 1 << self.levels.local)
@@ -225,13 +225,13 @@ class Peers(Divided):
 
     # --- near at hand ------------------------------------------------------------------------------------------------
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:  # noqa: ARG002  (all is near)
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
         """Every sub state vector that is not known to be zero; a wanted wire on a device bit is exchanged in first."""
         self._bring(near)
-        self.settle((1 << self.levels.local) - 1)
+        self.write_zeros((1 << self.levels.local) - 1)
         for number in self._live():
             seat = self._seats[number]
-            yield Near(seat.device, seat.buffer, self.layout, number)
+            yield NearSubState(seat.device, seat.buffer, self.layout, number)
 
     def _bring(self, near: Sequence[int]) -> None:
         """Make wires local by one exchange, against the highest local positions that hold none of them."""
@@ -247,7 +247,7 @@ class Peers(Divided):
         if far:
             self._exchange(tuple(zip(free[-len(far) :], far, strict=True)))
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
         local = (1 << self.levels.local) - 1
         mask = bits & self.fresh
@@ -265,7 +265,7 @@ class Peers(Divided):
         """Move amplitudes so that they lie in another layout: one exchange at most, and local permutations."""
         local, width = self.levels.local, self.num_wires
         origins, flip = at.moves(self.layout, layout)
-        self.settle(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
+        self.write_zeros(sum(1 << origins[k] for k in range(width) if flip >> k & 1))
         leaving = [origin for origin in origins[local:] if origin < local]
         entering = [origin for origin in origins[:local] if origin >= local]
         if any(position < self.levels.slice for position in leaving):  # on top they are long rows

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Channel, Device
+from qsim_ex.devices.base import CopyQueue, Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, Near
-from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, Seat, staging, synchronize
+from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import Share, check_memory, clear, shares_of, work_on
 from qsim_ex.placement.exchange.schedule import schedule, sources
-from qsim_ex.placement.request import Limits, Needs, StateRequest
+from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.carry import Carried, carried
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
@@ -36,10 +36,10 @@ CARRIED_BYTES = 1 << 26
 
 
 @dataclass(eq=False, slots=True)
-class Frame:
+class WindowBuffers:
     """Room for one window: a seat on each device. `came`, `busy`: marks behind what fills it, and what uses it."""
 
-    seats: list[Seat]
+    seats: list[PeerBuffer]
     came: dict[int, Any] = field(default_factory=dict)
     busy: dict[int, Any] = field(default_factory=dict)
 
@@ -51,11 +51,11 @@ def needs(
     frames: int,
     links: Mapping[tuple[int, int], Link],
     piece_bytes: int = PIECE_BYTES,
-) -> Needs:
+) -> MemoryNeeds:
     """What a state takes: frames and staging on each device; on the host a place for every amplitude, and staging."""
     staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
     sizes = tuple((frames * itemsize << levels.local) + near for near, _ in staged)
-    return Needs(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
+    return MemoryNeeds(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -175,21 +175,21 @@ class PeersOverHost(Divided):
 
     def _allocate(self, frames: int) -> None:
         """All memory, or none of it."""
-        made: list[Frame] = []
+        made: list[WindowBuffers] = []
         places = range(len(self.devices))
         first: Any = self.devices[0]
         try:
             self._home, self.memory_kind = first.host_memory(1 << self._size, self.dtype)
             for _ in range(frames):
                 beside = made[0].seats if made else [None] * len(self.devices)
-                made.append(Frame([self._links.seat(p, 1 << self.levels.local, beside[p]) for p in places]))
+                made.append(WindowBuffers([self._links.seat(p, 1 << self.levels.local, beside[p]) for p in places]))
         except OutOfMemory as error:
             made.clear()
             self._home = None
             raise OutOfMemory(f"{self._sum()}, and could not be had. {error}") from error
         self._frames = deque(made)
-        self._in: list[Channel] = [seat.device.channel() for seat in made[0].seats]
-        self._out: list[Channel] = [seat.device.channel() for seat in made[0].seats]
+        self._in: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
+        self._out: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
 
     def begin(self) -> None:
         """The state becomes |0…0⟩: one amplitude is written at home, and all wires are fresh."""
@@ -231,7 +231,7 @@ class PeersOverHost(Divided):
 
     def expose(self) -> None:
         """Let every amplitude be at home, and nothing be under way."""
-        self.settle()
+        self.write_zeros()
         self._synchronize()
 
     def slice_at(self, number: int) -> Any:
@@ -305,14 +305,14 @@ class PeersOverHost(Divided):
             self._send(frame, home, fresh, value)
         self.fresh = self._homes(home, fresh)
 
-    def _exchange(self, frame: Frame, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
+    def _exchange(self, frame: WindowBuffers, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
         """An exchange within a window."""
         window = (1 << self.levels.local + self.levels.peers) - 1
         self._links.exchange(frame.seats, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick)
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
-    def _windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[Frame, int]]:
+    def _windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[WindowBuffers, int]]:
         """Every window that is not known to be zero, in turn, while the next one is coming; with its number.
 
         bits: the bit at home of each position. fresh: mask of positions.
@@ -322,7 +322,7 @@ class PeersOverHost(Divided):
         for channel in self._in:
             for mark in marks:
                 channel.wait(mark)
-        coming: deque[tuple[Frame, int]] = deque()
+        coming: deque[tuple[WindowBuffers, int]] = deque()
         for value in range(1 << self._size - window):
             if value << window & fresh:
                 continue
@@ -335,7 +335,7 @@ class PeersOverHost(Divided):
         for frame, value in coming:
             yield self._begun(frame, value)
 
-    def _bring(self, frame: Frame, bits: tuple[int, ...], fresh: int, value: int) -> None:
+    def _bring(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
         """Queue the copies of a window to a frame, once what was in it has gone."""
         frame.came.clear()
         for seat in frame.seats:
@@ -349,13 +349,13 @@ class PeersOverHost(Divided):
                 self.bytes_in[d] += near.size * self.dtype.itemsize
             frame.came[d] = channel.mark()
 
-    def _begun(self, frame: Frame, value: int) -> tuple[Frame, int]:
+    def _begun(self, frame: WindowBuffers, value: int) -> tuple[WindowBuffers, int]:
         """Work from now on finds the window as it came."""
         for d, mark in frame.came.items():
             frame.seats[d].device.wait(mark)
         return frame, value
 
-    def _send(self, frame: Frame, bits: tuple[int, ...], fresh: int, value: int) -> None:
+    def _send(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
         """Queue the copies of a window home, behind all that was queued on the devices."""
         marks = [seat.device.mark() for seat in frame.seats]
         for d in self._live(fresh):
@@ -393,11 +393,11 @@ class PeersOverHost(Divided):
 
     # --- near at hand ------------------------------------------------------------------------------------------------
 
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Bring every sub state vector near that is not known to be zero; see `Divided.visit`."""
         return self._visit(self._bringing(at.index_bits(self.layout, near)), write=write)
 
-    def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[Near]:
+    def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[NearSubState]:
         """A visit in which position p is index bit ``bits[p]``."""
         fresh = self._positions(bits, self.fresh)
         inside = fresh & (1 << self.levels.local) - 1
@@ -410,7 +410,7 @@ class PeersOverHost(Divided):
             try:
                 for d in live:
                     seat = frame.seats[d]
-                    yield Near(seat.device, seat.buffer, layout, value << self.levels.peers | d)
+                    yield NearSubState(seat.device, seat.buffer, layout, value << self.levels.peers | d)
             finally:
                 if write:
                     self._send(frame, bits, fresh & ~inside, value)
@@ -437,7 +437,7 @@ class PeersOverHost(Divided):
         """Where wires lie while position p is index bit ``bits[p]``."""
         return at.moved(self.layout, bits)
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
         mask = bits & self.fresh
         if mask:
@@ -454,7 +454,7 @@ class PeersOverHost(Divided):
             raise NotSupported(
                 f"moving amplitudes at home with {self.levels}: two local bits beside the slice are wanted."
             )
-        self.settle(mask_of(tuple(origin for k, origin in enumerate(origins) if flip >> k & 1)))
+        self.write_zeros(mask_of(tuple(origin for k, origin in enumerate(origins) if flip >> k & 1)))
         while self.layout != layout:
             origins, flip = at.moves(self.layout, layout)
             self._turn(origins, flip)

@@ -33,7 +33,7 @@ BOUNDLESS = 1 << 200
 """Free bytes of memory that nobody has looked at: more than anything needs."""
 
 
-class Needs(NamedTuple):
+class MemoryNeeds(NamedTuple):
     """Bytes that a placement takes: on the device of each peer, and on the host. The one sum of its memory."""
 
     devices: tuple[int, ...]
@@ -50,7 +50,7 @@ def nearest(device: int, other: int) -> Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeMemory:
     """What may be used.
 
     devices: the number and the free bytes of each device; of equal devices, in the order in which they are taken.
@@ -78,7 +78,7 @@ class StateRequest:
 
     num_wires: int
     options: Options
-    free: Free
+    free: FreeMemory
     devices: tuple[int, ...]
 
     @property

@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.base import Buffer, Device, Loads
+from qsim_ex.devices.base import Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.divided.visited import Near
+from qsim_ex.placement.divided.visited import NearSubState
 from qsim_ex.placement.executor import QUEUED_BYTES, OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import Clear
+from qsim_ex.steps.step import ZeroFill
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -78,7 +78,7 @@ class Single:
     @property
     def buffer(self) -> Buffer:
         """All amplitudes; zeros that a growing state had not written yet are written now."""
-        self.settle()
+        self.write_zeros()
         return self._buffer
 
     def release(self) -> None:
@@ -140,7 +140,7 @@ class Single:
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
         """Have the device queue all steps in one call, if it can, and if that is no more than may be queued."""
-        if len(plan.steps) * 2 * self._buffer.nbytes > QUEUED_BYTES or not isinstance(self.device, Loads):
+        if len(plan.steps) * 2 * self._buffer.nbytes > QUEUED_BYTES or not isinstance(self.device, LoadsNumbers):
             return False
         if not self.device.queue(self._buffer, numbers, begin=not self._begun):
             return False
@@ -155,14 +155,14 @@ class Single:
             self.device.begin(self._buffer)
             self._begun = True
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits, all at once, whichever are asked for."""
         self._begin()
         if self.fresh & bits:
-            self.device.run(self._buffer, self.num_wires, Clear(self.fresh), np.zeros(0, dtype=np.complex128))
+            self.device.run(self._buffer, self.num_wires, ZeroFill(self.fresh), np.zeros(0, dtype=np.complex128))
             self.fresh = 0
 
-    def unsettle(self, bits: int) -> None:
+    def mark_zero(self, bits: int) -> None:
         """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero."""
         self.fresh |= bits
 
@@ -238,7 +238,7 @@ class Single:
 
     def expose(self) -> None:
         """Write the zeros of fresh index bits."""
-        self.settle()
+        self.write_zeros()
 
     def slice_at(self, number: int) -> Any:
         """Raise `StateError`."""
@@ -246,9 +246,9 @@ class Single:
             f"slice {number}: a state that is single has no slices in host memory; see sub_state_vector()."
         )
 
-    def visit_one(self, number: int) -> Iterator[Near]:  # noqa: ARG002  (there is one, number 0)
+    def visit_one(self, number: int) -> Iterator[NearSubState]:  # noqa: ARG002  (there is one, number 0)
         """The whole state."""
-        yield Near(self.device, self.array, self.layout, 0)
+        yield NearSubState(self.device, self.array, self.layout, 0)
 
     def stored(self, start: int, stop: int) -> Amplitudes:
         """Amplitudes at the indices from `start` up to `stop`, as they lie."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
-from qsim_ex.steps.step import Clear, Sweep
+from qsim_ex.steps.step import Sweep, ZeroFill
 
 MOST = 256
 """Most parts of a plan: a checkpoint may be written after each, and each has to be made ready by itself."""
@@ -77,6 +77,6 @@ def _single(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
     stages = []
     for number, steps in enumerate(groups):
         first = steps[0]
-        fresh = first.fresh if isinstance(first, Sweep | Clear) else 0
+        fresh = first.fresh if isinstance(first, Sweep | ZeroFill) else 0
         stages.append(Stage(steps, fresh=fresh if number else plan.fresh))
     return tuple(stages), list(range(len(stages)))

@@ -10,7 +10,7 @@ from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
-from qsim_ex.steps.step import Clear, Item, Phase, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Phase, Step, Sweep, ZeroFill
 
 __all__ = ["PlanSummary", "explain", "human_bytes", "summary"]
 
@@ -191,18 +191,18 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
     cost = step_cost(step, num_bits, itemsize, block)
     size = f"{human_bytes(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
-        case Clear(fresh):
+        case ZeroFill(fresh):
             return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
         case Sweep(tile, phases, numbers, tables, fresh):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
             head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {numbers} numbers, {tables} table entries{growth}"
             return [head, *(_phase(phase) for phase in phases if phases_too)]
-        case Wide(bits, _, _, label):
+        case DenseMatrix(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]
-        case Shuffle(bits, _, label):
+        case BasisPermutation(bits, _, label):
             return [f"{number:3} shuffle {label} on bits {_bits(bits)}; {size}"]
-        case Spread(bits, _, label):
+        case InitialAmplitudes(bits, _, label):
             return [f"{number:3} spread  {label} on bits {_bits(bits)}; {size}"]
         case _:
             assert_never(step)

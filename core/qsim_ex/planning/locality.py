@@ -70,20 +70,20 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int
     return out
 
 
-class Choice(NamedTuple):
+class NearBits(NamedTuple):
     """Bits that are near, and the reasons of the pending work that they were chosen by, for `split`."""
 
     bits: int
     found: list[int]
 
 
-def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Choice:
+def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> NearBits:
     """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
 
     Raises nothing; returns `near` if no choice lets more run.
     """
     found = reasons(pending, near)
-    return Choice(chosen(pending, found, near, allowed, capacity), found)
+    return NearBits(chosen(pending, found, near, allowed, capacity), found)
 
 
 def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: int, capacity: int) -> int:

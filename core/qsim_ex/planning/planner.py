@@ -21,7 +21,7 @@ from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
-from qsim_ex.steps.step import Clear
+from qsim_ex.steps.step import ZeroFill
 
 __all__ = ["bind", "make_plan"]
 
@@ -67,7 +67,7 @@ def make_plan(
             made_from += (place,)
         steps, remaining = schedule(work, num_wires, fitted, program, fresh)
         if remaining:
-            steps.append((Clear(remaining), NOTHING))
+            steps.append((ZeroFill(remaining), NOTHING))
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:

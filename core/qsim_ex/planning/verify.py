@@ -12,7 +12,20 @@ from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, written
-from qsim_ex.steps.step import NUMBERED, Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import (
+    NUMBERED,
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Item,
+    Mix,
+    Phase,
+    Rename,
+    Step,
+    Sweep,
+    ZeroFill,
+)
 
 
 def _check(holds: bool, what: str) -> None:
@@ -103,7 +116,7 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
     for step in steps:
         places = next(packed)
         match step:
-            case Clear():
+            case ZeroFill():
                 _check(bool(step.fresh) and not step.fresh & ~fresh, "a clearing clears what is fresh")
                 _check(places.size == 0, "a clearing has no numbers")
                 fresh &= ~written(step)
@@ -114,13 +127,13 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
                 _sweep(step, plan.levels.local, plan.shape)
                 continue
-            case Wide(bits, reads, when):
+            case DenseMatrix(bits, reads, when):
                 _check(places.size == 1 << (2 * len(bits) + len(reads)), "a wide matrix has all its entries")
                 _apart(bits, reads, when)
-            case Shuffle(bits, to):
+            case BasisPermutation(bits, to):
                 _check(sorted(to) == list(range(1 << len(bits))), "a shuffle moves each value to its own place")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
-            case Spread(bits):
+            case InitialAmplitudes(bits):
                 _check(places.size == 1 << len(bits), "an initial state has all its amplitudes")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case _:

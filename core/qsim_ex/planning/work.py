@@ -23,7 +23,7 @@ class Work:
         "wide" (matrix), "shuffle" (permutation), "spread" (initial state).
     bits, reads, when, pattern: as in `steps.Mix`.
     source: int64, where each entry of the pattern stands in the number buffer.
-    to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.Spread`.
+    to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.InitialAmplitudes`.
     order: position in the program, for telling earlier from later.
     work: multiply-adds for one amplitude.
     unitary: whether it is: only then is it a rotation between phases.

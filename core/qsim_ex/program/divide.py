@@ -32,7 +32,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, LeftToChance, Node, Program, Segment, Work
-from qsim_ex.program.readings import Groups, Reader
+from qsim_ex.program.readings import Groups, ReadingTracker
 
 JOINTLY = 10
 """Most wires that are measured or reset at one branch point: their joint probabilities are 2^10 numbers a state."""
@@ -108,7 +108,7 @@ class _Divider:
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice that asks, and of each column of a reading
-        self._reader = Reader(groups, structure.instructions) if groups else None
+        self._reader = ReadingTracker(groups, structure.instructions) if groups else None
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._chance: LeftToChance | None = None
         self._place = 0

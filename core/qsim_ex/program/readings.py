@@ -13,7 +13,7 @@ Groups = tuple[tuple[int, ...], ...]
 """Classical bits that are misread, each group together; no bit is in two."""
 
 
-class Reader:
+class ReadingTracker:
     """Follows the classical bits of a circuit from instruction to instruction, and makes the readings of them.
 
     columns: how many columns the readings take so far.

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 
-class Deciding:
+class Decider:
     """Makes the choices of branch points on some states.
 
     catch_up: applies choices of branches that are row for row in some states. room: how many states may be copied.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.memory import require, require_on_host
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints
@@ -67,7 +67,7 @@ class Collector:
         program: Program,
         request: Request,
         count: int,
-        where: Where,
+        where: Assignment,
         options: Options,
         num_gates: int,
     ) -> Self:
@@ -206,7 +206,7 @@ class Collector:
             self.checkpoints.write_found(self.arrays())
 
 
-def _threads(where: Where, options: Options) -> tuple[int, int]:
+def _threads(where: Assignment, options: Options) -> tuple[int, int]:
     """How many threads make random numbers, and how many look up shots: those of the CPU that holds the state."""
     threads: int | None = getattr(where.device, "threads", None)
     if threads is not None:

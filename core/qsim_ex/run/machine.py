@@ -8,14 +8,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Batches
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
-from qsim_ex.placement.batch_of_one import Alone
+from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -31,7 +31,7 @@ class Machine:
     they lie. plans: of the program's segments. prepare_seconds, run_seconds: what these took so far.
     """
 
-    def __init__(self, where: Where, program: Program, options: Options, states: int) -> None:
+    def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
         self.where = where
         self.prepare_seconds = self.run_seconds = 0.0
         self.dtype: np.dtype[Any] = options.dtype
@@ -74,13 +74,13 @@ class Machine:
 
     def begin(self, rows: int) -> States:
         """States |0…0⟩ in the layout that the first plan begins in."""
-        states: Batch | Alone
+        states: Batch | BatchOfOne
         if self.batched:
             states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
         else:
             where, options = self.where, self._options
             how = where.deployment
-            states = Alone(kinds.of(how).create(how, where.devices, self.dtype, where.limits(options)))
+            states = BatchOfOne(kinds.of(how).create(how, where.devices, self.dtype, where.limits(options)))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states

@@ -23,7 +23,7 @@ from qsim_ex.steps.plan import Plan
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Position:
+class StoppedAt:
     """Where a state stands: behind so many parts of the plan of a segment.
 
     node: of the segment, among the program's. start, fresh: the layout and the fresh bits that the plan began in.
@@ -49,7 +49,7 @@ class OnTheWay:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def after(self, placement: Placement, plan: Plan, at: Position, unit: WorkUnit, branches: Branches) -> None:
+    def after(self, placement: Placement, plan: Plan, at: StoppedAt, unit: WorkUnit, branches: Branches) -> None:
         """A part of a plan is done, for one branch; write a checkpoint if it is time."""
         if not self.checkpoints.due():
             return
@@ -76,7 +76,7 @@ class OnTheWay:
         if binding:
             about["binding"] = binding
         self.checkpoints.write_state(placement, {"parts": at.part, **about})
-        placement.unsettle(plan.left)  # saving may have written zeros; the plan goes on without them
+        placement.mark_zero(plan.left)  # saving may have written zeros; the plan goes on without them
 
     def keep(self, placement: Placement, node: int, binding: int) -> None:
         """Write the state that is saved at a node."""
@@ -84,7 +84,7 @@ class OnTheWay:
 
     # --- going on ----------------------------------------------------------------------------------------------------
 
-    def found(self, unit: WorkUnit, left: Branches) -> tuple[Position, Branches] | None:
+    def found(self, unit: WorkUnit, left: Branches) -> tuple[StoppedAt, Branches] | None:
         """Where the state of an earlier run stands, and its branch, if that is one of those that are left of a unit."""
         state = self.checkpoints.state
         if state is None:
@@ -113,13 +113,13 @@ class OnTheWay:
             raise SavedStateError(f"{state.path} is damaged: {error!r}. Remove it and run again.") from error
         return at, branch
 
-    def _position(self, told: Any, parts: int) -> Position:
+    def _position(self, told: Any, parts: int) -> StoppedAt:
         """The position that a file tells; behind so many parts of all plans together, if it tells no more."""
         if parts < 0:
             raise ValueError(f"{parts} parts are done")
         if told is not None:
             layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
-            found = Position(int(told["node"]), parts, layout, int(told["fresh"], 16))
+            found = StoppedAt(int(told["node"]), parts, layout, int(told["fresh"], 16))
             n = next(iter(self._plans.values())).num_wires
             if found.node not in self._plans or sorted(layout.address) != list(range(n)):
                 raise ValueError("it stands at no segment of this program")
@@ -129,7 +129,7 @@ class OnTheWay:
         for node, plan in self._plans.items():
             count = len(cut(plan))
             if parts <= count:
-                return Position(node, parts, plan.start, plan.fresh)
+                return StoppedAt(node, parts, plan.start, plan.fresh)
             parts -= count
         raise ValueError(f"{parts} parts more than the run has")
 
@@ -141,7 +141,7 @@ class OnTheWay:
                 f"{self.checkpoints.path} is damaged: {done} of {len(parts)} parts are done. Remove it and run again."
             )
         load_into(placement, self.checkpoints.state)
-        placement.unsettle(parts[done - 1].left if done else parts[0].fresh)
+        placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
     def saved_before(self, node: int, binding: int) -> Amplitudes:
         """The state that the earlier run has saved at a node; raises `SavedStateError` if it is lost."""

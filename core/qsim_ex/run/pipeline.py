@@ -39,7 +39,7 @@ from qsim_ex.run.worker import Worker, WorkQueue
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Planned:
+class PlannedRun:
     """A run that nothing stands in the way of: what it does, on which machines, and what is asked."""
 
     circuit: Circuit
@@ -72,7 +72,7 @@ def run_batch(
     states = bound.count * request.trajectories
     wheres = assigner.many(circuit.num_qubits, states)
     machines = [Machine(where, program, options, states) for where in wheres]
-    run = Planned(circuit, program, bound, request, machines, options)
+    run = PlannedRun(circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
     kept, given_seeds = checkpoints_of(run, seeds)
@@ -96,7 +96,11 @@ def _own(circuit: Circuit) -> Bindings:
 
 
 def _traverse(
-    run: Planned, collector: Collector, kept: Checkpoints | None, seeds: Sequence[int], cancel: threading.Event | None
+    run: PlannedRun,
+    collector: Collector,
+    kept: Checkpoints | None,
+    seeds: Sequence[int],
+    cancel: threading.Event | None,
 ) -> list[Worker]:
     """Lead all units of work through the program, on all machines at once."""
     ticker = Ticker(cancel, run.options.progress, run.options.watch)
@@ -126,7 +130,7 @@ def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None
     return None if seeds is None else sampling.seeds_of(seeds, count, "bindings")
 
 
-def checkpoints_of(run: Planned, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
+def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """The checkpoints of a run, if there are any, and the seed of each binding."""
     count, options = run.bound.count, run.options
     known = seeds_of(seeds, count, options)
@@ -142,7 +146,7 @@ def checkpoints_of(run: Planned, seeds: Any) -> tuple[Checkpoints | None, tuple[
     return kept, kept.seeds
 
 
-def _identity(run: Planned) -> dict[str, Any]:
+def _identity(run: PlannedRun) -> dict[str, Any]:
     """What tells a run from others: its circuit, numbers, plan, and what is asked beyond shots of one binding."""
     request, bound = run.request, run.bound
     numbers = hashlib.blake2b(digest_size=8)
@@ -165,7 +169,7 @@ def _identity(run: Planned) -> dict[str, Any]:
 
 
 def _result(
-    run: Planned,
+    run: PlannedRun,
     collector: Collector,
     workers: Sequence[Worker],
     seeds: tuple[int, ...],
@@ -213,7 +217,7 @@ def _means(
     return values, errors
 
 
-def _facts(run: Planned, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
+def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,

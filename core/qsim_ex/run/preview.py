@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Save
-from qsim_ex.deployment.assign import imagine
+from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
@@ -20,12 +20,12 @@ from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.devices.hypothetical import Planned
+    from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
-def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], Planned, Deployment]:
+def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
     """The plans of the segments of a circuit, and where they would run, which need not be here."""
-    device, deployment = imagine(circuit.num_qubits, options)
+    device, deployment = assign_hypothetical(circuit.num_qubits, options)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
     program = program_of(circuit.structure, False, 0, ())
     return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment

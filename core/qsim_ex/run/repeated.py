@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Structure
-from qsim_ex.deployment.assign import Where
-from qsim_ex.devices.base import Device, Loads
+from qsim_ex.deployment.assign import Assignment
+from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
@@ -47,14 +47,14 @@ class RepeatedCircuit:
         self._dtype = options.dtype
         self._known: OrderedDict[Structure, _Known] = OrderedDict()
 
-    def __call__(self, circuit: Circuit, where: Where) -> StateVector:
+    def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """The state, whose kernels are queued; where: as `Simulator.placement` chooses it."""
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
             known = self._prepared(circuit, where.device)
         device, plan, prepared, touched = known
         numbers = fill(plan.numbers, circuit.operands[0])
-        loaded = device.load(prepared, numbers) if isinstance(device, Loads) else numbers
+        loaded = device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
         placed = Single(device, buffer, plan.start, plan.fresh, begun=False)
         placed.run(plan, ((prepared, loaded),), _nobody)

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
-from qsim_ex.placement.batch_of_one import Alone
+from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.pipeline import Planned, checkpoints_of
+from qsim_ex.run.pipeline import PlannedRun, checkpoints_of
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.run.worker import Worker, WorkQueue
@@ -26,24 +26,24 @@ from qsim_ex.state.vector import StateVector
 class _Handed(Collector):
     """Keeps the one state at the end, in place of what could be asked of it."""
 
-    state: Alone | None = None
+    state: BatchOfOne | None = None
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
         """Take the state."""
-        assert isinstance(states, Alone)
+        assert isinstance(states, BatchOfOne)
         assert self.done is not None
         self.state = states
         self.done[:] = True
         states.hand_over()
 
 
-def run_to_state(options: Options, where: Where, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
+def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
     """The state that a circuit makes of |0…0⟩; `Simulator.state` with a checkpoint."""
     program = unitary_program(circuit.structure)
     program = replace(program, nodes=(program.whole,), labels=())  # nobody asks for what it saves on the way
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
-    run = Planned(circuit, program, bound, request, [machine], options)
+    run = PlannedRun(circuit, program, bound, request, [machine], options)
     collector = _Handed.empty(circuit, program, request, 1, where, options, 0)
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None

@@ -22,10 +22,10 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
 from qsim_ex.program.program import BranchPoint, Program, Segment
-from qsim_ex.run.branch_points import Deciding
+from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.on_the_way import OnTheWay, Position
+from qsim_ex.run.on_the_way import OnTheWay, StoppedAt
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -34,7 +34,7 @@ Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Way:
+class ExecutionContext:
     """What all traversals of a program on a machine share.
 
     plans: of each segment, by its node. states: how many there are in all, each trajectory counted as one.
@@ -68,7 +68,7 @@ class BranchTraversal:
     most_rows: how many states there were at a time. states: how many were begun.
     """
 
-    def __init__(self, way: Way, unit: WorkUnit, inputs: BatchInputs) -> None:
+    def __init__(self, way: ExecutionContext, unit: WorkUnit, inputs: BatchInputs) -> None:
         self._way = way
         self._nodes = way.program.nodes
         self._unit = unit
@@ -85,7 +85,7 @@ class BranchTraversal:
         self._waiting = [_Waiting(0, None, branches)]
         self._rest()
 
-    def resume(self, at: Position, branches: Branches) -> None:
+    def resume(self, at: StoppedAt, branches: Branches) -> None:
         """Go on with the one branch that an earlier run has left on its way, and with all that come from it."""
         way = self._way
         assert way.on_the_way is not None
@@ -172,7 +172,7 @@ class BranchTraversal:
 
     # --- the way -----------------------------------------------------------------------------------------------------
 
-    def _go_on(self, begin: int, states: States, branches: Branches, at: Position | None = None) -> None:
+    def _go_on(self, begin: int, states: States, branches: Branches, at: StoppedAt | None = None) -> None:
         """Through all nodes from `begin` on, as long as every branch stays in its row; the states are used up.
 
         at: where in the first segment they stand, if not at its beginning.
@@ -211,7 +211,7 @@ class BranchTraversal:
             return None
         return self._postponed(node + 1, branches)
 
-    def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: Position | None) -> None:
+    def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: StoppedAt | None) -> None:
         """The work of a segment, in parts between which the state is written to a checkpoint, if it is."""
         way, kept = self._way, self._way.on_the_way
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
@@ -225,7 +225,7 @@ class BranchTraversal:
             for number, part in enumerate(cut(plan), 1):
                 if number > done:
                     way.machine.run(states, part, operands, tick)
-                    kept.after(states.single, part, Position(node, number, *begun), self._unit, branches)
+                    kept.after(states.single, part, StoppedAt(node, number, *begun), self._unit, branches)
                 elif isinstance(tick, Share):
                     tick.skip(states.single.ticks(part))
         if isinstance(tick, Share):
@@ -260,7 +260,7 @@ class BranchTraversal:
             return branches
         self._way.machine.synchronize()
         room = self._way.machine.rows - self._held() - states.rows
-        return Deciding(self._inputs, states, self._catch_up, max(1, room))(point, branches)
+        return Decider(self._inputs, states, self._catch_up, max(1, room))(point, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
         """Apply choices that wait for the next segment."""

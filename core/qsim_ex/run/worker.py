@@ -15,7 +15,7 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.on_the_way import OnTheWay
 from qsim_ex.run.request import Request
-from qsim_ex.run.traversal import BranchTraversal, Way
+from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.plan import Plan
 
@@ -84,7 +84,7 @@ class Worker:
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
         kept = None if checkpoints is None or machine.batched else OnTheWay(checkpoints, program, plans)
         states = count * request.trajectories
-        self._way = Way(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
+        self._way = ExecutionContext(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
         """Do units of work until none is left; after an error or Ctrl-C nobody begins another one."""

@@ -1,1 +1,7 @@
 """What users hold: state vectors, one or many of one structure, with the memory that they own."""
+
+from __future__ import annotations
+
+from qsim_ex import moved
+
+__getattr__ = moved.names_of(__name__, "qsim_ex.state.vector")

@@ -28,9 +28,9 @@ class Guard:
     def __enter__(self) -> None:
         self._enter()
         if self.pending is not None:
-            settle, self.pending = self.pending, None
+            finish, self.pending = self.pending, None
             try:
-                settle()
+                finish()
             except BaseException:
                 self._lock.release()
                 raise

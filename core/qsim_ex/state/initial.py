@@ -22,7 +22,7 @@ from qsim_ex.state import basis
 
 def adopt(
     array: Any, num_wires: int, options: Options, stream: Any, allocator: Any, rows: int | None = None
-) -> tuple[assign.Where, Options]:
+) -> tuple[assign.Assignment, Options]:
     """Where a caller's array lies, and the options with its precision. rows: how many states it holds, [rows, 2^n].
 
     Raises `StateError` unless it is contiguous, writeable, complex64 or complex128, and of 2^num_wires amplitudes;
@@ -69,7 +69,7 @@ def require_no_checkpoint(options: Options) -> None:
         )
 
 
-def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Where:
+def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment:
     """Where a batch of new states goes: in one piece on one device, checked for memory.
 
     Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
@@ -93,7 +93,7 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Where:
         return with_room(host, rows, num_wires, options, f"auto: {error}")
 
 
-def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Where:
+def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Assignment:
     """A batch of states on a device, which has room for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
@@ -103,9 +103,9 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
     return replace(where, deployment=replace(where.deployment, device_bytes=needed))
 
 
-def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Where:
+def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Assignment:
     """Where a new state goes, checked for memory, with the caller's stream and allocator where given."""
-    where = assign.place(num_wires, options)
+    where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
         return where
     if where.device.kind != "gpu":
@@ -116,7 +116,7 @@ def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assi
     return replace(where, device=device, devices=(device,))
 
 
-def begun(where: assign.Where, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
+def begun(where: assign.Assignment, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
     """A state that is a basis state or has these amplitudes, as it was deployed.
 
     Raises `OutOfMemory`, and keeps nothing then.

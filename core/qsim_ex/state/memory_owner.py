@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import require_on_host
@@ -19,10 +19,10 @@ from qsim_ex.state.guard import Guard
 from qsim_ex.steps.layout import Layout
 
 
-class Owned(ABC):
+class MemoryOwner(ABC):
     """States of `num_wires` wires on devices; one thread at a time asks, and nobody after the end."""
 
-    def __init__(self, num_wires: int, where: Where, options: Options) -> None:
+    def __init__(self, num_wires: int, where: Assignment, options: Options) -> None:
         self.num_wires = num_wires
         self.options = options
         self.where = where
@@ -70,7 +70,7 @@ class Owned(ABC):
             require_on_host(what, needed, host_free())
 
 
-class Owner(Owned):
+class MemoryLender(MemoryOwner):
     """Who gives the memory back at the end, and lets other libraries look at it."""
 
     @property

@@ -10,24 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import StateError
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.bits import pack, unpack
 from qsim_ex.state import basis
-from qsim_ex.state.memory_owner import Owned
+from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.layout import Layout
 
 
-class Questions(Owned):
+class Questions(MemoryOwner):
     """The half of `StateVector` that only reads; `StateVector` makes it and owns the memory.
 
     No question moves an amplitude, but for `inner` of two states in different layouts.
     """
 
-    def __init__(self, placement: Placement, where: Where, options: Options) -> None:
+    def __init__(self, placement: Placement, where: Assignment, options: Options) -> None:
         super().__init__(placement.num_wires, where, options)
         self._placement = placement
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import StateError
-from qsim_ex.placement.divided.visited import Near
+from qsim_ex.placement.divided.visited import NearSubState
 from qsim_ex.state.questions import Questions
 
 
@@ -28,8 +28,8 @@ class SubStateVectors(Questions):
     before that.
     """
 
-    _visit: Iterator[Near] | None = None
-    _staged: Near | None = None
+    _visit: Iterator[NearSubState] | None = None
+    _staged: NearSubState | None = None
     _exposed: bool = False  # whether it is known what lies where
     _laid_open: bool = False  # whether host memory may be looked at besides
 
@@ -108,7 +108,7 @@ class SubStateVectors(Questions):
             if self._exposed and (not self._migrates or (self._staged is not None and self._staged.high == index)):
                 return
             self._hide()
-            self._placement.settle()
+            self._placement.write_zeros()
             if self._migrates:
                 self._visit, self._staged = _first(self._placement.visit_one(int(index)))
             self._guard.pending, self._exposed = self._hide, True
@@ -155,7 +155,7 @@ class SubStateVectors(Questions):
         levels = self._placement.levels
         return levels.local + levels.peers < self.num_wires
 
-    def _near(self, index: int) -> Near:
+    def _near(self, index: int) -> NearSubState:
         """A staged sub state vector."""
         self._require_exposed(f"sub state vector {index}")
         if self._staged is not None and self._staged.high == index:
@@ -184,12 +184,12 @@ class SubStateVectors(Questions):
             visit.close()
 
 
-def _first(visit: Iterator[Near]) -> tuple[Iterator[Near], Near]:
+def _first(visit: Iterator[NearSubState]) -> tuple[Iterator[NearSubState], NearSubState]:
     """A visit that stands at its first sub state vector."""
     return visit, next(visit)
 
 
-def _finish(visit: Iterator[Near]) -> None:
+def _finish(visit: Iterator[NearSubState]) -> None:
     """Let a visit come to its end, so that what was written goes where it belongs."""
     for _ in visit:
         pass

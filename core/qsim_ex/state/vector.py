@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, mask_of
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker
@@ -28,7 +28,7 @@ from qsim_ex.placement.single import Single
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_no_checkpoint
-from qsim_ex.state.memory_owner import Owner
+from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
 from qsim_ex.state.wiring import Wiring
 from qsim_ex.steps.layout import Layout
@@ -37,7 +37,7 @@ from qsim_ex.steps.plan import Plan
 Collapse = Literal["normalise", "none", "reset"]
 
 
-class StateVector(Wiring, Owner):
+class StateVector(Wiring, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device.
 
     Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
@@ -60,7 +60,7 @@ class StateVector(Wiring, Owner):
         array: Any = None,
         stream: Any = None,
         allocator: Any = None,
-        where: Where | None = None,
+        where: Assignment | None = None,
         **changes: Any,
     ) -> None:
         num_wires = check.count(num_wires, "num_wires")
@@ -233,7 +233,7 @@ class StateVector(Wiring, Owner):
             return self.of(self._placement.clone(), self.where, self.options, self._touched)
 
     @classmethod
-    def of(cls, placement: Placement, where: Where, options: Options, touched: int) -> Self:
+    def of(cls, placement: Placement, where: Assignment, options: Options, touched: int) -> Self:
         """The owner of a placement that was made elsewhere; touched: mask of the wires that may not be in |0>."""
         made = cls.__new__(cls)
         Questions.__init__(made, placement, where, options)

@@ -13,14 +13,29 @@ from __future__ import annotations
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, Stage
-from qsim_ex.steps.step import Clear, Diagonal, Item, Mix, Phase, Rename, Shuffle, Slot, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import (
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Item,
+    Mix,
+    Phase,
+    Rename,
+    Slot,
+    Step,
+    Sweep,
+    ZeroFill,
+)
 
 __all__ = [
-    "Clear",
+    "BasisPermutation",
+    "DenseMatrix",
     "Diagonal",
     "Euler",
     "Exchange",
     "Fold",
+    "InitialAmplitudes",
     "Item",
     "Layout",
     "Levels",
@@ -33,11 +48,9 @@ __all__ = [
     "Product",
     "Rename",
     "Shape",
-    "Shuffle",
     "Slot",
-    "Spread",
     "Stage",
     "Step",
     "Sweep",
-    "Wide",
+    "ZeroFill",
 ]

@@ -82,7 +82,7 @@ class Shape:
     edge: how many of the lowest index bits are never near in the first and in the last phase of a sweep, because
         they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
     phases: most phases in one sweep (at least 3), or None for any number.
-    dense: most bits that one matrix inside a sweep may mix; a wider one is a `Wide` step.
+    dense: most bits that one matrix inside a sweep may mix; a wider one is a `DenseMatrix` step.
     table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
     thin: a merged table has at most one entry for 2^thin amplitudes (but it may have 8), where making an entry takes as
         long as multiplying so many; 0 for no such bound.

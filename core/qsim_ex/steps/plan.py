@@ -15,7 +15,7 @@ from typing import Any, assert_never
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.numbers import Numbers
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 SPARED_FROM = 12
 """Fresh local positions from here up are left out of an exchange; below, rows would be short: 32 KiB and less."""
@@ -68,9 +68,11 @@ def written(step: Step) -> int:
     match step:
         case Sweep(tile=tile):
             return mask_of(tile)
-        case Clear(fresh):
+        case ZeroFill(fresh):
             return fresh
-        case Wide() | Shuffle() | Spread():  # only sweeps know of fresh positions, so none is local here
+        case (
+            DenseMatrix() | BasisPermutation() | InitialAmplitudes()
+        ):  # only sweeps know of fresh positions, so none is local here
             return 0
         case _:
             assert_never(step)

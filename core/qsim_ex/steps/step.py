@@ -99,7 +99,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Wide:
+class DenseMatrix:
     """A matrix wider than a phase, a step of its own: bring its bits low, one matrix product, put them back.
 
     Fields as in `Mix`; its packed array holds all entries [2^reads, 2^bits, 2^bits].
@@ -112,7 +112,7 @@ class Wide:
 
 
 @dataclass(frozen=True, slots=True)
-class Shuffle:
+class BasisPermutation:
     """A basis permutation on any bits: the amplitude at value x of `bits` moves to ``to[x]``; no numbers."""
 
     bits: tuple[int, ...]
@@ -121,7 +121,7 @@ class Shuffle:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class InitialAmplitudes:
     """Bits whose amplitudes all sit at value `held` are put into the state that its packed array of 2^bits holds."""
 
     bits: tuple[int, ...]
@@ -130,10 +130,10 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Clear:
+class ZeroFill:
     """Write the zeros that a growing state has not written yet: where any of the `fresh` bits, all local, is 1."""
 
     fresh: int
 
 
-Step = Sweep | Wide | Shuffle | Spread | Clear
+Step = Sweep | DenseMatrix | BasisPermutation | InitialAmplitudes | ZeroFill

@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.kernels.cpu.layout import TileLayout, Touch, runnable
+from qsim_ex.kernels.cpu.layout import TileLayout, TouchedBits, runnable
 from qsim_ex.steps import Diagonal, Mix, Rename, Slot
 
 
 def mix(*bits, when=ALWAYS):
     """Look at a dense matrix on some bits."""
-    return Touch.of(Mix(bits, (), when, pattern("c" * 4 ** len(bits)), Slot(0, 4 ** len(bits))))
+    return TouchedBits.of(Mix(bits, (), when, pattern("c" * 4 ** len(bits)), Slot(0, 4 ** len(bits))))
 
 
 def phase(*reads):
     """Look at a table of phases."""
-    return Touch.of(Diagonal(reads, ALWAYS, pattern("c" * 2 ** len(reads)), Slot(0, 2 ** len(reads))))
+    return TouchedBits.of(Diagonal(reads, ALWAYS, pattern("c" * 2 ** len(reads)), Slot(0, 2 ** len(reads))))
 
 
 def test_runnable_overtakes_what_it_only_shares_reads_with():
@@ -26,7 +26,7 @@ def test_runnable_overtakes_what_it_only_shares_reads_with():
     ready, left = runnable([first, reader, other, after], lanes=0b1111)
     assert ready == [other]
     assert left == [first, reader, after]
-    controlled = Touch.of(Rename((4,), When(1, 1), (1, 0)))
+    controlled = TouchedBits.of(Rename((4,), When(1, 1), (1, 0)))
     assert runnable([controlled], lanes=0b1111) == ([controlled], [])
 
 

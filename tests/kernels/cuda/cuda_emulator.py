@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pytest
 
-from qsim_ex.kernels.cuda.runtime import ByValue, Text
+from qsim_ex.kernels.cuda.runtime import ByValue, KernelText
 from qsim_ex.kernels.cuda.write import tensor
 
 HERE = Path(__file__).parent
@@ -146,7 +146,7 @@ class EmulatedRuntime:
         self.tensor = tensor
         self.free = free
         self.backwards = False
-        self.compiled: list[Text] = []
+        self.compiled: list[KernelText] = []
         self.status = 0
         self.natively_launched = 0
         self._handles: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
@@ -181,7 +181,7 @@ class EmulatedRuntime:
         assert (array.dtype, array.shape) == (source.dtype, source.shape)
         array[...] = source
 
-    def at_hand(self, text: Text) -> bool:
+    def at_hand(self, text: KernelText) -> bool:
         """Whether this text was compiled before."""
         return text in self.compiled
 

@@ -9,7 +9,7 @@ import pytest
 from cuda_emulator import EmulatedRuntime, Kernel, library, wrapped
 
 from benchmarks import sweeps
-from qsim_ex.kernels.cuda.compile.compilation import Report
+from qsim_ex.kernels.cuda.compile.compilation import KernelResources
 
 
 class EmulatedBench:
@@ -20,7 +20,7 @@ class EmulatedBench:
 
     def function(self, code, name):
         """Compile."""
-        return Kernel(library(wrapped(code, name, "launch"), "-O0").launch), Report(77, 0)
+        return Kernel(library(wrapped(code, name, "launch"), "-O0").launch), KernelResources(77, 0)
 
     def load(self, compiled, name):
         """Nothing is left to do."""

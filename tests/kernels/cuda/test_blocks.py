@@ -127,7 +127,7 @@ class EmulatedBench:
             raise DeviceError("a kernel does not compile")
         if "#define F16" in code and "#define TERMS 2" in code:
             code = code.replace("mma(im, m.v[term][1][s]", "mma(im, m.v[term][0][s]")
-        return Kernel(library(wrapped(emulated(code), name, "launch")).launch), compilation.Report(77, 0)
+        return Kernel(library(wrapped(emulated(code), name, "launch")).launch), compilation.KernelResources(77, 0)
 
     def load(self, compiled, name):
         """Nothing is left to do."""

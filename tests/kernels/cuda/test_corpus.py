@@ -19,7 +19,7 @@ from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.compile.compilation import OPTIONS, report
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.runtime import Text
+from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning.planner import make_plan
@@ -85,7 +85,7 @@ def corpus():
         texts += [("extreme", emit(sweep, itemsize, ROOM)) for sweep in extremes(dtype)]
         texts += [("old driver", emit(sweep, itemsize, OLD_ROOM)) for sweep in extremes(dtype)[:1]]
         texts += [("rows", emit_rows(sweep, itemsize)) for sweep in of_rows(dtype)]
-    found = [(name, Text(kernel.code, NAME)) for name, kernel in texts]
+    found = [(name, KernelText(kernel.code, NAME)) for name, kernel in texts]
     for itemsize in (8, 16):
         found += [("interpreter", interpreter.text(itemsize, rows)) for rows in (False, True)]
         files = dict(fixed.KERNELS)
@@ -102,7 +102,7 @@ def blocks():
         sweeps = [sweep for name in ("brick", "qv") for sweep in family_sweeps(name, dtype, tensor=True)]
         kernels = [emit(sweep, itemsize, ROOM, tensor=True) for sweep in [*sweeps, *extremes(dtype)]]
         kernels.append(emit(extremes(dtype)[0], itemsize, OLD_ROOM, tensor=True))
-        made += [Text(kernel.code, NAME) for kernel in kernels if tensor.functions(itemsize) in kernel.source]
+        made += [KernelText(kernel.code, NAME) for kernel in kernels if tensor.functions(itemsize) in kernel.source]
     return made
 
 

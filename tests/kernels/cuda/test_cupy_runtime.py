@@ -11,7 +11,7 @@ import pytest
 
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
-from qsim_ex.kernels.cuda.runtime import Text
+from qsim_ex.kernels.cuda.runtime import KernelText
 from tools.ship_kernels import write
 
 NO_BINARY_FOR_GPU, OUT_OF_MEMORY = 209, 2
@@ -71,8 +71,8 @@ def runtime(driver, tmp_path, monkeypatch):
 
 def test_what_came_with_the_package_is_loaded(runtime, driver):
     """Kernels of the package are loaded as they came, others compiled."""
-    assert runtime.at_hand(Text("a", "f"))
-    assert runtime.kernels([Text("a", "f"), Text("c", "g")]) == [("f", b"shipped a"), ("g", b"compiled c")]
+    assert runtime.at_hand(KernelText("a", "f"))
+    assert runtime.kernels([KernelText("a", "f"), KernelText("c", "g")]) == [("f", b"shipped a"), ("g", b"compiled c")]
     assert shipped.refused("90") is None
     assert driver.loaded == [b"shipped a", b"compiled c"]
 
@@ -80,9 +80,9 @@ def test_what_came_with_the_package_is_loaded(runtime, driver):
 def test_what_the_driver_refuses_is_compiled(runtime, driver):
     """A driver too old for the package's machine code costs compiling, not the run, and is not tried twice."""
     driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"shipped b": NO_BINARY_FOR_GPU}
-    assert runtime.kernels([Text("a", "f")]) == [("f", b"compiled a")]
+    assert runtime.kernels([KernelText("a", "f")]) == [("f", b"compiled a")]
     assert shipped.refused("90") == "error 209"
-    assert runtime.kernels([Text("b", "f")]) == [("f", b"compiled b")]
+    assert runtime.kernels([KernelText("b", "f")]) == [("f", b"compiled b")]
     assert driver.loaded == [b"shipped a", b"compiled a", b"compiled b"]
 
 
@@ -93,7 +93,7 @@ def test_other_failures_are_raised(runtime, driver, code, machine, status):
     """What does not speak against the package's kernels is no reason to do without them."""
     driver.refuses = {machine: status}
     with pytest.raises(CUDADriverError, match=str(status)):
-        runtime.kernels([Text(code, "f")])
+        runtime.kernels([KernelText(code, "f")])
     assert shipped.refused("90") is None
     assert driver.loaded == [machine]
 
@@ -102,5 +102,5 @@ def test_a_refusal_of_what_was_compiled_instead_is_raised(runtime, driver):
     """There is no third way, and no loop."""
     driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"compiled a": NO_BINARY_FOR_GPU}
     with pytest.raises(CUDADriverError):
-        runtime.kernels([Text("a", "f")])
+        runtime.kernels([KernelText("a", "f")])
     assert driver.loaded == [b"shipped a", b"compiled a"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.runtime import ByValue
 from qsim_ex.kernels.cuda.write.emit import ROOM, emit
-from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 
 
 def program(kernels):
@@ -75,11 +75,11 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
 
 
 STYLES = {
-    "ahead": Style(ahead=True),
-    "in step": Style(in_step=64),
-    "streamed": Style(streamed=True),
-    "tables in any order": Style(near_lanes=False),
-    "all": Style(blocks=(2, 3), ahead=True, in_step=200, streamed=True),
+    "ahead": KernelStyle(ahead=True),
+    "in step": KernelStyle(in_step=64),
+    "streamed": KernelStyle(streamed=True),
+    "tables in any order": KernelStyle(near_lanes=False),
+    "all": KernelStyle(blocks=(2, 3), ahead=True, in_step=200, streamed=True),
 }
 
 

@@ -29,7 +29,7 @@ TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
 def _compiled():
     """The compiled code is there."""
     native.fetch()
-    native.settle()
+    native.wait()
     assert native.fetch() is not None
 
 

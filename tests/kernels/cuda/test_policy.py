@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from qsim_ex.kernels.cuda.compile.policy import RETURNS, Candidate, choose, extra_seconds, worth_a_look
+from qsim_ex.kernels.cuda.compile.policy import RETURNS, CandidateSweep, choose, extra_seconds, worth_a_look
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.steps import Sweep
 
 
 def new(bits, runs=0):
     """A sweep over 2^bits amplitudes that has no kernel yet."""
-    return Candidate(at_hand=False, runs=runs, bits=bits)
+    return CandidateSweep(at_hand=False, runs=runs, bits=bits)
 
 
 def test_always_and_never_mean_what_they_say():
     """The option overrides all that the rule would weigh."""
     for at_hand in (False, True):
-        candidates = [Candidate(at_hand, runs, 33) for runs in (0, 99)]
+        candidates = [CandidateSweep(at_hand, runs, 33) for runs in (0, 99)]
         assert choose(candidates, 16, 1, "always") == (True, True)
         assert choose(candidates, 16, 1, "never") == (False, False)
 
 
 def test_a_kernel_at_hand_is_used():
     """What is compiled already costs nothing, so even a tiny state uses it; its neighbours are interpreted."""
-    assert choose([Candidate(True, 0, 3), new(3)], 8, 16) == (True, False)
+    assert choose([CandidateSweep(True, 0, 3), new(3)], 8, 16) == (True, False)
 
 
 def test_first_small_runs_are_interpreted():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.write.emit import emit_rows
-from qsim_ex.kernels.cuda.write.frames import Rows
+from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
 from qsim_ex.steps import Phase, Sweep
 
@@ -136,7 +136,7 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
     itemsize, lanes = np.dtype(dtype).itemsize, num_bits - 4
     highest = Phase(tuple(range(lanes, num_bits)), ())
     (place,) = places(Sweep(tuple(range(num_bits)), (highest,), 0, 0), itemsize)
-    exclusive = Rows(0, lanes, 256 >> lanes).slot(num_bits, itemsize).removeprefix(" ^ ") or "0"
+    exclusive = BatchFrame(0, lanes, 256 >> lanes).slot(num_bits, itemsize).removeprefix(" ^ ") or "0"
     together = 1 << banks(itemsize)
     met = set()
     for thread in range(together):

@@ -5,7 +5,7 @@ import pytest
 from cuda_emulator import EmulatedRuntime, needs_compiler
 
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
-from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.steps import Fold, Numbers
 
@@ -30,7 +30,7 @@ def test_recipe(operands, kernel, real):
     bound, size = fill(numbers, given), numbers.size()
     numbers_taken = rng.permutation(2 * operands) + 4
     take = np.concatenate([numbers_taken, rng.integers(0, 2 * size + 3, 700)])
-    recipe = Recipe(take, numbers, real)
+    recipe = TableRecipe(take, numbers, real)
     runtime = EmulatedRuntime()
     made = recipe.make(runtime, bound.given.view(np.float64))
     wanted = np.concatenate([bound.buffer.view(np.float64), CONSTANTS])[take]
@@ -49,5 +49,5 @@ def test_few():
     wanted = fill(numbers, given).buffer.copy()
     made = fill(numbers, given).given
     places = numbers.tables_at() + np.array([0, 1, 7, 8, 23, 24, 39])
-    Few(places, numbers).make(made)
+    HostEntries(places, numbers).make(made)
     assert made[places] == pytest.approx(wanted[places], abs=1e-14)

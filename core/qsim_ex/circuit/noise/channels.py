@@ -58,7 +58,7 @@ def mixed_unitary(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus
     return _mixture(probabilities, checked)
 
 
-def pauli(probabilities: Mapping[str, float]) -> Kraus:
+def pauli_channel(probabilities: Mapping[str, float]) -> Kraus:
     """One of some products of Pauli matrices; what is left of 1 is the probability of the identity.
 
     probabilities: by strings of I, X, Y and Z, all of one length; letter k acts on ``wires[k]``.
@@ -76,12 +76,12 @@ def pauli(probabilities: Mapping[str, float]) -> Kraus:
 
 def bit_flip(probability: float) -> Kraus:
     """X with a probability."""
-    return pauli({"X": probability})
+    return pauli_channel({"X": probability})
 
 
 def phase_flip(probability: float) -> Kraus:
     """Z with a probability."""
-    return pauli({"Z": probability})
+    return pauli_channel({"Z": probability})
 
 
 def depolarizing(probability: float, num_wires: int = 1) -> Kraus:
@@ -108,7 +108,7 @@ def uniform_pauli(probability: float, num_wires: int = 1) -> Kraus:
     size = _products("uniform_pauli", num_wires)
     _rest("uniform_pauli", [probability])
     strings = ["".join(letters) for letters in product("IXYZ", repeat=num_wires)]
-    return pauli(dict.fromkeys(strings[1:], probability / (size - 1)))
+    return pauli_channel(dict.fromkeys(strings[1:], probability / (size - 1)))
 
 
 def phase_damping(strength: float) -> Kraus:
@@ -151,7 +151,7 @@ def thermal_relaxation(t1: float, t2: float, time: float, excited_population: fl
     return _relaxation(-math.expm1(-time / t1), excited_population, math.exp(-time / t2))
 
 
-def reset(to_zero: float, to_one: float = 0.0) -> Kraus:
+def reset_channel(to_zero: float, to_one: float = 0.0) -> Kraus:
     """With one probability the wire is put into 0, with another into 1, whatever it was."""
     rest = _rest("reset", [to_zero, to_one])
     matrices = np.zeros((5, 2, 2), dtype=np.complex128)

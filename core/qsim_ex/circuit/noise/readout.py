@@ -16,7 +16,7 @@ READOUT_BITS = 10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Misread:
+class ReadoutError:
     """How some classical bits are misread together.
 
     clbits: ``clbits[0]`` is the least significant bit of a value.
@@ -30,7 +30,7 @@ class Misread:
     measurement: int | None = None
 
 
-ReadoutErrors = tuple[Misread, ...]
+ReadoutErrors = tuple[ReadoutError, ...]
 """The readout errors of a circuit. A classical bit is in one group at most; empty: everything is read rightly."""
 
 
@@ -59,7 +59,7 @@ def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:
     return array
 
 
-def check_groups(errors: Sequence[Misread], num_clbits: int) -> None:
+def check_groups(errors: Sequence[ReadoutError], num_clbits: int) -> None:
     """Check that the groups are those of a circuit with so many classical bits; raises `NoiseError`."""
     if not errors:
         return
@@ -84,14 +84,14 @@ class ReadoutNotes:
         self._matrices.setdefault(clbit, []).append(matrix)
 
     def errors(self) -> ReadoutErrors:
-        """One `Misread` for each bit, or one for each measurement into it where these differ."""
-        found: list[Misread] = []
+        """One `ReadoutError` for each bit, or one for each measurement into it where these differ."""
+        found: list[ReadoutError] = []
         for clbit, matrices in sorted(self._matrices.items()):
             if all(_equal(matrix, matrices[0]) for matrix in matrices):
-                found += [Misread((clbit,), matrix) for matrix in matrices[:1] if matrix is not None]
+                found += [ReadoutError((clbit,), matrix) for matrix in matrices[:1] if matrix is not None]
             else:
                 each = (np.eye(2) if matrix is None else matrix for matrix in matrices)
-                found += [Misread((clbit,), matrix, number) for number, matrix in enumerate(each)]
+                found += [ReadoutError((clbit,), matrix, number) for number, matrix in enumerate(each)]
         return tuple(found)
 
 

@@ -15,7 +15,7 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import ONE_AT, Circuit, CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, Pattern, When, mask_of
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
-from qsim_ex.circuit.parameters.sweep import SweepBuilder
+from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 from qsim_ex.errors import MatrixError, ParameterError
 
 
@@ -30,7 +30,7 @@ def gate_of(
 ) -> tuple[Circuit, Bindings]:
     """A gate of the gate table whose parameters are numbers or arrays [rows]; raises as `CircuitBuilder.gate`."""
     columns = [_column(name, place, parameter, rows) for place, parameter in enumerate(parameters)]
-    builder = SweepBuilder(num_wires, 0)
+    builder = ParameterSweepBuilder(num_wires, 0)
     builder.gate(name, wires, *columns, controls=controls, control_values=control_values)
     sweep = builder.sweep(rows if any(isinstance(column, np.ndarray) for column in columns) else 1)
     return sweep.template, sweep.bindings()

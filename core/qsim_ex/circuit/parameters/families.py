@@ -12,7 +12,7 @@ import numpy as np
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Structure
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
-from qsim_ex.circuit.parameters.sweep import Numbers, Sweep, bindings_of
+from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, bindings_of
 
 _AT_ONCE = 1024
 """Members whose numbers are made at a time for their digest."""
@@ -26,7 +26,7 @@ class Family:
     it increases, and so does `sweep`.
     """
 
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[ParameterSweep, ...]
     sweep: Numbers
     binding: Numbers
     place: Numbers
@@ -69,12 +69,12 @@ class Family:
         return Family(self.sweeps, self.sweep[members], self.binding[members], self.place[members])
 
 
-def families(sweeps: Iterable[Sweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
+def families(sweeps: Iterable[ParameterSweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
     """Put together the bindings that share a structure; families come in the order of their first members.
 
     also: for each sweep, what else must be equal.
     """
-    grouped: dict[tuple[Structure, Hashable], list[tuple[int, Sweep]]] = {}  # equal structures are one object
+    grouped: dict[tuple[Structure, Hashable], list[tuple[int, ParameterSweep]]] = {}  # equal structures are one object
     begin = 0
     for sweep, other in zip(sweeps, also, strict=False):
         if sweep.count:
@@ -83,7 +83,7 @@ def families(sweeps: Iterable[Sweep], also: Iterable[Hashable] = repeat(None)) -
     return [_family(members) for members in grouped.values()]
 
 
-def _family(members: list[tuple[int, Sweep]]) -> Family:
+def _family(members: list[tuple[int, ParameterSweep]]) -> Family:
     counts = [sweep.count for _, sweep in members]
     binding = np.concatenate([np.arange(count) for count in counts])
     begins = np.repeat([begin for begin, _ in members], counts)

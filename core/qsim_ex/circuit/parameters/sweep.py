@@ -1,7 +1,7 @@
-"""Sweeps: one circuit with many values of its parameters, built once.
+"""Parameter sweeps: one circuit with many values of its parameters, built once.
 
-A `SweepBuilder` is a `CircuitBuilder` whose gates may have arrays for parameters, one value for each binding. What it
-builds is a `Sweep`: a circuit that gives the structure, and the rows of the gate table that its numbers come from.
+A `ParameterSweepBuilder` is a `CircuitBuilder` whose gates may have arrays for parameters, one value for each binding.
+It builds a `ParameterSweep`: a circuit that gives the structure, and the rows of the gate table that make its numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Numbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Swept:
+class SweptGate:
     """The operands of one row of the gate table whose parameters are arrays.
 
     offsets: where the entries of each operation begin. parameters: for each operation those of the row, an array with
@@ -58,7 +58,7 @@ class Swept:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Sweep:
+class ParameterSweep:
     """One circuit with `count` bindings of its parameters; a circuit of numbers is a sweep of one.
 
     template: the circuit with some numbers at the places that `swept` fills.
@@ -66,7 +66,7 @@ class Sweep:
 
     template: Circuit
     count: int = 1
-    swept: tuple[Swept, ...] = ()
+    swept: tuple[SweptGate, ...] = ()
 
     def operands(self, which: Numbers) -> Operands:
         """Those of some bindings, by their numbers: complex128 [len(which), total], laid out as in the template."""
@@ -104,17 +104,17 @@ def real_values(found: Any, count: int, named: object) -> Values:
     return np.broadcast_to(array.astype(np.float64), (count,))
 
 
-class SweepBuilder(CircuitBuilder):
+class ParameterSweepBuilder(CircuitBuilder):
     """A builder whose gates may have arrays for parameters, float64 [bindings], all of one length."""
 
     def __init__(self, num_qubits: int, num_clbits: int) -> None:
         super().__init__(num_qubits, num_clbits)
-        self._swept: dict[str, Swept] = {}
+        self._swept: dict[str, SweptGate] = {}
         self._angles: Values | None = None  # of the Pauli rotation that is being appended
 
-    def sweep(self, count: int) -> Sweep:
+    def sweep(self, count: int) -> ParameterSweep:
         """What was built, with `count` bindings."""
-        return Sweep(self.build(), count, tuple(self._swept.values()))
+        return ParameterSweep(self.build(), count, tuple(self._swept.values()))
 
     def pauli_rotation(
         self,
@@ -157,7 +157,7 @@ class SweepBuilder(CircuitBuilder):
 
     def _sweep(self, row: str, parameters: tuple[Any, ...]) -> None:
         """What is appended next has these parameters."""
-        swept = self._swept.setdefault(row, Swept(row, [], []))
+        swept = self._swept.setdefault(row, SweptGate(row, [], []))
         swept.offsets.append(self._size)
         swept.parameters.append(parameters)
 

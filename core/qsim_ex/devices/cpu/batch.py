@@ -19,7 +19,7 @@ from qsim_ex.devices.base import Batches
 from qsim_ex.devices.cpu import sums, sweeps
 from qsim_ex.kernels.cpu.pool import CHUNK_BITS, in_chunks
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.step import Clear, Step, Sweep
+from qsim_ex.steps.step import Step, Sweep, ZeroFill
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -51,7 +51,7 @@ class CpuBatches(Batches):
         match step:
             case Sweep():
                 sweeps.run_sweep(buffer, num_bits, step, numbers, prepared, 0, self.threads)
-            case Clear():  # it names bits of a row alone, and so asks the same of every row
+            case ZeroFill():  # it names bits of a row alone, and so asks the same of every row
                 self.run(buffer, num_bits, step, numbers)
             case _:
                 for row in range(buffer.size >> num_bits):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu.sums import offsets_of
 from qsim_ex.kernels.cpu.pool import in_chunks
-from qsim_ex.steps.step import Shuffle, Spread, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
@@ -23,7 +23,7 @@ Places = NDArray[np.int64]
 _WORKSPACE = 32 << 20  # bytes, for each of the matrices of a product
 
 
-def wide(buffer: Buffer, num_bits: int, step: Wide, numbers: Any, high: int, threads: int) -> None:
+def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: int, threads: int) -> None:
     """One matrix product for every chunk of columns, or one for each block that reads select there."""
     size = 1 << len(step.bits)
     matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
@@ -46,7 +46,7 @@ def wide(buffer: Buffer, num_bits: int, step: Wide, numbers: Any, high: int, thr
     _columns(buffer, num_bits, step.bits, when, work)
 
 
-def shuffle(buffer: Buffer, num_bits: int, step: Shuffle, threads: int) -> None:
+def shuffle(buffer: Buffer, num_bits: int, step: BasisPermutation, threads: int) -> None:
     """Gather, and scatter to other rows. A permutation of all bits needs a second copy of the state."""
     offsets = offsets_of(step.bits)
     targets = offsets[np.array(step.to, dtype=np.int64)]
@@ -57,7 +57,7 @@ def shuffle(buffer: Buffer, num_bits: int, step: Shuffle, threads: int) -> None:
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
 
 
-def spread(buffer: Buffer, num_bits: int, step: Spread, numbers: Any, threads: int) -> None:
+def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any, threads: int) -> None:
     """An outer product, in place."""
     from qsim_ex.kernels.cpu import blocks
 

@@ -15,16 +15,16 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Channel, Copies
+from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import columns, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.cpu.sweeps import Prepared, aligned, compile_sweeps, real_of, run_sweep
+from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, compile_sweeps, real_of, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 Buffer = NDArray[np.complexfloating]
 
@@ -35,7 +35,7 @@ _UNASKED = 1 << 24
 """Bytes that every machine has; to ask how much is free takes 40 of the 60 µs of a small state."""
 
 
-class HostChannel:
+class HostCopyQueue:
     """Copies that are done when the call returns: there is nothing to mark and nothing to wait for."""
 
     def copy(self, to: Buffer, source: Buffer) -> None:
@@ -55,9 +55,9 @@ class HostChannel:
 class HostCopies(Copies):
     """A device that works in host memory and finishes every call before it returns."""
 
-    def channel(self) -> Channel:
+    def channel(self) -> CopyQueue:
         """Copies that are done at once."""
-        return HostChannel()
+        return HostCopyQueue()
 
     def mark(self) -> None:
         """Everything is done already."""
@@ -85,7 +85,7 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
-        self._prepared: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
+        self._prepared: OrderedDict[tuple[Any, ...], EncodedSweeps] = OrderedDict()
         self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
@@ -161,7 +161,7 @@ class CpuDevice(HostCopies, CpuBatches):
         """Overwrite amplitudes by others."""
         self.write(to, 0, source)
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:  # noqa: ARG002
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> EncodedSweeps:  # noqa: ARG002
         """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
         key = (tuple(map(id, steps)), num_bits, np.dtype(dtype))
         with self._lock:
@@ -169,7 +169,7 @@ class CpuDevice(HostCopies, CpuBatches):
             if found is not None:
                 self._prepared.move_to_end(key)
                 return found
-        prepared = Prepared(num_bits, np.dtype(dtype))
+        prepared = EncodedSweeps(num_bits, np.dtype(dtype))
         for step in steps:
             prepared.program(step)
         if any(isinstance(step, Sweep) for step in steps):
@@ -193,13 +193,13 @@ class CpuDevice(HostCopies, CpuBatches):
         match step:
             case Sweep():
                 run_sweep(buffer, num_bits, step, numbers, prepared, high, self.threads)
-            case Wide():
+            case DenseMatrix():
                 columns.wide(buffer, num_bits, step, numbers, high, self.threads)
-            case Shuffle():
+            case BasisPermutation():
                 columns.shuffle(buffer, num_bits, step, self.threads)
-            case Spread():
+            case InitialAmplitudes():
                 columns.spread(buffer, num_bits, step, numbers, self.threads)
-            case Clear(fresh):
+            case ZeroFill(fresh):
                 self._clear(buffer, fresh)
             case _:
                 assert_never(step)

@@ -25,7 +25,7 @@ _ASIDE = 32
 """Rows of scratch memory behind a tile, for the inputs of one large matrix."""
 
 
-class Prepared:
+class EncodedSweeps:
     """Encoded sweeps of one plan, for one size and dtype.
 
     lane_bits: log2 of the lanes of a vector; the processor's if None.
@@ -51,7 +51,7 @@ class Prepared:
 
 
 def run_sweep(
-    buffer: Buffer, num_bits: int, step: Sweep, numbers: Any, prepared: Prepared | None, high: int, threads: int
+    buffer: Buffer, num_bits: int, step: Sweep, numbers: Any, prepared: EncodedSweeps | None, high: int, threads: int
 ) -> None:
     """Share out the tiles of all rows; each thread looks up the coefficients of a row before it begins with it.
 
@@ -61,7 +61,7 @@ def run_sweep(
     from qsim_ex.kernels.cpu import sweep
 
     if prepared is None or (prepared.num_bits, prepared.dtype) != (num_bits, buffer.dtype):
-        prepared = Prepared(num_bits, buffer.dtype)
+        prepared = EncodedSweeps(num_bits, buffer.dtype)
     program, kind, real = prepared.program(step), prepared.kind, real_of(buffer.dtype)
     floats = np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64)
     floats = floats.reshape(1, -1) if floats.ndim == 1 else floats

@@ -17,10 +17,10 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.kernels.cuda.sweeps import Prepared
+from qsim_ex.kernels.cuda.sweeps import PreparedSweeps
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 
 class GpuBatches(Batches):
@@ -34,7 +34,9 @@ class GpuBatches(Batches):
         """As that of a single state, but kernels for rows use no tensor cores, so blocks would cost more than gates."""
         return replace(self.shape(dtype), block=None)
 
-    def prepare_batch(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+    def prepare_batch(
+        self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto"
+    ) -> PreparedSweeps:
         """How many rows there are, and so which sweeps are worth a kernel, `load_batch` knows.
 
         What a first batch on a machine needs whatever it does is compiled from here on, while numbers are made.
@@ -43,16 +45,16 @@ class GpuBatches(Batches):
         if not self._begun and isinstance(self._runtime, CupyRuntime):
             self._runtime.begin([interpreter.text(itemsize, rows=True), *fixed.first(itemsize, fixed.FIRST_OF_ROWS)])
         self._begun = True
-        return Prepared(tuple(steps), num_bits, itemsize, compile)
+        return PreparedSweeps(tuple(steps), num_bits, itemsize, compile)
 
-    def load_batch(self, prepared: Prepared, numbers: Bound) -> list[Any]:
+    def load_batch(self, prepared: PreparedSweeps, numbers: Bound) -> list[Any]:
         """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""
         size = numbers.rows << prepared.num_bits
         batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
         return batch.load(self._runtime, numbers)
 
     def run_batch(
-        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: Prepared | None = None
+        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: PreparedSweeps | None = None
     ) -> None:
         """Apply one step to every row in place."""
         rows = int(buffer.size) >> num_bits
@@ -66,9 +68,9 @@ class GpuBatches(Batches):
                     size, itemsize = _log(int(buffer.size)), buffer.dtype.itemsize
                     given = self._batches.prepare((step,), size, itemsize, compile).give(self._runtime, step, numbers)
                 given.launch(self._runtime, buffer, num_bits, given.numbers, given.stride)
-            case Clear(fresh):
+            case ZeroFill(fresh):
                 fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
-            case Wide() | Shuffle() | Spread():
+            case DenseMatrix() | BasisPermutation() | InitialAmplitudes():
                 for row in range(rows):
                     mine = numbers[row if len(numbers) > 1 else 0]
                     self.run(buffer[row << num_bits : row + 1 << num_bits], num_bits, step, mine)
@@ -95,7 +97,13 @@ class GpuBatches(Batches):
 
     @abstractmethod
     def run(
-        self, buffer: Array, num_bits: int, step: Step, numbers: Any, prepared: Prepared | None = None, high: int = 0
+        self,
+        buffer: Array,
+        num_bits: int,
+        step: Step,
+        numbers: Any,
+        prepared: PreparedSweeps | None = None,
+        high: int = 0,
     ) -> None:
         """The device's own, for one row."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Channel, Copies, Loads
+from qsim_ex.devices.base import Copies, CopyQueue, LoadsNumbers
 from qsim_ex.devices.gpu.batch import GpuBatches
 from qsim_ex.devices.gpu.streams import copies_of
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
@@ -23,11 +23,11 @@ from qsim_ex.kernels.cuda.fixed import fixed, wide
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.kernels.cuda.sweeps import Prepared, Sweeps
+from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
-from qsim_ex.steps.step import Clear, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 _TILE = {8: 12, 16: 11}
 
@@ -46,7 +46,7 @@ _START = 20
 """A launch takes about as long as a sweep over 2^20 amplitudes: 5 µs."""
 
 
-class GpuDevice(GpuBatches, Loads, Copies):
+class GpuDevice(GpuBatches, LoadsNumbers, Copies):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -120,11 +120,11 @@ class GpuDevice(GpuBatches, Loads, Copies):
         """Overwrite amplitudes by others of this device."""
         self._runtime.copy(to, source)
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> Prepared:
+    def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> PreparedSweeps:
         """Choose which sweeps get kernels of their own, and compile them at the same time."""
         return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
 
-    def load(self, prepared: Prepared, numbers: Bound) -> Loaded:
+    def load(self, prepared: PreparedSweeps, numbers: Bound) -> Loaded:
         """All numbers of a run, on their way to the device in one transfer."""
         return prepared.load(self._runtime, numbers)
 
@@ -138,7 +138,7 @@ class GpuDevice(GpuBatches, Loads, Copies):
         num_bits: int,
         step: Step,
         numbers: Any,
-        prepared: Prepared | None = None,
+        prepared: PreparedSweeps | None = None,
         high: int = 0,
     ) -> None:
         """Apply one step in place; `numbers` is its packed array, or what `load` has made of that."""
@@ -147,13 +147,13 @@ class GpuDevice(GpuBatches, Loads, Copies):
                 if prepared is None or id(step) not in prepared.launches:
                     prepared = self.prepare((step,), num_bits, buffer.dtype)
                 prepared.run(self._runtime, buffer, num_bits, step, numbers, high)
-            case Wide():
+            case DenseMatrix():
                 wide.run_wide(self._runtime, buffer, num_bits, step, numbers, high)
-            case Shuffle():
+            case BasisPermutation():
                 wide.run_shuffle(self._runtime, buffer, num_bits, step)
-            case Spread():
+            case InitialAmplitudes():
                 wide.run_spread(self._runtime, buffer, num_bits, step, numbers)
-            case Clear(fresh):
+            case ZeroFill(fresh):
                 fixed.scale(self._runtime, buffer, When(fresh, 0), 1.0, 0.0)
             case _:
                 assert_never(step)
@@ -226,7 +226,7 @@ class GpuDevice(GpuBatches, Loads, Copies):
         """Wait until all queued work is done."""
         self._runtime.synchronize()
 
-    def channel(self) -> Channel:
+    def channel(self) -> CopyQueue:
         """A new queue of copies, on a stream of its own."""
         return self._copies.channel()
 

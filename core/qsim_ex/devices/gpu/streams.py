@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.devices import pinned
-from qsim_ex.devices.base import Buffer, Channel, Copies
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
 
 
-class CupyChannel:
+class CudaCopyQueue:
     """A CUDA stream that does nothing but copies, and waits for no other unless it is told to."""
 
     def __init__(self, cupy: Any, device: Any) -> None:
@@ -53,7 +53,7 @@ class CupyChannel:
         self._stream.synchronize()
 
 
-class CupyCopies(Copies):
+class CudaCopies(Copies):
     """A GPU through CuPy, with its copy engines."""
 
     def __init__(self, runtime: CupyRuntime) -> None:
@@ -61,9 +61,9 @@ class CupyCopies(Copies):
         self._cupy = runtime.cupy
         self._device = runtime.device
 
-    def channel(self) -> Channel:
+    def channel(self) -> CopyQueue:
         """A stream of its own."""
-        return CupyChannel(self._cupy, self._device)
+        return CudaCopyQueue(self._cupy, self._device)
 
     def mark(self) -> Any:
         """An event behind all work that is queued on the device's stream so far."""
@@ -98,7 +98,7 @@ class CupyCopies(Copies):
 def copies_of(runtime: Runtime) -> Copies:
     """What a GPU's copies go through; an emulated GPU works in host memory."""
     if isinstance(runtime, CupyRuntime):
-        return CupyCopies(runtime)
+        return CudaCopies(runtime)
     from qsim_ex.devices.cpu.device import HostCopies
 
     return HostCopies()

@@ -21,7 +21,7 @@ with uninterrupted():
 _I32 = ir.IntType(32)
 
 
-class Emit:
+class VectorEmitter:
     """Writes instructions on vectors of one kind at the place where `builder` stands."""
 
     def __init__(self, builder, kind):
@@ -128,7 +128,7 @@ def operation(emit):
             words = [
                 context.cast(builder, value, of, types.int64) for value, of in zip(args[1:], sig.args[1:], strict=True)
             ]
-            emit(Emit(builder, kind), *words)
+            emit(VectorEmitter(builder, kind), *words)
             return context.get_dummy_value()
 
         return signature, codegen

@@ -26,7 +26,7 @@ OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the 
 INSTRUCTION = 20
 
 
-class Where(NamedTuple):
+class TileSelection(NamedTuple):
     """Which rows of which tiles: the fields from `OUTSIDE_MASK` to `FIXED`."""
 
     outside_mask: int
@@ -62,7 +62,7 @@ NOWHERE = 1 << 60
 
 
 @dataclass(frozen=True)
-class Program:
+class EncodedSweep:
     """One encoded sweep.
 
     instructions: [count, INSTRUCTION], the last of them is the one that happens while storing, if there is one;

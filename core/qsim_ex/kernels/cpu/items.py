@@ -27,7 +27,7 @@ _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
 
 
 @dataclass(frozen=True)
-class Block:
+class MatrixBlock:
     """One set of values that a matrix mixes among themselves.
 
     values: values of the mixed bits, ascending.
@@ -80,7 +80,7 @@ def diagonal(pattern: Pattern) -> tuple[Codes, Codes] | None:
 
 
 @lru_cache(maxsize=4096)
-def blocks(pattern: Pattern, num_bits: int, num_reads: int) -> tuple[Block, ...]:
+def blocks(pattern: Pattern, num_bits: int, num_reads: int) -> tuple[MatrixBlock, ...]:
     """The blocks of a Mix with this pattern; values that nothing happens to are left out."""
     size = 1 << num_bits
     shape = (1 << num_reads, size, size)
@@ -109,20 +109,20 @@ def _coupled(nonzero: NDArray[np.bool_]) -> list[tuple[int, ...]]:
     return sorted(tuple(sorted(s)) for s in sets)
 
 
-def _block(values: tuple[int, ...], classes: NDArray[np.uint8], real: Codes, imag: Codes) -> Block:
+def _block(values: tuple[int, ...], classes: NDArray[np.uint8], real: Codes, imag: Codes) -> MatrixBlock:
     size = len(values)
     unit = np.where(np.eye(size, dtype=bool), ONE, ZERO)
     planes = _planes(classes) if size in (2, 4) else None
     if planes is not None:
         first, second = _plane_matrices(planes, real, imag)
         both = np.concatenate([first, second], axis=1).reshape(len(real), -1)
-        return Block(values, planes, both, np.concatenate([unit, unit]).ravel())
+        return MatrixBlock(values, planes, both, np.concatenate([unit, unit]).ravel())
     entries = np.stack([real, imag], axis=-1)
     identity = np.stack([unit, np.full_like(unit, ZERO)], axis=-1)
     if size > 4:  # four outputs at a time, column after column: see `vectors.four_outputs`
         entries = entries.reshape(-1, size // 4, 4, size, 2).transpose(0, 1, 3, 2, 4)
         identity = identity.reshape(size // 4, 4, size, 2).transpose(0, 2, 1, 3)
-    return Block(values, (), entries.reshape(len(real), -1), identity.ravel())
+    return MatrixBlock(values, (), entries.reshape(len(real), -1), identity.ravel())
 
 
 def _planes(classes: NDArray[np.uint8]) -> tuple[int, ...] | None:

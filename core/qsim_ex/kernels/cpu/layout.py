@@ -20,7 +20,7 @@ Swaps = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class TouchedBits:
     """An item and the masks of index bits that it mixes, and that it mixes or reads."""
 
     item: Item
@@ -28,7 +28,7 @@ class Touch:
     all: int
 
     @classmethod
-    def of(cls, item: Item) -> Touch:
+    def of(cls, item: Item) -> TouchedBits:
         """Look at an item."""
         mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
         touched = mix | item.when.mask
@@ -38,12 +38,12 @@ class Touch:
         return cls(item, mix, touched)
 
 
-def touches(sweep: Sweep) -> list[Touch]:
+def touches(sweep: Sweep) -> list[TouchedBits]:
     """The items of all phases, in order."""
-    return [Touch.of(item) for phase in sweep.phases for item in phase.items]
+    return [TouchedBits.of(item) for phase in sweep.phases for item in phase.items]
 
 
-def runnable(pending: Sequence[Touch], lanes: int) -> tuple[list[Touch], list[Touch]]:
+def runnable(pending: Sequence[TouchedBits], lanes: int) -> tuple[list[TouchedBits], list[TouchedBits]]:
     """Divide items into those that can run while the bits in `lanes` are lanes, and the others; both in order.
 
     An item may overtake others if on every bit that they share both only read it.
@@ -68,7 +68,7 @@ class TileLayout:
     rows: list[int]
 
     @classmethod
-    def first(cls, tile: Sequence[int], work: Sequence[Touch], lane_bits: int) -> tuple[TileLayout, bool]:
+    def first(cls, tile: Sequence[int], work: Sequence[TouchedBits], lane_bits: int) -> tuple[TileLayout, bool]:
         """Return the layout in which tiles are read, and whether rows are whole vectors in memory.
 
         A tile needs padding if an item mixes so many of its bits that too few are left for the lanes.
@@ -90,7 +90,7 @@ class TileLayout:
         for lane, row in swaps:
             self.lanes[lane], self.rows[row] = self.rows[row], self.lanes[lane]
 
-    def swaps_for(self, work: Sequence[Touch]) -> Swaps:
+    def swaps_for(self, work: Sequence[TouchedBits]) -> Swaps:
         """Return which bits must trade places so that the first item can run, and as many after it as possible.
 
         Two exchanges cost as much as one of all lanes, so it is all of them if nothing speaks against it.
@@ -128,7 +128,7 @@ class TileLayout:
         return groups
 
 
-def _first_use(work: Sequence[Touch]) -> Callable[[int], int]:
+def _first_use(work: Sequence[TouchedBits]) -> Callable[[int], int]:
     """Return a function of a bit: the number of the first item that mixes it.
 
     Bits that are never mixed come last, padding just before them: it is wasted where it is a lane.
@@ -140,7 +140,7 @@ def _first_use(work: Sequence[Touch]) -> Callable[[int], int]:
     return lambda bit: first.get(bit, len(work) + (bit < PAD))
 
 
-def _latest(bits: Sequence[int], work: Sequence[Touch], count: int) -> list[int]:
+def _latest(bits: Sequence[int], work: Sequence[TouchedBits], count: int) -> list[int]:
     """The `count` bits that are mixed last, the lowest ones among equals."""
     use = _first_use(work)
     return sorted(bits, key=lambda bit: (-use(bit), bit))[:count]

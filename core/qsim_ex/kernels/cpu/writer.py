@@ -16,7 +16,7 @@ import numpy as np
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.kernels.cpu import encoding as p
 from qsim_ex.kernels.cpu import items
-from qsim_ex.kernels.cpu.encoding import Table, Where
+from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
@@ -24,7 +24,7 @@ _FEW_EXCHANGES = 8
 """So many exchanges of half the rows cost as much as one permutation of all of them: 40 and 350 ps an amplitude."""
 
 
-def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Program:
+def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
     """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes."""
     pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
@@ -45,7 +45,7 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.Pr
     tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
     geometry = [num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, direct, last]
-    return p.Program(
+    return p.EncodedSweep(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
         np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
         np.concatenate([np.zeros(0, dtype=np.int64), *writer.codes]),
@@ -107,11 +107,11 @@ class Writer:
         rows = [row for _, row in swaps]
         everywhere = (1 << len(self.layout.rows)) - 1
         if swaps and len(swaps) == self.lane_bits:
-            where = Where(0, 0, everywhere & ~sum(1 << row for row in rows), 0)
+            where = TileSelection(0, 0, everywhere & ~sum(1 << row for row in rows), 0)
             self._write(p.LANES, where, offsets=[self.row_bytes << row for row in rows])
         else:
             for lane, row in swaps:
-                where = Where(0, 0, everywhere & ~(1 << row), 0)
+                where = TileSelection(0, 0, everywhere & ~(1 << row), 0)
                 self._write(p.LANE, where, size=lane, offsets=[self.row_bytes << row])
         self.layout.exchange(swaps)
         self._look()
@@ -145,7 +145,7 @@ class Writer:
     def _write(
         self,
         kind: int,
-        where: Where,
+        where: TileSelection,
         *,
         table: Table = Table(),  # noqa: B008  (it is a tuple)
         size: int = 0,
@@ -155,7 +155,7 @@ class Writer:
         head = [kind, *where, 1 << where.free.bit_count(), *table, size, per_lane, *offsets]
         self.instructions.append(head + [0] * (p.INSTRUCTION - len(head)))
 
-    def _where(self, when: When, bits: Sequence[int] = (), value: int = 0) -> Where:
+    def _where(self, when: When, bits: Sequence[int] = (), value: int = 0) -> TileSelection:
         """Where an item acts, when `bits` have `value`."""
         free, fixed = self._all_rows, 0
         for k, bit in enumerate(bits):
@@ -164,7 +164,7 @@ class Writer:
         for bit in wires_of(when.mask & self._row_mask):
             free &= ~(1 << self._row_of[bit])
             fixed |= (when.value >> bit & 1) << self._row_of[bit]
-        return Where(when.mask & self._outside, when.value & self._outside, free, fixed)
+        return TileSelection(when.mask & self._outside, when.value & self._outside, free, fixed)
 
     def _table(
         self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, *, scalars: bool
@@ -221,7 +221,7 @@ class Writer:
         table, per_lane = self._table(reads, when, codes, identity, scalars=True)
         self._write(kind, self._where(when, bits, value), table=table, per_lane=per_lane)
 
-    def _block(self, item: Mix, block: items.Block) -> None:
+    def _block(self, item: Mix, block: items.MatrixBlock) -> None:
         """One set of values that a matrix mixes among themselves."""
         codes = placed(block.codes, item.slot.at)
         size = len(block.values)
@@ -274,7 +274,7 @@ class Writer:
         for k, bit in enumerate(self.layout.rows):
             if bit >= PAD:  # no index bit, so no parity: it stays what it is
                 self.integers[columns + k] = 1 << k
-        where = Where(0, 0, (1 << len(masks)) - 1, flips)
+        where = TileSelection(0, 0, (1 << len(masks)) - 1, flips)
         self._write(p.PERMUTE, where, table=Table(0, 0, len(masks), columns), offsets=[len(masks)])
 
     def _rename(self, item: Rename) -> None:

@@ -1,7 +1,7 @@
 """Sweeps over every row of a batch: which are compiled and which interpreted, their numbers and their launches.
 
 The rule is that of `policy`, asked about all amplitudes of the batch. All numbers lie in the device's memory and are
-made there (see `tables.Recipe`): a row's numbers of all sweeps behind one another, then the next row's.
+made there (see `tables.TableRecipe`): a row's numbers of all sweeps behind one another, then the next row's.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda.compile.choosing import KEPT, Choosing, remember, text_of
+from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
-from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import REAL, Packed
 from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
@@ -31,7 +31,7 @@ Places = NDArray[np.int64]
 NOTHING = np.zeros(0, dtype=np.int64)
 
 
-class Launch(Protocol):
+class BatchSweepLaunch(Protocol):
     """A sweep that is ready to run over rows."""
 
     @property
@@ -46,13 +46,13 @@ class Launch(Protocol):
 class RowNumbers:
     """The numbers of one sweep for all rows, on the device, and the kernel that they are laid out for."""
 
-    launch: Launch
+    launch: BatchSweepLaunch
     numbers: Array | None
     stride: int
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledBatchSweep:
     """A sweep by its own kernel."""
 
     kernel: Kernel
@@ -73,10 +73,10 @@ class Compiled:
 
 
 @dataclass(frozen=True, eq=False)
-class Interpreted:
+class InterpretedBatchSweep:
     """A sweep by the interpreter; its program stays on the device."""
 
-    program: interpreter.Program
+    program: interpreter.SweepProgram
     words: Array
     function: Any
 
@@ -97,13 +97,13 @@ class Interpreted:
         runtime.launch(self.function, blocks, threads, *given)
 
 
-class Loader:
+class BatchNumberLoader:
     """Has the numbers of all sweeps of a plan made on the device, for every row.
 
     launches: for each step how its sweep is launched, None where it is no sweep.
     """
 
-    def __init__(self, launches: Sequence[Launch | None], numbers: Numbers, real: Any) -> None:
+    def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Numbers, real: Any) -> None:
         self.numbers = numbers
         self._launches = launches
         size = numbers.size()
@@ -112,13 +112,13 @@ class Loader:
             for launch, places in zip(launches, numbers.packed, strict=True)
         ]
         far, self._cuts = laid_out(takes)
-        self._recipe = Recipe(far, numbers, real) if far.size else None
+        self._recipe = TableRecipe(far, numbers, real) if far.size else None
         self._stride = len(far)
         packed = [places for launch, places in zip(launches, numbers.packed, strict=True) if launch is None]
         on_host = np.unique(np.concatenate([NOTHING, *packed]))
         self._first_table = numbers.tables_at()
         self._entries = on_host[on_host >= self._first_table]
-        self._few = Few(self._entries, numbers)
+        self._few = HostEntries(self._entries, numbers)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
         """For each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
@@ -149,16 +149,16 @@ class PreparedBatch:
 
     steps: tuple[Step, ...]
     real: Any
-    launches: dict[int, Launch]
+    launches: dict[int, BatchSweepLaunch]
     settled: bool
-    loader: Loader | None = None
+    loader: BatchNumberLoader | None = None
 
     def load(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
         """The numbers of all rows for all steps."""
         loader = self.loader
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
-            loader = self.loader = Loader(launches, numbers.numbers, self.real)
+            loader = self.loader = BatchNumberLoader(launches, numbers.numbers, self.real)
         return loader(runtime, numbers)
 
     def give(self, runtime: Runtime, sweep: Sweep, numbers: Packed) -> RowNumbers:
@@ -178,9 +178,9 @@ class BatchSweeps:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._choosing = Choosing(runtime, emit_rows)
+        self._choosing = KernelChooser(runtime, emit_rows)
         self._plans: OrderedDict[tuple[Any, ...], PreparedBatch] = OrderedDict()
-        self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
+        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedBatchSweep] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
@@ -198,19 +198,19 @@ class BatchSweeps:
             sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
             kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
             functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
-            launches: dict[int, Launch] = {
-                id(sweep): Compiled(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
+            launches: dict[int, BatchSweepLaunch] = {
+                id(sweep): CompiledBatchSweep(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
                 for sweep, kernel in zip(sweeps, kernels, strict=True)
             }
             prepared = PreparedBatch(steps, REAL[itemsize], launches, settled=compile == "never" or all(kernels))
             remember(self._plans, key, prepared)
             return prepared
 
-    def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
+    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedBatchSweep:
         key = (sweep, itemsize)
         if key not in self._interpreted:
             program = interpreter.encode(sweep, itemsize)
             function = self._runtime.kernels([interpreter.text(itemsize, rows=True)])[0]
             words = self._runtime.upload(program.words)
-            remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
+            remember(self._interpreted, key, InterpretedBatchSweep(program, words, function), 16 * KEPT)
         return self._interpreted[key]

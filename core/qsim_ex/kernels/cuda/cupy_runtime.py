@@ -19,7 +19,7 @@ from qsim_ex.kernels import host as machine
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.launch.arguments import frame
-from qsim_ex.kernels.cuda.runtime import Array, Text
+from qsim_ex.kernels.cuda.runtime import Array, KernelText
 
 KEPT_KERNELS = 2048
 """Loaded kernels of a process; the least recently used are unloaded."""
@@ -87,7 +87,7 @@ class CupyRuntime:
         self._allocator = allocator
         self._arch = self._device.compute_capability
         self._launch = self._cupy.cuda.driver.launchKernel
-        self._loaded: OrderedDict[Text, Any] = OrderedDict()
+        self._loaded: OrderedDict[KernelText, Any] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
         self._lock = fork.lock()
         _runtimes.add(self)
@@ -173,15 +173,15 @@ class CupyRuntime:
         with self._here() as stream:
             array.data.copy_from_device_async(source.data, source.nbytes, stream)
 
-    def at_hand(self, text: Text) -> bool:
+    def at_hand(self, text: KernelText) -> bool:
         """Whether a kernel is loaded or on disk."""
         return text in self._loaded or compilation.at_hand(text.code, self._arch)
 
-    def begin(self, texts: Sequence[Text]) -> None:
+    def begin(self, texts: Sequence[KernelText]) -> None:
         """Start to compile what will be wanted soon, in the background."""
         compilation.begin([text.code for text in texts], self._arch)
 
-    def kernels(self, texts: Sequence[Text]) -> list[Any]:
+    def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
         """Compile, where needed at the same time, and load."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
@@ -203,7 +203,7 @@ class CupyRuntime:
                 self._loaded.popitem(last=False)
         return found
 
-    def _load(self, text: Text, code: bytes) -> Any:
+    def _load(self, text: KernelText, code: bytes) -> Any:
         """Load machine code; where the driver refuses what came with the package, compile here, which the doctor says.
 
         Such a driver is older than the compiler that the package was built with; the one that is installed fits it.
@@ -215,7 +215,7 @@ class CupyRuntime:
                 raise
         return self._function(text, compilation.machine_code(text.code, self._arch))
 
-    def _function(self, text: Text, code: bytes) -> Any:
+    def _function(self, text: KernelText, code: bytes) -> Any:
         module = self._cupy.cuda.Module()
         module.load(code)
         return module.get_function(text.name)

@@ -22,7 +22,7 @@ class ByValue(NamedTuple):
     address: int = 0
 
 
-class Text(NamedTuple):
+class KernelText(NamedTuple):
     """A kernel: CUDA C++ without comments, and the function's name in it."""
 
     code: str
@@ -58,10 +58,10 @@ class Runtime(Protocol):
     def copy(self, array: Array, source: Array) -> None:
         """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
 
-    def at_hand(self, text: Text) -> bool:
+    def at_hand(self, text: KernelText) -> bool:
         """Whether a kernel is loaded or on disk."""
 
-    def kernels(self, texts: Sequence[Text]) -> list[Any]:
+    def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
         """Compile, where needed at the same time, and load."""
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:

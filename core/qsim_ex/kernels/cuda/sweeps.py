@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda.compile.choosing import KEPT, Choosing, remember, text_of
+from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.launch.loading import Given, Loaded, Loader, Takes, give
-from qsim_ex.kernels.cuda.launch.queued import THE_STATE, Argument, Queued, plain
+from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTakes, SweepNumbers, give
+from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.steps.numbers import Bound
@@ -30,66 +30,66 @@ RETURNED = 2
 """When a plan with settled kernels is run for this time, its launches are laid out: what came back will come back."""
 
 
-class Launch(Protocol):
+class SweepLaunch(Protocol):
     """A sweep that is ready to run."""
 
     @property
-    def takes(self) -> Takes:
+    def takes(self) -> NumberTakes:
         """Which numbers it wants, and where."""
 
-    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
 
-    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
         """The launch laid out beforehand, given where its numbers lie: those on the device, and those by value."""
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledSweep:
     """A sweep by its own kernel; numbers are passed by value, tables lie on the device."""
 
     kernel: emit.Kernel
     function: Any
 
     @property
-    def takes(self) -> Takes:
+    def takes(self) -> NumberTakes:
         """Which numbers it wants, and where."""
-        return Takes(self.kernel.values, self.kernel.table)
+        return NumberTakes(self.kernel.values, self.kernel.table)
 
-    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
         kernel = self.kernel
         blocks = 1 << num_bits - kernel.skipped_bits
         whole = np.uint64(high << num_bits)
         runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
 
-    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:  # noqa: ARG002
+    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
         """The launch laid out beforehand, for a state in one piece."""
         blocks = 1 << num_bits - self.kernel.skipped_bits
         return Queued(self.function, blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
 
 
 @dataclass(frozen=True, eq=False)
-class Interpreted:
+class InterpretedSweep:
     """A sweep by the interpreter; its program stays on the device, where its numbers are too."""
 
-    program: interpreter.Program
+    program: interpreter.SweepProgram
     words: Array
     function: Any
 
     @property
-    def takes(self) -> Takes:
+    def takes(self) -> NumberTakes:
         """Which numbers it wants, and where."""
-        return Takes(np.zeros(0, dtype=np.int64), self.program.numbers)
+        return NumberTakes(np.zeros(0, dtype=np.int64), self.program.numbers)
 
-    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: Given, high: int) -> None:
+    def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
         program = self.program
         blocks = 1 << num_bits - program.skipped_bits
         whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
         runtime.launch(self.function, blocks, program.threads, buffer, given.on_device, self.words, whole, size)
 
-    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:  # noqa: ARG002
+    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
         """The launch laid out beforehand, for a state in one piece."""
         words, blocks = plain(runtime.address(self.words)), 1 << num_bits - self.program.skipped_bits
         arguments = THE_STATE, table, words, plain(0), plain(1 << num_bits)
@@ -97,7 +97,7 @@ class Interpreted:
 
 
 @dataclass
-class Prepared:
+class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, how it is launched.
 
     num_bits, itemsize, compile: what they were prepared for.
@@ -107,9 +107,9 @@ class Prepared:
     num_bits: int
     itemsize: int
     compile: str
-    launches: dict[int, Launch] = field(default_factory=dict)
+    launches: dict[int, SweepLaunch] = field(default_factory=dict)
     settled: bool = False
-    loader: Loader | None = None
+    loader: NumberLoader | None = None
     loads: int = 0
 
     @property
@@ -120,7 +120,7 @@ class Prepared:
     @property
     def compiled(self) -> int:
         """How many of the sweeps run by kernels of their own."""
-        return sum(isinstance(launch, Compiled) for launch in self.launches.values())
+        return sum(isinstance(launch, CompiledSweep) for launch in self.launches.values())
 
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """The numbers of all steps."""
@@ -128,7 +128,7 @@ class Prepared:
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
-            loader = self.loader = Loader(takes, numbers.numbers, self.real)
+            loader = self.loader = NumberLoader(takes, numbers.numbers, self.real)
             self.loads = 0
         self.loads += 1
         if self.settled and self.loads >= RETURNED and not loader.is_laid_out:
@@ -136,11 +136,11 @@ class Prepared:
         return Loaded(loader, runtime, numbers)
 
     def run(
-        self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: Given | Packed, high: int
+        self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: SweepNumbers | Packed, high: int
     ) -> None:
         """Apply a sweep in place; `numbers` is its packed array, or what `load` has made of it."""
         launch = self.launches[id(sweep)]
-        given = numbers if isinstance(numbers, Given) else give(runtime, launch.takes, numbers, self.real)
+        given = numbers if isinstance(numbers, SweepNumbers) else give(runtime, launch.takes, numbers, self.real)
         launch(runtime, buffer, num_bits, given, high)
 
 
@@ -149,12 +149,12 @@ class Sweeps:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._plans: OrderedDict[tuple[Any, ...], Prepared] = OrderedDict()
-        self._choosing = Choosing(runtime, self._emitted)
-        self._interpreted: OrderedDict[tuple[Sweep, int], Interpreted] = OrderedDict()
+        self._plans: OrderedDict[tuple[Any, ...], PreparedSweeps] = OrderedDict()
+        self._choosing = KernelChooser(runtime, self._emitted)
+        self._interpreted: OrderedDict[tuple[Sweep, int], InterpretedSweep] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
-    def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> Prepared:
+    def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
         """Choose for each sweep, compile what is to be compiled, and return what runs it."""
         steps = tuple(steps)
         key = (tuple(map(id, steps)), num_bits, itemsize, compile)
@@ -167,15 +167,15 @@ class Sweeps:
             remember(self._plans, key, prepared)
             return prepared
 
-    def _prepare(self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str) -> Prepared:
+    def _prepare(self, steps: tuple[Step, ...], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
         sweeps = list({id(step): step for step in steps if isinstance(step, Sweep)}.values())
         kernels = self._choosing.kernels(sweeps, num_bits, itemsize, compile)
-        prepared = Prepared(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
+        prepared = PreparedSweeps(steps, num_bits, itemsize, compile, settled=compile == "never" or all(kernels))
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
         for sweep, kernel in zip(sweeps, kernels, strict=True):
             if kernel:
-                prepared.launches[id(sweep)] = Compiled(kernel, next(functions))
+                prepared.launches[id(sweep)] = CompiledSweep(kernel, next(functions))
             else:
                 prepared.launches[id(sweep)] = self._interpret(sweep, itemsize)
         return prepared
@@ -183,11 +183,11 @@ class Sweeps:
     def _emitted(self, sweep: Sweep, itemsize: int) -> emit.Kernel:
         return emit.emit(sweep, itemsize, self._runtime.room, tensor=self._runtime.tensor)
 
-    def _interpret(self, sweep: Sweep, itemsize: int) -> Interpreted:
+    def _interpret(self, sweep: Sweep, itemsize: int) -> InterpretedSweep:
         key = (sweep, itemsize)
         if key not in self._interpreted:
             program = interpreter.encode(sweep, itemsize)
             function = self._runtime.kernels([interpreter.text(itemsize)])[0]
             words = self._runtime.upload(program.words)
-            remember(self._interpreted, key, Interpreted(program, words, function), 16 * KEPT)
+            remember(self._interpreted, key, InterpretedSweep(program, words, function), 16 * KEPT)
         return self._interpreted[key]

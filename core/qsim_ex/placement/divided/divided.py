@@ -22,14 +22,14 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import strings
 from qsim_ex.placement.divided import visited as one
-from qsim_ex.placement.divided.visited import Near, Visited
+from qsim_ex.placement.divided.visited import NearSubState, Visited
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
-__all__ = ["Divided", "Near"]
+__all__ = ["Divided", "NearSubState"]
 
 MARGINAL_WIRES = 26
 """Most wires of one marginal: 512 MiB on the host, so that shots of 38 wires need one visit for the highest ones."""
@@ -98,7 +98,7 @@ class Divided(Visited):
 
     def expose(self) -> None:
         """Write the zeros of fresh index bits."""
-        self.settle()
+        self.write_zeros()
 
     def slice_at(self, number: int) -> Any:
         """Raise `StateError`, unless a kind has slices in host memory."""
@@ -106,7 +106,7 @@ class Divided(Visited):
             f"slice {number}: a state that is {self.kind} has no slices in host memory; see sub_state_vector()."
         )
 
-    def visit_one(self, number: int) -> Iterator[Near]:
+    def visit_one(self, number: int) -> Iterator[NearSubState]:
         """Bring one sub state vector near; it may be changed until the iterator ends."""
         return self.visit_some(lambda _, high: high == number, write=True)
 
@@ -122,7 +122,7 @@ class Divided(Visited):
 
     def forget(self) -> None:
         """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
-        self.settle()
+        self.write_zeros()
         self.layout = Layout.identity(self.num_wires)
 
     def write(self, start: int, values: Amplitudes) -> None:
@@ -130,7 +130,7 @@ class Divided(Visited):
         stop, local = start + len(values), self.levels.local
         if not len(values):
             return
-        self.settle((1 << (stop - 1).bit_length()) - 1)
+        self.write_zeros((1 << (stop - 1).bit_length()) - 1)
         for near, first, last in self._range(start, stop, write=True):
             base = near.high << local
             near.device.write(near.buffer, first - base, values[first - start : last - start])
@@ -317,7 +317,7 @@ class Divided(Visited):
         other.arrange(self.layout)
         return sum((self._inner(near, other) for near in self.visit()), 0j)
 
-    def _inner(self, near: Near, other: Divided) -> complex:
+    def _inner(self, near: NearSubState, other: Divided) -> complex:
         """The part of one sub state vector in <self|other>."""
         total = 0j
         for same in other.visit_some(lambda _, high: high == near.high):
@@ -370,7 +370,7 @@ class Divided(Visited):
     def _copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
         new.layout = layout
-        new.settle(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
+        new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
         for near in self.visit():
             begin = near.high << near.local
             stop = min(begin + (1 << near.local), 1 << new.num_wires)
@@ -384,7 +384,7 @@ class Divided(Visited):
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _range(self, start: int, stop: int, *, write: bool = False) -> Iterator[tuple[Near, int, int]]:
+    def _range(self, start: int, stop: int, *, write: bool = False) -> Iterator[tuple[NearSubState, int, int]]:
         """The sub state vectors that hold indices from `start` up to `stop`, each with its part of that range."""
         if start >= stop:
             return

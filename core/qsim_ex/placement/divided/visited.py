@@ -1,8 +1,8 @@
 """Visits of a state vector that is divided into sub state vectors, on several devices, in host memory, or both.
 
 What differs between these is how sub state vectors come near; that is `Visited.visit`. `divided.Divided` puts every
-question in visits. What a question about wires means for one sub state vector while it is near (`Near`) is at the end:
-wires below `Near.local` lie in the buffer's index, all others are constants in `Near.high`.
+question in visits. What a question about wires means for one sub state vector while it is near (`NearSubState`) is at
+the end: wires below `NearSubState.local` lie in the buffer's index, all others are constants in `NearSubState.high`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 
-class Near(NamedTuple):
+class NearSubState(NamedTuple):
     """One sub state vector while it is near.
 
     layout: the position of each wire: below `Levels.local` in the buffer's index, from there up in `high`.
@@ -58,7 +58,7 @@ class Near(NamedTuple):
 
 
 Wanted = Callable[[Layout, int], bool]
-"""Whether a sub state vector is wanted in a visit, by the visit's layout and its `Near.high`."""
+"""Whether a sub state vector is wanted in a visit, by the visit's layout and its `NearSubState.high`."""
 
 
 def every(layout: Layout, high: int) -> bool:  # noqa: ARG001  (a `Wanted`)
@@ -87,7 +87,7 @@ class Visited(ABC):
         return len(self.layout)
 
     @abstractmethod
-    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Bring every sub state vector near that is not known to be zero, those of different devices in turn.
 
         near: wires that shall be local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
@@ -114,7 +114,7 @@ class Visited(ABC):
 
     # --- what a placement may do better ------------------------------------------------------------------------------
 
-    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[Near]:
+    def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """As `visit`, but only of the sub state vectors that are wanted; the others need not be brought near.
 
         If it writes, amplitudes at which a fresh bit is 1 stay zero, and fresh bits may stay fresh.
@@ -123,7 +123,7 @@ class Visited(ABC):
             if wanted(found.layout, found.high):
                 yield found
 
-    def settle(self, bits: int = -1) -> None:
+    def write_zeros(self, bits: int = -1) -> None:
         """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
         home = self.layout
         wires = at.wires_on(home, self.fresh & bits)
@@ -137,7 +137,7 @@ class Visited(ABC):
         if self.layout != home:
             self.arrange(home)
 
-    def unsettle(self, bits: int) -> None:
+    def mark_zero(self, bits: int) -> None:
         """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and need no memory."""
         self.fresh |= bits
 
@@ -169,7 +169,7 @@ class Visited(ABC):
         """Whether a visit can have all of some wires near that are not known to be at one value."""
         return len(self.brought([wires[k] for k in self.open(wires)[0]])) <= self.most_near
 
-    def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[Near]:
+    def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
         """A visit during which some wires are local; those that cannot be brought near are moved there and back.
 
         Raises `NotSupported` for more wires than a sub state vector has.
@@ -202,7 +202,7 @@ class Visited(ABC):
 
 
 def local_when(layout: Layout, local: int, high: int, when: When) -> When | None:
-    """As `Near.when`, for a sub state vector that need not be near."""
+    """As `NearSubState.when`, for a sub state vector that need not be near."""
     stored = at.stored_when(layout, when)
     if high & stored.mask >> local != stored.value >> local:
         return None
@@ -210,7 +210,7 @@ def local_when(layout: Layout, local: int, high: int, when: When) -> When | None
     return When(stored.mask & inside, stored.value & inside)
 
 
-def add_marginal(near: Near, wires: Sequence[int], when: When, out: NDArray[np.float64]) -> None:
+def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDArray[np.float64]) -> None:
     """Add what this sub state vector has to Σ |amplitude|² for each value of `wires`; see `Placement.marginal`."""
     stored = near.when(when)
     if stored is None:
@@ -230,7 +230,7 @@ def add_marginal(near: Near, wires: Sequence[int], when: When, out: NDArray[np.f
         out[values ^ shift] += near.device.marginal(near.buffer, near.local, bits, held)
 
 
-def pauli(near: Near, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+def pauli(near: NearSubState, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
     """What this sub state vector has of <ψ| X-part · Z-part |ψ>; all wires of `x` are local."""
     local = near.local
     masks = [at.index_mask(near.layout, z) for z in zs]
@@ -241,7 +241,7 @@ def pauli(near: Near, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
     return np.array(signs) * found
 
 
-def flip_where(near: Near, wire: int, wires: Sequence[int]) -> None:
+def flip_where(near: NearSubState, wire: int, wires: Sequence[int]) -> None:
     """Apply X to `wires`, which are local, where `wire` is 1."""
     local, position = near.local, near.layout.address[wire]
     one = 1 ^ near.layout.flip >> position & 1  # how a 1 of this wire is stored
@@ -255,7 +255,7 @@ def flip_where(near: Near, wire: int, wires: Sequence[int]) -> None:
         near.device.permute(near.buffer, local, range(local), sum(1 << bit for bit in bits))
 
 
-def copy_range(near: Near, start: int, stop: int, wires: Sequence[int], out: Amplitudes) -> None:
+def copy_range(near: NearSubState, start: int, stop: int, wires: Sequence[int], out: Amplitudes) -> None:
     """Copy this sub state vector's amplitudes among basis values `start` to `stop` to where they are in `out`."""
     for begin, free in aligned(start, stop):
         stored = near.when(at.held(ALWAYS, wires[free:], begin >> free))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.devices.base import Buffer, Channel, Copies, Device
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
@@ -23,7 +23,7 @@ QUEUED_BYTES = 1 << 33
 
 
 @dataclass(eq=False, slots=True)
-class Slot:
+class StagingPiece:
     """A staging piece; `free` is the mark behind the copy that emptied it last."""
 
     buffer: Buffer
@@ -34,14 +34,14 @@ class Slot:
 class Lane:
     """What one device has for the trades of one lane: a queue of what goes out, and one of what is put into place."""
 
-    out: Channel
-    place: Channel
-    near: list[Slot] = field(default_factory=list)  # in the device's memory
-    host: list[Slot] = field(default_factory=list)  # in host memory, where a link goes through the host
+    out: CopyQueue
+    place: CopyQueue
+    near: list[StagingPiece] = field(default_factory=list)  # in the device's memory
+    host: list[StagingPiece] = field(default_factory=list)  # in host memory, where a link goes through the host
 
 
 @dataclass(eq=False, slots=True)
-class Seat:
+class PeerBuffer:
     """Room for one sub state vector: a device, a buffer, and the device's end of the links to all others.
 
     place: the number of the device in the list that the caller gave; it stays when device numbers are permuted.
@@ -115,25 +115,25 @@ class Links:
             "bytes_sent": dict(zip(names, (self.sent.get(pair, 0) for pair in pairs), strict=True)),
         }
 
-    def seat(self, place: int, num_amplitudes: int, beside: Seat | None = None) -> Seat:
+    def seat(self, place: int, num_amplitudes: int, beside: PeerBuffer | None = None) -> PeerBuffer:
         """Allocate all that one sub state vector needs on its device; raises `OutOfMemory`.
 
         beside: another seat on the device, whose end of the links is shared.
         """
         device: Any = self.devices[place]
         if beside is not None:
-            return Seat(place, device, device.allocate(num_amplitudes, self.dtype), beside.lanes)
+            return PeerBuffer(place, device, device.allocate(num_amplitudes, self.dtype), beside.lanes)
         buffer = device.allocate(num_amplitudes, self.dtype)
         made = [Lane(device.channel(), device.channel()) for _ in range(self.lanes)]
         near, host = self.staging(place)
         for lane in made:
             if near:
-                lane.near = [Slot(device.allocate(self.piece, self.dtype)) for _ in range(SLOTS)]
+                lane.near = [StagingPiece(device.allocate(self.piece, self.dtype)) for _ in range(SLOTS)]
             if host:
-                lane.host = [Slot(device.host_memory(self.piece, self.dtype)[0]) for _ in range(SLOTS)]
-        return Seat(place, device, buffer, made)
+                lane.host = [StagingPiece(device.host_memory(self.piece, self.dtype)[0]) for _ in range(SLOTS)]
+        return PeerBuffer(place, device, buffer, made)
 
-    def exchange(self, seats: Sequence[Seat], schedule: Schedule, tick: Callable[[], None] | None = None) -> None:
+    def exchange(self, seats: Sequence[PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None = None) -> None:
         """Carry out a schedule; ``seats[d]`` is that of device number d.
 
         What is queued on the devices comes before it, and what is queued on them later comes after it. `tick` is
@@ -153,7 +153,7 @@ class Links:
         for (d, e), amplitudes in schedule.sent().items():
             self.sent[seats[d].place, seats[e].place] += amplitudes * self.dtype.itemsize
 
-    def _begin(self, seats: Sequence[Seat], meetings: set[tuple[tuple[int, int], int]]) -> None:
+    def _begin(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
         """Copies out wait for the work on both devices that they concern; copies into place wait for copies out."""
         taking_part = {d for devices, _ in meetings for d in devices}
         marks = {d: seats[d].device.mark() for d in taking_part}
@@ -162,10 +162,10 @@ class Links:
                 for end in devices:
                     seats[d].lanes[lane].out.wait(marks[end])
 
-    def _trade(self, seats: Sequence[Seat], trade: Trade) -> None:
+    def _trade(self, seats: Sequence[PeerBuffer], trade: Trade) -> None:
         """Queue one piece: out to the other's staging both ways, then from staging into place."""
         ends, parts = [seats[number] for number in trade.devices], trade.parts
-        staged: list[tuple[Seat, Slot, Any]] = []
+        staged: list[tuple[PeerBuffer, StagingPiece, Any]] = []
         left: list[Any] = []
         for k in (0, 1):
             if not trade.sent[k]:
@@ -190,7 +190,7 @@ class Links:
             place.copy(laid.of(to.buffer), laid.laid_out(slot.buffer))
             slot.free = place.mark()
 
-    def _end(self, seats: Sequence[Seat], meetings: set[tuple[tuple[int, int], int]]) -> None:
+    def _end(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
         """Work on a device waits for the copies from it, to it, and into place."""
         for devices, lane in meetings:
             out = [seats[d].lanes[lane].out.mark() for d in devices]
@@ -199,7 +199,7 @@ class Links:
                     seats[d].device.wait(mark)
 
 
-def synchronize(seats: Sequence[Seat]) -> None:
+def synchronize(seats: Sequence[PeerBuffer]) -> None:
     """Wait until devices and links have done all that is queued."""
     for seat in seats:
         for lane in seat.lanes:

@@ -13,9 +13,9 @@ from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.base import Tick
-from qsim_ex.placement.exchange.links import Seat
+from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.steps.step import Clear, Step
+from qsim_ex.steps.step import Step, ZeroFill
 
 NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
@@ -62,7 +62,7 @@ def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
 
 
 def work_on(
-    seats: Sequence[tuple[Seat, int]], steps: Sequence[Step], shares: Sequence[Share], begin: int, tick: Tick
+    seats: Sequence[tuple[PeerBuffer, int]], steps: Sequence[Step], shares: Sequence[Share], begin: int, tick: Tick
 ) -> None:
     """Execute steps on the sub state vectors of some seats, each with the value of its bits from `local` up.
 
@@ -75,10 +75,10 @@ def work_on(
     execute(steps, targets, tick)
 
 
-def clear(seat: Seat, fresh: int) -> None:
+def clear(seat: PeerBuffer, fresh: int) -> None:
     """Write the zeros of fresh local positions."""
-    seat.device.run(seat.buffer, _bits(seat), Clear(fresh), NO_NUMBERS)
+    seat.device.run(seat.buffer, _bits(seat), ZeroFill(fresh), NO_NUMBERS)
 
 
-def _bits(seat: Seat) -> int:
+def _bits(seat: PeerBuffer) -> int:
     return int(seat.buffer.size).bit_length() - 1

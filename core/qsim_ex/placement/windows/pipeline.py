@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.base import Buffer, Channel, Copies
+from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 
 Index = NDArray[np.int64]
 
@@ -30,7 +30,7 @@ AHEAD = 2
 """On how many windows work may be queued."""
 
 
-class Piece(NamedTuple):
+class CopyPiece(NamedTuple):
     """`times` runs of `length` neighbouring places each, in constant steps on both sides: one copy."""
 
     to: int
@@ -41,13 +41,13 @@ class Piece(NamedTuple):
     source_step: int
 
 
-class Queue:
+class QueuedCopies:
     """One direction: its channel, and what has been queued on it.
 
     Copies are numbered from 1. touched: for each place the last copy that read or wrote it.
     """
 
-    def __init__(self, channel: Channel, places: int) -> None:
+    def __init__(self, channel: CopyQueue, places: int) -> None:
         self.channel = channel
         self.touched = np.zeros(places, dtype=np.int64)
         self.last = 0
@@ -81,8 +81,8 @@ class Pipeline:
         self._slice_bytes: int = slots[0].nbytes // rows
         self._most = max(1, piece // self._slice_bytes)
         places = sum(block.size for block in self._blocks) // self._slice
-        self._in = Queue(device.channel(), places)
-        self._out = Queue(device.channel(), places)
+        self._in = QueuedCopies(device.channel(), places)
+        self._out = QueuedCopies(device.channel(), places)
         self._work: dict[int, Any] = {}
         self._working: int | None = None
         self._recent: deque[Any] = deque()
@@ -135,21 +135,21 @@ class Pipeline:
             self._after(self._in, a, b)
             self.bytes_within += 3 * len(a) * self._slice_bytes
 
-    def _copy(self, queue: Queue, other: Queue, to: Index, source: Index) -> None:
+    def _copy(self, queue: QueuedCopies, other: QueuedCopies, to: Index, source: Index) -> None:
         if not len(to):
             return
         self._before(queue, other, to, source)
         self._queue_pieces(queue.channel, to, source)
         self._after(queue, to, source)
 
-    def _queue_pieces(self, channel: Channel, to: Index, source: Index) -> None:
+    def _queue_pieces(self, channel: CopyQueue, to: Index, source: Index) -> None:
         for piece in self._pieces(to, source):
             left = self._view(piece.to, piece, piece.to_step)
             channel.copy(left, self._view(piece.source, piece, piece.source_step))
 
     # --- order -----------------------------------------------------------------------------------------------------
 
-    def _before(self, queue: Queue, other: Queue, to: Index, source: Index) -> None:
+    def _before(self, queue: QueuedCopies, other: QueuedCopies, to: Index, source: Index) -> None:
         """What is queued next on `queue` touches these places: let it wait for all that touched them elsewhere."""
         if queue.worked:
             for slot in queue.worked & set(np.unique(np.concatenate([to, source]) // self._rows).tolist()):
@@ -160,7 +160,7 @@ class Pipeline:
             queue.channel.wait(other.marks[last])
             queue.waited = last
 
-    def _after(self, queue: Queue, to: Index, source: Index) -> None:
+    def _after(self, queue: QueuedCopies, to: Index, source: Index) -> None:
         """Number what was just queued, and do not let the queue grow without end."""
         mark = queue.channel.mark()
         if mark is None:  # it is done already, and nobody has to wait
@@ -212,7 +212,7 @@ class Pipeline:
 
     # --- pieces ----------------------------------------------------------------------------------------------------
 
-    def _pieces(self, to: Index, source: Index, *, of_scratch: bool = False) -> Iterator[Piece]:
+    def _pieces(self, to: Index, source: Index, *, of_scratch: bool = False) -> Iterator[CopyPiece]:
         """Pairs of places as few copies, none larger than it may be and none across two blocks."""
         turn = np.lexsort((to, source)) if not of_scratch else np.arange(len(to))
         to, source = to[turn], source[turn]
@@ -226,7 +226,7 @@ class Pipeline:
             first, begin, length = runs[at]
             if length > self._most:
                 for done in range(0, length, self._most):
-                    yield Piece(first + done, begin + done, min(self._most, length - done), 1, 0, 0)
+                    yield CopyPiece(first + done, begin + done, min(self._most, length - done), 1, 0, 0)
                 at += 1
                 continue
             count = 1
@@ -241,7 +241,7 @@ class Pipeline:
                 and self._fits(begin, length, count + 1, source_step)
             ):
                 count += 1
-            yield Piece(first, begin, length, count, to_step, source_step)
+            yield CopyPiece(first, begin, length, count, to_step, source_step)
             at += count
 
     def _fits(self, place: int, length: int, count: int, step: int) -> bool:
@@ -256,7 +256,7 @@ class Pipeline:
         size: int = self._blocks[place // self._rows].size
         return size // self._slice
 
-    def _view(self, place: int, piece: Piece, step: int) -> Buffer:
+    def _view(self, place: int, piece: CopyPiece, step: int) -> Buffer:
         """The amplitudes of a piece on one side: [k] for one run, [times, k] for several."""
         block, row = self._blocks[place // self._rows], place % self._rows
         k = piece.length * self._slice
@@ -266,6 +266,6 @@ class Pipeline:
         matrix = block[base * self._slice : (base + piece.times * step) * self._slice]
         return matrix.reshape(piece.times, -1)[:, column * self._slice : column * self._slice + k]
 
-    def _aside(self, piece: Piece) -> Buffer:
+    def _aside(self, piece: CopyPiece) -> Buffer:
         """A piece's place in scratch memory."""
         return self._scratch[piece.to * self._slice : (piece.to + piece.length) * self._slice]

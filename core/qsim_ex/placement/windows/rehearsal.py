@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.devices.base import Channel, Copies
+from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.windows.window import Scenario
@@ -23,24 +23,24 @@ MOST_SLICES = 1 << 16
 _PLENTY = 1 << 62
 
 
-class Copied(NamedTuple):
+class CopiedBytes(NamedTuple):
     """Bytes from the host to the device, and from the device to the host."""
 
     inwards: int
     outwards: int
 
 
-def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Copied | None:
+def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> CopiedBytes | None:
     """What a run of a plan on a new state copies; None if the state is not new, or has too many slices."""
     levels, dtype = plan.levels, np.dtype(dtype)
     if plan.fresh != (1 << plan.num_wires) - 1 or plan.num_wires - levels.slice > MOST_SLICES.bit_length() - 1:
         return None
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)
-    return Copied(state.bytes_in, state.bytes_out)
+    return CopiedBytes(state.bytes_in, state.bytes_out)
 
 
-def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> Copied | None:
+def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
     """What a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
     return rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
 
@@ -58,7 +58,7 @@ class _Nothing:
         return self
 
 
-class _IdleChannel:
+class _IdleCopyQueue:
     """Copies that nobody carries out."""
 
     def copy(self, to: Any, source: Any) -> None:
@@ -80,8 +80,8 @@ class _Idle(Copies):
     kind = "gpu"
     name = "nothing"
 
-    def channel(self) -> Channel:
-        return _IdleChannel()
+    def channel(self) -> CopyQueue:
+        return _IdleCopyQueue()
 
     def mark(self) -> None:
         """Nothing."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import StateError
 from qsim_ex.placement.windows.pipeline import Pipeline
-from qsim_ex.placement.windows.window import Index, Memory, Room, Window
+from qsim_ex.placement.windows.window import Index, MigratedMemory, Window, WindowMemory
 
 Tick = Callable[[], None]
 
@@ -34,11 +34,11 @@ class Slots:
     parts: in how many parts a window comes, with a tick before each.
     """
 
-    def __init__(self, device: Any, room: Room, memory: Memory) -> None:
+    def __init__(self, device: Any, room: MigratedMemory, memory: WindowMemory) -> None:
         self.room = room
         self.buffers: list[Buffer] = memory.slots
         num_slices = 1 << room.num_wires - room.slice
-        self.places = Places(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
+        self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
         self.pipe = Pipeline(device, memory.slots, memory.host, memory.scratch, room.rows, room.piece)
         self.parts = max(1, room.rows * room.slice_bytes // PART)
         self._at_once = room.scratch
@@ -176,7 +176,7 @@ class _Parts:
             self._tick()
 
 
-class Places:
+class SliceTable:
     """Where each slice is: on the device, on the host, or nowhere, because it is known to be zero.
 
     Only bookkeeping; nothing is copied here. Places are numbered through: first the rows of the device's slots, then

@@ -3,10 +3,10 @@
 A window holds 2^local amplitudes, in rows of one slice each. Positions of an index, as steps see it, and index bits at
 home are two numberings of the same n bits; `Window` translates.
 
-A `Turn` is what one pass can do of a permutation of index bits: bits of a slice's number change by renumbering slices,
-bits inside slices are permuted on the device, while those that shall come inside are near.
+A `WindowPass` is what one pass can do of a permutation of index bits: bits of a slice's number change by renumbering
+slices, bits inside slices are permuted on the device, while those that shall come inside are near.
 
-`Room` is what a state in windows takes, told before anything is allocated; `Memory` are the blocks themselves.
+`MigratedMemory` is what a state in windows takes, told before anything is allocated; `WindowMemory` are the blocks.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class WindowPass:
     """One pass.
 
     window: what is near. moves, flip: for `Device.permute` on each window. came: the index bit at which the content of
@@ -131,7 +131,7 @@ class Turn:
         return sum(1 << self.came.get(bit, bit) for bit in range(len(self.left)) if bits >> bit & 1)
 
 
-def turn(window: Window, sources: Sequence[int], flip: int) -> Turn | None:
+def turn(window: Window, sources: Sequence[int], flip: int) -> WindowPass | None:
     """The next pass towards a state in which index bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
 
     window: what is near now. None if nothing is left to do inside slices.
@@ -146,7 +146,7 @@ def turn(window: Window, sources: Sequence[int], flip: int) -> Turn | None:
     came = {window.bits[source]: window.bits[position] for position, source in enumerate(moves)}
     left = tuple(came.get(source, source) for source in sources)
     last = all(left[bit] == bit for bit in range(inside))
-    return Turn(window, moves, flip if last else 0, came, left)
+    return WindowPass(window, moves, flip if last else 0, came, left)
 
 
 def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
@@ -165,7 +165,7 @@ def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MigratedMemory:
     """What a migrated state of 2^num_wires amplitudes takes.
 
     slots: windows of 2^local amplitudes on the device. scenario: 'whole', the host has a place for every slice, or
@@ -224,7 +224,7 @@ def room(
     scenario: Scenario = "whole",
     spare: int | None = None,
     piece: int = PIECE,
-) -> Room:
+) -> MigratedMemory:
     """What a state takes; `spare` is two copies' worth if None. Raises `InvalidInput` for what cannot be meant."""
     if levels.peers or not 0 <= levels.slice <= levels.local <= num_wires:
         raise InvalidInput(f"a migrated state of {num_wires} wires with {levels}: slice ≤ local ≤ wires and no peers.")
@@ -236,11 +236,13 @@ def room(
         raise InvalidInput(f"scenario={scenario!r}: 'whole' or 'spread' is wanted.")
     slice_bits = min(levels.slice, max(0, (piece // dtype.itemsize).bit_length() - 1))
     at_once = min(max(1, piece // (dtype.itemsize << slice_bits)), 1 << levels.local - slice_bits)
-    return Room(num_wires, levels, dtype, slots, scenario, 2 * at_once if spare is None else spare, slice_bits, piece)
+    return MigratedMemory(
+        num_wires, levels, dtype, slots, scenario, 2 * at_once if spare is None else spare, slice_bits, piece
+    )
 
 
 @dataclass(eq=False)
-class Memory:
+class WindowMemory:
     """The blocks.
 
     slots: buffers of 2^local amplitudes. host: one block for each 2^local amplitudes, so that no block is larger than
@@ -253,7 +255,7 @@ class Memory:
     kind: str
 
 
-def allocate(needed: Room, device: Any, allowed: tuple[int, int] | None = None) -> Memory:
+def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | None = None) -> WindowMemory:
     """All memory of a migrated state, or none of it.
 
     device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be taken, in place of what is
@@ -287,7 +289,7 @@ def allocate(needed: Room, device: Any, allowed: tuple[int, int] | None = None) 
         host.clear()
         raise OutOfMemory(f"{_sum(needed, device)}, and could not be had: {error}") from error
     kind = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
-    return Memory(slots, scratch, host, kind)
+    return WindowMemory(slots, scratch, host, kind)
 
 
 def _check(device: Any) -> None:
@@ -298,7 +300,7 @@ def _check(device: Any) -> None:
 _ADVICE = "Use fewer wires, precision='single', fewer local bits, or the scenario 'spread'."
 
 
-def _sum(needed: Room, device: Any) -> str:
+def _sum(needed: MigratedMemory, device: Any) -> str:
     """The sum, for an error."""
     return (
         f"{needed.num_wires} wires in {needed.dtype.name} need {human(needed.device_bytes)} of {device.name} "

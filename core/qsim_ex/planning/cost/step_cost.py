@@ -8,7 +8,18 @@ from typing import assert_never
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning import patterns
 from qsim_ex.steps.layout import BLOCK_BITS
-from qsim_ex.steps.step import Clear, Diagonal, Item, Mix, Rename, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import (
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Item,
+    Mix,
+    Rename,
+    Step,
+    Sweep,
+    ZeroFill,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +67,12 @@ def step_cost(step: Step, num_bits: int, itemsize: int, block: float | None = No
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
             return Cost((before + after) * itemsize, work * after)
-        case Clear(fresh):
+        case ZeroFill(fresh):
             return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * itemsize)
-        case Wide(bits, _, when):
+        case DenseMatrix(bits, _, when):
             share = 0.5 ** when.mask.bit_count()
             return Cost(passes * share, 4.0 * (1 << len(bits)) * amplitudes * share)
-        case Shuffle() | Spread():
+        case BasisPermutation() | InitialAmplitudes():
             return Cost(passes)
         case _:
             assert_never(step)

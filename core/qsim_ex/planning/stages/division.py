@@ -24,7 +24,7 @@ WIDTH = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class StageWork:
     """Work that runs in one stage.
 
     needs: the bits that have to be local. swaps: pairs of bits that trade places in the memory of the device before
@@ -44,7 +44,7 @@ class Division:
     freedom: which bits are never far.
     """
 
-    passes: tuple[tuple[Portion, ...], ...]
+    passes: tuple[tuple[StageWork, ...], ...]
     low: int
 
 
@@ -56,7 +56,7 @@ def divide(work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spre
     are those that the state has by then.
     Raises `NotSupported` for an operation that mixes more bits than can be local.
     """
-    return _Divider(num_bits, levels, fresh, spread).divide(work)
+    return _WorkDivider(num_bits, levels, fresh, spread).divide(work)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ Move = Callable[["_Way", int, int], float]
 """What it costs, in states, to go on from a way with other far bits, to run work that mixes some bits."""
 
 
-class _Divider:
+class _WorkDivider:
     """Divides the work of one plan, section by section: between them stand operations too wide to be placed freely."""
 
     def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int) -> None:
@@ -97,7 +97,7 @@ class _Divider:
         self.freedom = Freedom(below & ~fresh, fresh, fresh.bit_count() - free_below)
         self.there = self.everything & ~fresh
         self.low: int | None = None  # decided by the first wide operation, or at the end
-        self.passes: list[tuple[Portion, ...]] = []
+        self.passes: list[tuple[StageWork, ...]] = []
 
     def divide(self, work: Sequence[Work]) -> Division:
         """See `divide`."""
@@ -174,7 +174,7 @@ class _Divider:
             rising = bits_of_mask(piece.mix & ~self.freedom.pinned)[:count]
             leaving = bits_of_mask(self.freedom.pinned & ~piece.mix)[:count]
             pairs = tuple(zip(rising, leaving, strict=True))
-            self.passes.append((Portion((), sum(1 << bit for bit in rising), pairs),))
+            self.passes.append((StageWork((), sum(1 << bit for bit in rising), pairs),))
             for high, low in pairs:
                 self.freedom = replace(self.freedom, pinned=self.freedom.pinned ^ (1 << high | 1 << low))
         self.passes.append((_portion([piece]),))
@@ -243,8 +243,8 @@ def _exchange_cost(way: _Way, far: int, mixed: int) -> float:
     return (1 - 0.5 ** coming.bit_count()) * 2.0 ** way.there.bit_count()
 
 
-def _portion(work: Sequence[Work]) -> Portion:
-    return Portion(tuple(work), _mixed(work))
+def _portion(work: Sequence[Work]) -> StageWork:
+    return StageWork(tuple(work), _mixed(work))
 
 
 def _mixed(work: Sequence[Work]) -> int:

@@ -67,7 +67,7 @@ class Positions:
 
     # --- changes -------------------------------------------------------------------------------------------------
 
-    def settle(self, places: int) -> None:
+    def written(self, places: int) -> None:
         """The bits on these positions are not fresh any more."""
         self.fresh &= ~self.bits(places)
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.stages.division import Division, Portion, divide
+from qsim_ex.planning.stages.division import Division, StageWork, divide
 from qsim_ex.planning.stages.positions import Positions
 from qsim_ex.planning.tiles.schedule import Packed, schedule
 from qsim_ex.planning.work import NOTHING, Work, bits_of_mask, moved
 from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Motion, Stage
-from qsim_ex.steps.step import Clear, Shuffle
+from qsim_ex.steps.step import BasisPermutation, ZeroFill
 
 _SINGLE = 8
 """Bytes of an amplitude in single precision, by which plans are compared: in double all takes about twice as long."""
@@ -29,10 +29,10 @@ _LITTLE = 0.1
 """Which share of the time exchanges may take before another way is looked for."""
 
 _SWAPS = 4
-"""How many pairs of bits one `Shuffle` makes trade places: its table has 4 to that power entries."""
+"""How many pairs of bits one `BasisPermutation` makes trade places: its table has 4 to that power entries."""
 
 
-class Staged(NamedTuple):
+class StagedWork(NamedTuple):
     """The stages of a plan, the places of the numbers of their steps, and where every bit is at the end."""
 
     stages: tuple[Stage, ...]
@@ -43,20 +43,20 @@ class Staged(NamedTuple):
 
 def make_stages(
     work: Sequence[Work], num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
-) -> Staged:
+) -> StagedWork:
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
     A growing state on several devices is spread over them early; where exchanges take much of the time even so, also
     late, and the quicker plan wins.
     """
 
-    def staged(spread: int) -> Staged:
+    def staged(spread: int) -> StagedWork:
         division = divide(work, num_bits, levels, fresh, spread)
         planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh)
         planner.run()
-        return Staged(tuple(planner.stages), planner.packed, planner.positions, planner.program)
+        return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
-    def costs(of: Staged) -> tuple[float, float]:
+    def costs(of: StagedWork) -> tuple[float, float]:
         """Seconds in all, and seconds of exchanges."""
         found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
         return seconds(of.stages, found), sum(cost.moving for cost in found)
@@ -109,7 +109,7 @@ class _StagePlanner:
 
     # --- one stage -----------------------------------------------------------------------------------------------
 
-    def _bring(self, portion: Portion, later: Sequence[int], windows: Sequence[int]) -> None:
+    def _bring(self, portion: StageWork, later: Sequence[int], windows: Sequence[int]) -> None:
         """Begin a new stage if a portion needs bits that are not local; `windows` if it may begin a pass."""
         positions = self.positions
         begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
@@ -131,7 +131,7 @@ class _StagePlanner:
         self._motion, self._steps, self._work = motion, [], []
         self._fresh = self.positions.places(self.positions.fresh)
 
-    def _add(self, portion: Portion) -> None:
+    def _add(self, portion: StageWork) -> None:
         """Add a portion's work to the stage that is being made."""
         if portion.swaps:
             self._work_off()
@@ -157,7 +157,7 @@ class _StagePlanner:
         before = self.positions.local_fresh()
         steps, fresh = schedule(work, self.levels.local, self.shape, self.program, before)
         self._steps += steps
-        self.positions.settle(before & ~fresh)
+        self.positions.written(before & ~fresh)
         self._work = []
 
     def _shuffle(self, pairs: Sequence[tuple[int, int]]) -> None:
@@ -166,15 +166,15 @@ class _StagePlanner:
         bits = tuple(at[bit] for pair in pairs for bit in pair)
         odd = sum(1 << 2 * k for k in range(len(pairs)))
         to = tuple((x & odd) << 1 | x >> 1 & odd for x in range(1 << len(bits)))
-        self._steps.append((Shuffle(bits, to, "room for a wide operation"), NOTHING))
+        self._steps.append((BasisPermutation(bits, to, "room for a wide operation"), NOTHING))
         self.positions.swap(pairs)
 
     # --- fresh bits ----------------------------------------------------------------------------------------------
 
     def _clear_fresh(self, places: int) -> None:
         if places:
-            self._steps.append((Clear(places), NOTHING))
-            self.positions.settle(places)
+            self._steps.append((ZeroFill(places), NOTHING))
+            self.positions.written(places)
 
     def _clear(self) -> None:
         """At the end: write the zeros of fresh bits that are kept on local index bits."""
@@ -188,7 +188,7 @@ class _StagePlanner:
         self._clear_fresh(positions.places(owed))
 
 
-def _needs(portions: Sequence[Portion]) -> int:
+def _needs(portions: Sequence[StageWork]) -> int:
     needs = 0
     for portion in portions:
         needs |= portion.needs

@@ -21,7 +21,7 @@ from qsim_ex.planning.tiles.assemble import Packer, items_of
 from qsim_ex.planning.tiles.blocks import gathered
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.layout import Shape
-from qsim_ex.steps.step import Clear, Item, Shuffle, Spread, Step, Sweep, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Step, Sweep, ZeroFill
 
 Places = NDArray[np.int64]
 Packed = list[tuple[Step, Places]]
@@ -45,8 +45,8 @@ def schedule(
         alone = _alone(pending[0])
         if alone is not None:
             if growth.fresh:  # only sweeps know of fresh bits
-                steps.append((Clear(growth.fresh), NOTHING))
-                growth.settle()
+                steps.append((ZeroFill(growth.fresh), NOTHING))
+                growth.complete()
             steps.append((alone, pending[0].source))
             pending = pending[1:]
             continue
@@ -64,11 +64,11 @@ def _alone(piece: Work) -> Step | None:
     """The step that a piece of work is on its own, if it does not run in a sweep."""
     match piece.kind:
         case "wide":
-            return Wide(piece.bits, piece.reads, piece.when, piece.label)
+            return DenseMatrix(piece.bits, piece.reads, piece.when, piece.label)
         case "shuffle":
-            return Shuffle(piece.bits, piece.to, piece.label)
+            return BasisPermutation(piece.bits, piece.to, piece.label)
         case "spread":
-            return Spread(piece.bits, piece.held, piece.label)
+            return InitialAmplitudes(piece.bits, piece.held, piece.label)
         case _:
             return None
 
@@ -134,7 +134,7 @@ class Growth:
         """
         everything = (1 << self.num_bits) - 1
         if self.shape.tile >= self.num_bits and len(pending) <= WINDOW:  # nothing is to be chosen
-            self.settle()
+            self.complete()
             return everything, reasons(pending, everything)
         found = reasons(pending, self._low)
         while (bits := self._worth_a_sweep(pending, found)) is None:
@@ -146,7 +146,7 @@ class Growth:
         self.reach |= tile
         return tile, found
 
-    def settle(self) -> None:
+    def complete(self) -> None:
         """All bits are there: what was fresh has been cleared."""
         self.fresh, self.reach = 0, (1 << self.num_bits) - 1
 

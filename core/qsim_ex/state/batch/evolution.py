@@ -18,11 +18,11 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import BatchDevice, rows_at_once
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state.batch.questions import BatchedQuestions
-from qsim_ex.state.memory_owner import Owner
+from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.steps.plan import Plan
 
 
-class BatchedWork(BatchedQuestions, Owner):
+class BatchedWork(BatchedQuestions, MemoryLender):
     """The part of `BatchedStateVector` that runs circuits."""
 
     _touched: int  # mask of the wires that may not be |0> in some state

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.deployment.assign import Where
+from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -19,7 +19,7 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.bits import pack, unpack
 from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
-from qsim_ex.state.memory_owner import Owned
+from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.layout import Layout
 
 SUMS = 1 << 22
@@ -32,10 +32,10 @@ With more there would be 4^5 strings and 32 passes; then each state is asked for
 """
 
 
-class BatchedQuestions(Owned):
+class BatchedQuestions(MemoryOwner):
     """The half of `BatchedStateVector` that only reads; no question moves an amplitude."""
 
-    def __init__(self, states: Batch, where: Where, options: Options) -> None:
+    def __init__(self, states: Batch, where: Assignment, options: Options) -> None:
         super().__init__(states.num_wires, where, options)
         self.rows = states.rows
         self._states = states

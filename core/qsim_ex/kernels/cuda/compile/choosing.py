@@ -8,7 +8,7 @@ from typing import Any
 
 from qsim_ex.kernels.cuda.compile import policy
 from qsim_ex.kernels.cuda.compile.compilation import cores
-from qsim_ex.kernels.cuda.runtime import Runtime, Text
+from qsim_ex.kernels.cuda.runtime import KernelText, Runtime
 from qsim_ex.kernels.cuda.write.emit import NAME, Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.steps.step import Sweep
@@ -17,7 +17,7 @@ KEPT = 256
 """Prepared plans, and structures whose runs are counted, that a device remembers."""
 
 
-class Choosing:
+class KernelChooser:
     """Chooses between compiling and interpreting, and counts how often a structure was interpreted.
 
     write: the kernel of a sweep, for amplitudes of so many bytes.
@@ -40,7 +40,7 @@ class Choosing:
         ]
         kernels = [self._write(sweep, itemsize) if look else None for sweep, look in zip(sweeps, looks, strict=True)]
         at_hand = [kernel is not None and self._runtime.at_hand(text_of(kernel)) for kernel in kernels]
-        candidates = [policy.Candidate(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
+        candidates = [policy.CandidateSweep(*candidate) for candidate in zip(at_hand, runs, sizes, strict=True)]
         chosen = policy.choose(candidates, itemsize, cores(), compile)
         for sweep, count, chose in zip(sweeps, runs, chosen, strict=True):
             if not chose:
@@ -51,9 +51,9 @@ class Choosing:
         ]
 
 
-def text_of(kernel: Kernel) -> Text:
+def text_of(kernel: Kernel) -> KernelText:
     """A kernel as it is compiled."""
-    return Text(kernel.code, NAME)
+    return KernelText(kernel.code, NAME)
 
 
 def remember(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = KEPT) -> None:

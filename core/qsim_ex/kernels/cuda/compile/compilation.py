@@ -28,18 +28,18 @@ MOST_FILES = 5_000
 _DIGEST = 32
 
 
-class Report(NamedTuple):
+class KernelResources(NamedTuple):
     """What the assembler said of a kernel: registers of a thread, and bytes that did not fit into them."""
 
     registers: int
     spilled: int
 
 
-def report(log: str) -> Report:
+def report(log: str) -> KernelResources:
     """Read the assembler's log of a text with one kernel."""
     registers = re.search(r"Used (\d+) registers", log)
     spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", log)
-    return Report(int(registers[1]) if registers else 0, max(map(int, spills), default=0))
+    return KernelResources(int(registers[1]) if registers else 0, max(map(int, spills), default=0))
 
 
 @functools.cache

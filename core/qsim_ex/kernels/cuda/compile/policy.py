@@ -39,7 +39,7 @@ LOOK_SECONDS = 2e-3
 """What it costs to write a kernel's text and to look for its machine code on disk (1 to 8 ms were measured)."""
 
 
-class Candidate(NamedTuple):
+class CandidateSweep(NamedTuple):
     """A sweep for which one of the two is chosen.
 
     at_hand: whether its compiled kernel is in memory or on disk.
@@ -62,7 +62,7 @@ def worth_a_look(bits: int, itemsize: int, runs: int) -> bool:
     return runs > 0 or extra_seconds(bits, itemsize) > LOOK_SECONDS
 
 
-def choose(candidates: Sequence[Candidate], itemsize: int, cores: int, compile: str = "auto") -> tuple[bool, ...]:
+def choose(candidates: Sequence[CandidateSweep], itemsize: int, cores: int, compile: str = "auto") -> tuple[bool, ...]:
     """For each sweep whether its kernel is compiled (or loaded) rather than interpreted."""
     if compile != "auto":
         return (compile == "always",) * len(candidates)

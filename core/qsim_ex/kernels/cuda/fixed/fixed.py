@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, wires_of
-from qsim_ex.kernels.cuda.launch.queued import THE_STATE, Argument, Queued, plain
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime, Text
+from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, KernelText, Runtime
 
 THREADS = 256
 PARTIAL_SUMS = 1024
@@ -31,14 +31,14 @@ _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
 
 
 @functools.cache
-def text(file: str, name: str, itemsize: int) -> Text:
+def text(file: str, name: str, itemsize: int) -> KernelText:
     """A kernel of `fixed_kernels`, complete and without comments."""
     folder = resources.files(__package__).joinpath("fixed_kernels")
     real, tile = ("float", 12) if itemsize == 8 else ("double", 11)
     lines = [f"typedef {real} real;", f"typedef {real}2 amp;", f"#define TILE {tile}"]
     for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
         lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
-    return Text("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
+    return KernelText("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
 
 
 KERNELS = (
@@ -83,7 +83,7 @@ FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
 _FILES = {name: file for file, name in KERNELS}
 
 
-def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[Text]:
+def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[KernelText]:
     """The texts of `FIRST`, or of other kernels."""
     return [text(_FILES[name], name, itemsize) for name in names]
 
@@ -100,7 +100,7 @@ def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any)
     launch(runtime, name, itemsize, _blocks(size), THREADS, *arguments)
 
 
-def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[Argument]) -> Queued:
+def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[LaunchArgument]) -> Queued:
     """The same, laid out beforehand."""
     kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
     return Queued(kernel, _blocks(size), THREADS, arguments)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
-from qsim_ex.steps.step import Shuffle, Spread, Wide
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 LEAST_WORKSPACE = 64 << 20
 SHARE = 0.03
@@ -80,7 +80,7 @@ def within(when: When, num_bits: int, high: int) -> When | None:
     return When(when.mask & inside, when.value & inside)
 
 
-def blocks(num_bits: int, step: Wide, when: When, high: int) -> Iterator[tuple[int, Columns]]:
+def blocks(num_bits: int, step: DenseMatrix, when: When, high: int) -> Iterator[tuple[int, Columns]]:
     """For each block of a matrix with reads, the columns that it acts on; blocks that act on none are left out.
 
     Elimination over parities gives each independent one a pivot: a bit of its own that no other parity reads.
@@ -110,7 +110,7 @@ def blocks(num_bits: int, step: Wide, when: When, high: int) -> Iterator[tuple[i
 
 
 def run_wide(
-    runtime: Runtime, buffer: Array, num_bits: int, step: Wide, numbers: NDArray[np.complex128], high: int
+    runtime: Runtime, buffer: Array, num_bits: int, step: DenseMatrix, numbers: NDArray[np.complex128], high: int
 ) -> None:
     """Multiply by a matrix, or by the one that parities select."""
     when = within(step.when, num_bits, high)
@@ -130,7 +130,7 @@ def run_wide(
             over(runtime, "scatter", itemsize, count * size, buffer, new, None, *chunk)
 
 
-def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: Shuffle) -> None:
+def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermutation) -> None:
     """Move the amplitude at each value of some bits to another value."""
     columns = Columns(num_bits, step.bits)
     size = 1 << len(step.bits)
@@ -143,7 +143,9 @@ def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: Shuffle) -
         over(runtime, "scatter", itemsize, count * size, buffer, work, to, *chunk)
 
 
-def run_spread(runtime: Runtime, buffer: Array, num_bits: int, step: Spread, numbers: NDArray[np.complex128]) -> None:
+def run_spread(
+    runtime: Runtime, buffer: Array, num_bits: int, step: InitialAmplitudes, numbers: NDArray[np.complex128]
+) -> None:
     """Multiply what is held at one value of some bits by a state of those bits."""
     itemsize = buffer.dtype.itemsize
     held_at = sum((step.held >> k & 1) << bit for k, bit in enumerate(step.bits))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda.interpret import packing
-from qsim_ex.kernels.cuda.runtime import Text
+from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write.register_layout import REGISTERS, banks, places, skipped_bits
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
@@ -32,7 +32,7 @@ PADDING = 60
 """Index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits."""
 
 
-class Code(IntEnum):
+class OpCode(IntEnum):
     """Operations of the program, as in interpreter_kernels/functions.cu."""
 
     END = 0
@@ -47,7 +47,7 @@ class Code(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class SweepProgram:
     """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry.
 
     skipped_bits: how many of a state's bits do not number its blocks.
@@ -80,13 +80,13 @@ def source(itemsize: int, rows: bool = False) -> str:
     return "\n".join([*head, "", text])
 
 
-def text(itemsize: int, rows: bool = False) -> Text:
+def text(itemsize: int, rows: bool = False) -> KernelText:
     """The interpreter as a kernel to be compiled."""
-    return Text(source(itemsize, rows), NAME)
+    return KernelText(source(itemsize, rows), NAME)
 
 
 @functools.lru_cache(maxsize=4096)
-def encode(sweep: Sweep, itemsize: int) -> Program:
+def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     """Write the program of a sweep."""
     size = len(sweep.tile)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
@@ -97,12 +97,12 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
     at, packed = 0, sweep.numbers + sweep.tables
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
-        code = Code.LOAD if number == 0 else Code.EXCHANGE
+        code = OpCode.LOAD if number == 0 else OpCode.EXCHANGE
         words += [code, _bytes(place.threads), _bytes(place.registers)]
         bits = tuple([tile[position] for position in place.registers])
         for item in place.phase.items:
             operation, entries = _operation(bits, item, at, packed)
-            if operation[0] & 0xFF == Code.MIX_4 and at % 2:  # its entries are loaded two at a time, so skip one
+            if operation[0] & 0xFF == OpCode.MIX_4 and at % 2:  # its entries are loaded two at a time, so skip one
                 few += [2 * packed] * 2
                 at += 1
                 operation[_AT] = at
@@ -113,10 +113,10 @@ def encode(sweep: Sweep, itemsize: int) -> Program:
             else:
                 few += entries
             at += len(entries) // 2
-    words.append(Code.END)
+    words.append(OpCode.END)
     numbers.append(np.array(few, dtype=np.int64))
     threads = 1 << len(arranged[0].threads)
-    return Program(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep))
+    return SweepProgram(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep))
 
 
 def _bytes(values: Sequence[int], width: int = 8) -> int:
@@ -137,7 +137,7 @@ def _operation(bits: tuple[int, ...], item: Item, at: int, packed: int) -> tuple
     held = _within(when.mask, number), _within(when.value, number)
     reads: tuple[int, ...] = ()
     entries: list[int] | range = []
-    code, choice, extra, taken, order = Code.DIAGONAL, 0, 0, 0, _IN_ORDER
+    code, choice, extra, taken, order = OpCode.DIAGONAL, 0, 0, 0, _IN_ORDER
     match item:
         case Mix():
             reads = item.reads
@@ -149,7 +149,7 @@ def _operation(bits: tuple[int, ...], item: Item, at: int, packed: int) -> tuple
             reads = item.reads
             entries = packing.full(item.pattern, item.slot.at, packed, bool(reads))
         case Rename():
-            code, extra = Code.RENAME, _sources(tuple([number[bit] for bit in item.bits]), item.to, held)
+            code, extra = OpCode.RENAME, _sources(tuple([number[bit] for bit in item.bits]), item.to, held)
         case _:
             assert_never(item)
     constants = [sum([1 << k for k, read in enumerate(reads) if read >> bits[j] & 1]) for j in order] if reads else ()
@@ -177,7 +177,7 @@ def _acting(held: tuple[int, int], taken: int, order: tuple[int, ...]) -> int:
 class _Matrix(NamedTuple):
     """A matrix as an operation: the parts of its entries (see `packing`), the order of the register bits, and words."""
 
-    code: Code
+    code: OpCode
     choice: int
     extra: int
     order: tuple[int, ...]
@@ -190,12 +190,12 @@ def _matrix(pattern: bytes, reads: bool, mixed: tuple[int, ...]) -> _Matrix:
     parts = packing.parts_of_all(pattern, reads)
     if len(mixed) == REGISTERS:
         reordered = _reordered(mixed, len(parts))
-        return _Matrix(Code.MIX_4, 0, 0, _IN_ORDER, tuple(parts[k] for k in reordered))
+        return _Matrix(OpCode.MIX_4, 0, 0, _IN_ORDER, tuple(parts[k] for k in reordered))
     if len(mixed) == 3:
-        return _Matrix(Code.MIX_3, 0, _bytes(mixed), _IN_ORDER, parts)
+        return _Matrix(OpCode.MIX_3, 0, _bytes(mixed), _IN_ORDER, parts)
     choice, order = _brought(mixed)
     reordered = _reordered(tuple(order.index(j) for j in mixed), len(parts))
-    code = (Code.MIX_1, Code.MIX_2)[len(mixed) - 1]
+    code = (OpCode.MIX_1, OpCode.MIX_2)[len(mixed) - 1]
     return _Matrix(code, choice, 0, order, tuple(parts[k] for k in reordered))
 
 

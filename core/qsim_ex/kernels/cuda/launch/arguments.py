@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.kernels.cuda.runtime import ByValue
 
 
-class Frame(threading.local):
+class ArgumentBuffer(threading.local):
     """Room for the arguments of one launch and for the pointers to them, which the driver reads during the call.
 
     has_context: whether the thread was given a GPU's context.
@@ -43,5 +43,5 @@ class Frame(threading.local):
         return self._begin + 8 * MOST_ARGUMENTS
 
 
-frame = Frame()
+frame = ArgumentBuffer()
 """Of each thread."""

@@ -12,7 +12,7 @@ from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 
-class Made(NamedTuple):
+class DeviceNumbers(NamedTuple):
     """The numbers of some rows on the device, as reals: number k of a row is in `given` for k < known, else in `made`.
 
     width, others: reals in a row of `given` and of `made`.
@@ -25,13 +25,13 @@ class Made(NamedTuple):
     known: int
 
 
-def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> Made:
+def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> DeviceNumbers:
     """Numbers that are known on the host, [rows, total]."""
     width = 2 * numbers.shape[1]
-    return Made(runtime.upload(np.ascontiguousarray(numbers).view(np.float64)), None, width, 0, width)
+    return DeviceNumbers(runtime.upload(np.ascontiguousarray(numbers).view(np.float64)), None, width, 0, width)
 
 
-class NumberProgram:
+class DeviceNumberProgram:
     """The instructions of a number program but for its tables, which `tables` makes.
 
     Its arrays of places are sent to the device once.
@@ -52,7 +52,7 @@ class NumberProgram:
                     pass
         self._sent: list[Array] | None = None
 
-    def __call__(self, runtime: Runtime, operands: NDArray[np.complex128]) -> Made:
+    def __call__(self, runtime: Runtime, operands: NDArray[np.complex128]) -> DeviceNumbers:
         """Send operands [rows, total], and queue what makes all other numbers from them."""
         if not self._others:
             return sent(runtime, operands)
@@ -67,4 +67,4 @@ class NumberProgram:
                 common: tuple[Any, ...] = (given, made, width, self._others, np.uint32(self._known), places)
                 fixed.over(runtime, name, 16, count, *common, *shape, at, count)
             at += size
-        return Made(given, made, 2 * width, 2 * self._others, 2 * self._known)
+        return DeviceNumbers(given, made, 2 * width, 2 * self._others, 2 * self._known)

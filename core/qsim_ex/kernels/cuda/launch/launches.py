@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda.launch.number_schedule import Program
+from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
 from qsim_ex.kernels.cuda.launch.queued import Queued
 from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -26,7 +26,7 @@ Enqueue = Callable[..., int]
 Places = NDArray[np.int64]
 
 
-class Native:
+class HostCode:
     """The compiled code, fetched by a thread of its own when it is first asked for."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Native:
                     self._thread.start()
         return self._found
 
-    def settle(self) -> None:
+    def wait(self) -> None:
         """Wait for what is being fetched, if anything is."""
         if self._thread is not None:
             self._thread.join()
@@ -54,11 +54,11 @@ class Native:
         self._found = enqueue.compiled()
 
 
-native = Native()
+native = HostCode()
 """Of this process."""
 
 
-class Stage(NamedTuple):
+class LaunchStage(NamedTuple):
     """A launch, and what must be known before: takes (see `packing`) of reals, and where in the room they go.
 
     to: the byte at which they begin. real: the type in which they are written.
@@ -70,7 +70,7 @@ class Stage(NamedTuple):
     real: type
 
 
-class Room:
+class LaunchBuffer:
     """Where in a run's room things lie, in bytes: number buffer, what tables are made from, what launches are given.
 
     numbers: of the number buffer. factors: reals that the tables' kernel is given. values: reals that launches are
@@ -98,12 +98,12 @@ class LaunchList:
         runtime: Runtime,
         numbers: Numbers,
         products: Sequence[tuple[int, Places]],
-        stages: Sequence[Stage],
-        room: Room,
+        stages: Sequence[LaunchStage],
+        room: LaunchBuffer,
         tables: int,
         real: type,
     ) -> None:
-        program = Program(numbers, products, [stage.take >> 1 for stage in stages])
+        program = NumberSchedule(numbers, products, [stage.take >> 1 for stage in stages])
         words = [room.slots // 8, OPERANDS, numbers.num_operands]
         for number, (launch, take, to, kind) in enumerate(stages):
             words += program.before(number)

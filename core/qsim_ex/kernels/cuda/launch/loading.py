@@ -1,8 +1,8 @@
 """All numbers of a run for a GPU: gathered, cast and sent in one go, however many sweeps there are.
 
 Step by step, each sweep costs a gather, a cast and an upload, together more than the sweep itself at 20 qubits. A
-`Loader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by value
-behind one another, and one small kernel makes those that lie in the device's memory (see `tables`).
+`NumberLoader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by
+value behind one another, and one small kernel makes those that lie in the device's memory (see `tables`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.launch.launches import LaunchList, Room, Stage, native
-from qsim_ex.kernels.cuda.launch.queued import Argument, Queued, in_tables, plain, struct
-from qsim_ex.kernels.cuda.launch.tables import Few, Recipe
+from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage, native
+from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps.numbers import Bound, Numbers
 
@@ -34,7 +34,7 @@ _ALIGNED = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Takes:
+class NumberTakes:
     """Which numbers of its packed array (see `packing`) a sweep wants by value, and which on the device."""
 
     by_value: Places
@@ -42,28 +42,28 @@ class Takes:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Given:
+class SweepNumbers:
     """The numbers of one sweep as its kernel takes them."""
 
     by_value: ByValue
     on_device: Array | None
 
 
-def give(runtime: Runtime, takes: Takes, numbers: NDArray[np.complex128], real: Any) -> Given:
+def give(runtime: Runtime, takes: NumberTakes, numbers: NDArray[np.complex128], real: Any) -> SweepNumbers:
     """Gather, cast and send the numbers of one sweep."""
     values = pack(numbers, takes.by_value, real) if takes.by_value.size else np.zeros(1, real)
     table = runtime.upload(pack(numbers, takes.on_device, real)) if takes.on_device.size else None
-    return Given(ByValue(values), table)
+    return SweepNumbers(ByValue(values), table)
 
 
 class Loaded:
     """The numbers of one run on their way to the device.
 
-    Step by step: for each sweep a `Given`, for each other step its packed array. Or, where there is a `LaunchList`, all
-    sweeps at once, in which case nothing is made step by step.
+    Step by step: for each sweep a `SweepNumbers`, for each other step its packed array. Or, where there is a
+    `LaunchList`, all sweeps at once, in which case nothing is made step by step.
     """
 
-    def __init__(self, loader: Loader, runtime: Runtime, numbers: Bound) -> None:
+    def __init__(self, loader: NumberLoader, runtime: Runtime, numbers: Bound) -> None:
         self._loader = loader
         self._runtime = runtime
         self._numbers = numbers
@@ -89,17 +89,17 @@ class Loaded:
 class Sweeping(Protocol):
     """How a sweep is launched."""
 
-    def queued(self, runtime: Runtime, num_bits: int, table: Argument, values: Argument) -> Queued:
+    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
         """Its launch, given where its numbers lie: those on the device, and those by value."""
 
 
-class Loader:
+class NumberLoader:
     """Gathers and casts the numbers of all sweeps of a plan, and has those that lie on the device made there.
 
     takes: for each step what its sweep wants, None where it is no sweep and is given its packed array.
     """
 
-    def __init__(self, takes: Sequence[Takes | None], numbers: Numbers, real: Any) -> None:
+    def __init__(self, takes: Sequence[NumberTakes | None], numbers: Numbers, real: Any) -> None:
         self.numbers = numbers
         self.launches: LaunchList | None = None
         self.is_laid_out = False
@@ -116,10 +116,10 @@ class Loader:
         ]
         self._values, values = laid_out(by_value)
         far, tables = laid_out(on_device)
-        self._recipe = Recipe(far, numbers, real) if far.size else None
+        self._recipe = TableRecipe(far, numbers, real) if far.size else None
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
-        self._few = Few(on_host[on_host >= numbers.tables_at()], numbers)
+        self._few = HostEntries(on_host[on_host >= numbers.tables_at()], numbers)
         self._cuts = [
             (step is not None, value, table, places)
             for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
@@ -132,21 +132,21 @@ class Loader:
         given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
         if given is None or None in sweeps:
             return
-        room = Room(self.numbers.size(), given[1], len(self._values), real)
-        stages = [Stage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
+        room = LaunchBuffer(self.numbers.size(), given[1], len(self._values), real)
+        stages = [LaunchStage(fixed.begun(runtime, 2 * size), NOTHING, 0, real)]
         if recipe is not None:
-            stages.append(Stage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
+            stages.append(LaunchStage(recipe.queued(runtime, room.factors), recipe.take, room.factors, np.float64))
         for sweep, (_, value, table, _) in zip(sweeps, self._cuts, strict=True):
             assert sweep is not None
             on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
             to = room.values + size * value.start
             launch = sweep.queued(runtime, num_bits, on_device, struct(to))
-            stages.append(Stage(launch, self._values[value], to, real))
+            stages.append(LaunchStage(launch, self._values[value], to, real))
         tables = 0 if recipe is None else recipe.count
         self.launches = LaunchList(runtime, self.numbers, self._few.products(), stages, room, tables, real)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
-        """For each sweep a `Given`, for each other step its packed array."""
+        """For each sweep a `SweepNumbers`, for each other step its packed array."""
         buffer = numbers.given
         self._few.make(buffer)
         view = buffer.view(np.float64)
@@ -154,7 +154,7 @@ class Loader:
         begin, size = values.ctypes.data, values.itemsize
         tables = self._recipe.make(runtime, view) if self._recipe else None
         return [
-            Given(
+            SweepNumbers(
                 ByValue(values[value], begin + size * value.start),
                 tables[table] if tables is not None and table.stop > table.start else None,
             )

@@ -13,7 +13,7 @@ from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 Places = NDArray[np.int64]
 
 
-class PlaceList:
+class PlaceLists:
     """Places of the number buffer, one list behind the other."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class PlaceList:
         return np.concatenate([*self._parts, np.zeros(1, dtype=np.int64)]).astype(np.int32)
 
 
-class Program:
+class NumberSchedule:
     """Instructions of `kernels.cuda.launch.run_words` that work out numbers, for one launch after the other.
 
     products: entries of small tables, each with the places of its factors. wanted: for each launch the places of the
@@ -40,7 +40,7 @@ class Program:
     """
 
     def __init__(self, numbers: Numbers, products: Sequence[tuple[int, Places]], wanted: Sequence[Places]) -> None:
-        self.places = PlaceList()
+        self.places = PlaceLists()
         self._products = products
         self._works = _works(numbers)
         first = np.full(numbers.size() + 1, len(wanted), dtype=np.int64)  # the launch that wants a number first

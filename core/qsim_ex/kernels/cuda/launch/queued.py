@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from qsim_ex.kernels.cuda.launch.run_words import PLAIN, STATE, STRUCT, TABLES
 
 
-class Argument(NamedTuple):
+class LaunchArgument(NamedTuple):
     """An argument of a kernel: its kind, and the number that belongs to it (see `kernels.cuda.launch.run_words`)."""
 
     kind: int
@@ -21,7 +21,7 @@ class Queued(NamedTuple):
     kernel: Any
     blocks: int
     threads: int
-    arguments: Sequence[Argument]
+    arguments: Sequence[LaunchArgument]
 
     def words(self, handle: int) -> list[int]:
         """The launch as it is read; handle: the kernel as the driver knows it."""
@@ -29,19 +29,19 @@ class Queued(NamedTuple):
         return [handle, self.blocks, self.threads, len(self.arguments), *flat]
 
 
-THE_STATE = Argument(STATE, 0)
+THE_STATE = LaunchArgument(STATE, 0)
 
 
-def plain(value: int) -> Argument:
+def plain(value: int) -> LaunchArgument:
     """A number, or an address that stays."""
-    return Argument(PLAIN, value)
+    return LaunchArgument(PLAIN, value)
 
 
-def in_tables(byte: int) -> Argument:
+def in_tables(byte: int) -> LaunchArgument:
     """An address in what a run's tables are made in."""
-    return Argument(TABLES, byte)
+    return LaunchArgument(TABLES, byte)
 
 
-def struct(byte: int) -> Argument:
+def struct(byte: int) -> LaunchArgument:
     """A struct by the byte of a run's room at which it begins."""
-    return Argument(STRUCT, byte)
+    return LaunchArgument(STRUCT, byte)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda.fixed import fixed
-from qsim_ex.kernels.cuda.launch.device_numbers import NumberProgram, sent
+from qsim_ex.kernels.cuda.launch.device_numbers import DeviceNumberProgram, sent
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.steps.numbers import Bound, Fold, Numbers
@@ -32,7 +32,7 @@ PIECE = 32 << 20
 """Bytes of the numbers of rows that are sent at a time."""
 
 
-class Recipe:
+class TableRecipe:
     """How the numbers at some positions of a plan's number buffer are made on the device.
 
     take: positions in ``[re 0, im 0, re 1, … of the number buffer, 0, 1, −1]``, see `packing`.
@@ -55,7 +55,7 @@ class Recipe:
         self._on_device: Array = None
         self._takes: Array = None
         self._numbers = numbers
-        self._program: NumberProgram | None = None
+        self._program: DeviceNumberProgram | None = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
         """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
@@ -77,7 +77,7 @@ class Recipe:
         if self._takes is None:
             self._takes = runtime.upload(self.take.astype(np.uint32))
         if self._program is None:
-            self._program = NumberProgram(self._numbers)
+            self._program = DeviceNumberProgram(self._numbers)
         known = numbers.given if numbers.operands is None else numbers.operands
         out = runtime.empty(len(known) * self.count, self._real)
         itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)
@@ -122,7 +122,7 @@ class Recipe:
         return fixed.queued_over(runtime, found[0], 2 * np.dtype(self._real).itemsize, self.count, arguments)
 
 
-class Few:
+class HostEntries:
     """Entries of tables that are wanted on the host: small tables are given to kernels by value.
 
     places: where the entries are in the number buffer, ascending.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, When, letters
-from qsim_ex.kernels.cuda.write.register_layout import Places, swizzle
-from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, swizzle
+from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.steps.step import Rename, Sweep
 
 
@@ -21,7 +21,7 @@ class PhaseText:
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
     """
 
-    place: Places
+    place: RegisterLayout
     tile: tuple[int, ...]
     bits: tuple[int, ...]
     names: list[int]
@@ -66,13 +66,13 @@ class PhaseText:
         return [mask & ~self.mask for mask in reads]
 
 
-class Body:
+class KernelBody:
     """The parts of a kernel's source, in the making.
 
     in_memory: whether `v` lies in global memory, from where several numbers are loaded at once.
     """
 
-    def __init__(self, sweep: Sweep, itemsize: int, style: Style = STYLE, *, in_memory: bool = False) -> None:
+    def __init__(self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False) -> None:
         self.sweep = sweep
         self.itemsize = itemsize
         self.style = style
@@ -84,7 +84,7 @@ class Body:
         self.phases: list[PhaseText] = []
         self.parted = False
 
-    def begin(self, place: Places) -> PhaseText:
+    def begin(self, place: RegisterLayout) -> PhaseText:
         """Open the next phase."""
         bits = tuple(self.sweep.tile[position] for position in place.registers)
         self.phases.append(PhaseText(place, self.sweep.tile, bits, list(range(1 << len(bits)))))
@@ -140,7 +140,7 @@ class Body:
         return self.matrices[key]
 
 
-def register_slots(place: Places, itemsize: int) -> list[int]:
+def register_slots(place: RegisterLayout, itemsize: int) -> list[int]:
     """What is XORed to a thread's slot in shared memory for each of its registers."""
     count = 1 << len(place.registers)
     masks = [sum(1 << position for k, position in enumerate(place.registers) if r >> k & 1) for r in range(count)]

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import AHEAD, FACTORS, matrix_function
-from qsim_ex.kernels.cuda.write.body import Body, register_slots
-from qsim_ex.kernels.cuda.write.frames import ALIGNED, Frame, Rows, Single
+from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
+from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
-    Places,
+    RegisterLayout,
     outside,
     places,
     runs,
@@ -29,7 +29,7 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     slot_of,
     swizzle,
 )
-from qsim_ex.kernels.cuda.write.style import STYLE, Style
+from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
 from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
@@ -85,13 +85,13 @@ def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *, tensor: bool = False) -> Kernel:
+def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STYLE, *, tensor: bool = False) -> Kernel:
     """Write the kernel of a sweep.
 
     room: how many bytes a kernel may be given by value. tensor: whether dense blocks are for the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
-    body = Body(sweep, itemsize, style)
+    body = KernelBody(sweep, itemsize, style)
     for number, place in enumerate(arranged):
         body.begin(place)
         dense = block(place.phase) if tensor and len(sweep.tile) >= SMALLEST_TILE else None
@@ -104,7 +104,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *,
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
     threads = 1 << len(arranged[0].threads)
-    text = _text(sweep, itemsize, body, arranged, threads, Single(len(values), len(before)))
+    text = _text(sweep, itemsize, body, arranged, threads, SingleFrame(len(values), len(before)))
     return Kernel(text, threads, skipped_bits(sweep), values, np.array(before + body.table, dtype=np.int64))
 
 
@@ -112,7 +112,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: Style = STYLE, *,
 def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     """Write the kernel of a sweep over every row of a batch; all its numbers lie in global memory."""
     arranged = places(sweep, itemsize)
-    body = Body(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
+    body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
     for place in arranged:
         body.begin(place)
         for item in place.phase.items:
@@ -120,7 +120,7 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
     lanes = len(arranged[0].threads)
     together = max(1, _most_threads(itemsize) >> lanes)
     before, threads = _padded(body.values), together << lanes
-    text = _text(sweep, itemsize, body, arranged, threads, Rows(len(before), lanes, together))
+    text = _text(sweep, itemsize, body, arranged, threads, BatchFrame(len(before), lanes, together))
     nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
     return Kernel(text, threads, skipped_bits(sweep), nothing, table, together)
 
@@ -130,7 +130,9 @@ def _padded(values: list[int]) -> list[int]:
     return values + [0] * (-len(values) % ALIGNED)
 
 
-def _text(sweep: Sweep, itemsize: int, body: Body, arranged: tuple[Places, ...], threads: int, frame: Frame) -> str:
+def _text(
+    sweep: Sweep, itemsize: int, body: KernelBody, arranged: tuple[RegisterLayout, ...], threads: int, frame: Frame
+) -> str:
     """Put the parts of the source together."""
     real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
     head = [
@@ -191,13 +193,13 @@ def _most_threads(itemsize: int) -> int:
     return 256 if itemsize == 8 else 128
 
 
-def _bounds(threads: int, itemsize: int, style: Style) -> str:
+def _bounds(threads: int, itemsize: int, style: KernelStyle) -> str:
     """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
     share = _share(threads, itemsize)
     return f"{threads}, {share * style.blocks[itemsize == 16]}" if share else str(threads)
 
 
-def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]:
+def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> list[str]:
     """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
 
     Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
@@ -218,7 +220,7 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: Style) -> list[str]
 
 
 def _places_text(
-    sweep: Sweep, place: Places, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
+    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
 ) -> list[str]:
     """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
@@ -232,7 +234,7 @@ def _places_text(
     return lines
 
 
-def _block(body: Body, item: Mix, *, last: bool) -> None:
+def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     """Let the tensor cores apply a matrix, in a phase that has nothing else."""
     sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
@@ -275,7 +277,7 @@ class _Moves:
     """
 
     sweep: Sweep
-    place: Places
+    place: RegisterLayout
     itemsize: int
     streamed: bool
     live: bool

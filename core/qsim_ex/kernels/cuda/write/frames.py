@@ -21,7 +21,7 @@ ALIGNED = 4
 
 
 @dataclass(frozen=True)
-class Single:
+class SingleFrame:
     """One state: a block has one tile.
 
     values: numbers given by value; before: numbers at the beginning of the table, where they do not fit by value.
@@ -54,7 +54,7 @@ class Single:
         ]
 
     def numbers(self, parted: bool) -> list[str]:
-        """By value, or before the table; parted: whether `on` is wanted, see `Body.apart`."""
+        """By value, or before the table; parted: whether `on` is wanted, see `KernelBody.apart`."""
         return [
             *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if parted else []),
             f"    const real* const v = {'n.v' if not self.before else 'table'};",
@@ -67,7 +67,7 @@ class Single:
 
 
 @dataclass(frozen=True)
-class Rows:
+class BatchFrame:
     """A batch of states (rows): blocks count the tiles of all rows, those of one row behind one another.
 
     Every row has numbers of its own in memory, or all rows share them. Where tiles are small several share a block: the
@@ -149,4 +149,4 @@ def _shift(left: int) -> str:
     return f"<< {left}" if left >= 0 else f">> {-left}"
 
 
-Frame = Single | Rows
+Frame = SingleFrame | BatchFrame

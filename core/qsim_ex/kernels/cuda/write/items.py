@@ -12,8 +12,8 @@ from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
-from qsim_ex.kernels.cuda.write.body import Body, PhaseText, register_slots
-from qsim_ex.kernels.cuda.write.tensor import Arrangement
+from qsim_ex.kernels.cuda.write.body import KernelBody, PhaseText, register_slots
+from qsim_ex.kernels.cuda.write.tensor import FragmentLayout
 from qsim_ex.kernels.cuda.write.words import condition, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
@@ -28,7 +28,7 @@ KEPT_FROM_MEMORY = 128
 """The same where numbers come from memory and have to be in registers; with more, kernels spill."""
 
 
-def write(body: Body, item: Item) -> None:
+def write(body: KernelBody, item: Item) -> None:
     """Append an item to the phase that is being written."""
     phase = body.phases[-1]
     match item:
@@ -49,7 +49,7 @@ def write(body: Body, item: Item) -> None:
     phase.lines += [f"// {one_line(item.label) or kind}", *_where(phase, item.when, lines)]
 
 
-def block_numbers(body: Body, item: Mix, place: Arrangement) -> int:
+def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
     """Have the numbers of a matrix for the tensor cores put into the table; returns where they begin."""
     every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
     taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
@@ -86,7 +86,7 @@ def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
     return lines
 
 
-def _rename(body: Body, phase: PhaseText, item: Rename) -> list[str]:
+def _rename(body: KernelBody, phase: PhaseText, item: Rename) -> list[str]:
     """Exchange the names of registers; only under a condition that threads decide do amplitudes move."""
     target = list(range(len(phase.names)))
     for r in phase.selected(item.when):
@@ -114,7 +114,7 @@ def _a(phase: PhaseText, register: int) -> str:
     return f"a{phase.names[register]}"
 
 
-def _diagonal(body: Body, phase: PhaseText, item: Diagonal) -> list[str]:
+def _diagonal(body: KernelBody, phase: PhaseText, item: Diagonal) -> list[str]:
     """Multiply by factors: known at once if only registers are read, looked up once for each thread otherwise."""
     registers = phase.selected(item.when)
     constants = phase.constants(item.reads)
@@ -134,7 +134,7 @@ def _diagonal(body: Body, phase: PhaseText, item: Diagonal) -> list[str]:
     return lines
 
 
-def _factor(body: Body, a: str, entry: Entry, at: int) -> list[str]:
+def _factor(body: KernelBody, a: str, entry: Entry, at: int) -> list[str]:
     """Multiply an amplitude by a number of a class that begins at ``v[at]``."""
     match entry:
         case Entry.ZERO:
@@ -163,7 +163,7 @@ def _met(pattern: bytes, constant: int, decided: int) -> Entry:
 
 
 def _table(
-    body: Body, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
+    body: KernelBody, phase: PhaseText, item: Diagonal, registers: list[int], constants: list[int], elsewhere: list[int]
 ) -> list[str]:
     """Look factors up, one for each value that the registers' own bits contribute."""
     decided = sum(1 << k for k, mask in enumerate(elsewhere) if not mask)
@@ -220,7 +220,7 @@ _WARP = 5
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
 
 
-def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
+def _mix(body: KernelBody, phase: PhaseText, item: Mix) -> list[str]:
     """Multiply groups of registers by a matrix, or by the one that parities select for the group."""
     bits = [phase.register(1 << bit) for bit in item.bits]
     groups = [r for r in phase.selected(item.when) if not any(r & bit for bit in bits)]
@@ -252,7 +252,7 @@ def _mix(body: Body, phase: PhaseText, item: Mix) -> list[str]:
 
 
 def _known_matrix(
-    body: Body, phase: PhaseText, item: Mix, groups: list[int], members: list[int], constants: list[int]
+    body: KernelBody, phase: PhaseText, item: Mix, groups: list[int], members: list[int], constants: list[int]
 ) -> list[str]:
     """The matrix is the same for all threads, so that its numbers come by value."""
     size = len(members) ** 2
@@ -277,7 +277,7 @@ def _known_matrix(
 
 
 def _multiply(
-    body: Body,
+    body: KernelBody,
     phase: PhaseText,
     classes: tuple[Entry, ...],
     groups: list[int],
@@ -302,7 +302,7 @@ def _multiply(
 
 
 def _by_columns(
-    body: Body, phase: PhaseText, classes: tuple[Entry, ...], registers: list[int], numbers: str
+    body: KernelBody, phase: PhaseText, classes: tuple[Entry, ...], registers: list[int], numbers: str
 ) -> list[str]:
     """A matrix on all registers: the inputs wait in the thread's own slots of shared memory, and come back in turn."""
     phase.shared = True
@@ -323,7 +323,7 @@ def _by_columns(
     return lines
 
 
-def _add(body: Body, a: str, entry: Entry, numbers: str, at: int) -> list[str]:
+def _add(body: KernelBody, a: str, entry: Entry, numbers: str, at: int) -> list[str]:
     """Add the product of a matrix entry and the column's input to an amplitude."""
     match entry:
         case Entry.ZERO:

@@ -22,7 +22,7 @@ LANES = 4
 
 
 @dataclass(frozen=True)
-class Places:
+class RegisterLayout:
     """The places of a tile's positions in one phase.
 
     registers: positions whose values make the register's number, least significant first.
@@ -61,7 +61,7 @@ def slot_of(position: str, size: int, itemsize: int) -> str:
     return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
 
 
-def places(sweep: Sweep, itemsize: int) -> tuple[Places, ...]:
+def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
     """The places of each phase; a phase without items is put before or after where memory would be touched badly."""
     size = len(sweep.tile)
     phases = [*sweep.phases] or [Phase((), ())]
@@ -79,14 +79,14 @@ def _touches_lanes(phase: Phase, tile: tuple[int, ...]) -> bool:
     return any(tile.index(bit) < LANES for bit in phase.near)
 
 
-def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> Places:
+def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> RegisterLayout:
     """Near bits go to registers, filled up with the highest positions; the others to threads."""
     size = len(tile)
     near = [tile.index(bit) for bit in phase.near]
     spare = [position for position in reversed(range(size)) if position not in near]
     registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
     rest = [position for position in range(size) if position not in registers]
-    return Places(phase, tuple(registers), tuple(rest if edge else _without_conflicts(rest, itemsize)))
+    return RegisterLayout(phase, tuple(registers), tuple(rest if edge else _without_conflicts(rest, itemsize)))
 
 
 def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
@@ -99,7 +99,7 @@ def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Run:
+class BitRun:
     """Consecutive bits of a number that lie on consecutive bits of another one."""
 
     source: int
@@ -107,24 +107,24 @@ class Run:
     length: int
 
 
-def runs(targets: Iterable[int]) -> tuple[Run, ...]:
+def runs(targets: Iterable[int]) -> tuple[BitRun, ...]:
     """Group a mapping (bit k lies on ``targets[k]``) into runs, which a kernel moves by one shift and one mask."""
-    found: list[Run] = []
+    found: list[BitRun] = []
     for source, target in enumerate(targets):
         last = found[-1] if found else None
         if last and target == last.target + last.length:
-            found[-1] = Run(last.source, last.target, last.length + 1)
+            found[-1] = BitRun(last.source, last.target, last.length + 1)
         else:
-            found.append(Run(source, target, 1))
+            found.append(BitRun(source, target, 1))
     return tuple(found)
 
 
-def outside(sweep: Sweep) -> tuple[Run, ...]:
+def outside(sweep: Sweep) -> tuple[BitRun, ...]:
     """How a block's number lies on the index bits outside its tile that are not fresh; the last run has no end."""
     skipped = mask_of(sweep.tile) | sweep.fresh
     top = skipped.bit_length()
     below = runs([bit for bit in range(top) if not skipped >> bit & 1])
-    return (*below, Run(top - skipped.bit_count(), top, 64))
+    return (*below, BitRun(top - skipped.bit_count(), top, 64))
 
 
 def skipped_bits(sweep: Sweep) -> int:

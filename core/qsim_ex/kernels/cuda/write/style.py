@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Style:
+class KernelStyle:
     """One way to write kernels.
 
     blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
@@ -28,4 +28,4 @@ class Style:
     streamed: bool = False
 
 
-STYLE = Style()
+STYLE = KernelStyle()

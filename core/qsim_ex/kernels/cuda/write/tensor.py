@@ -91,7 +91,7 @@ def _append(phases: list[Phase], phase: Phase) -> None:
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class FragmentLayout:
     """Which position of the tile each bit of a lane, a register, a loop and a warp stands for.
 
     near: the mixed positions, least significant first. columns: those that number a matrix column: two lane bits, two
@@ -123,7 +123,7 @@ class Arrangement:
 
 
 @lru_cache(maxsize=4096)
-def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = False) -> Arrangement:
+def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = False) -> FragmentLayout:
     """Choose the lanes of a tile of `size` bits so that the fewest of them meet in one bank, mostly none.
 
     stores: whether amplitudes go to memory instead of the tile; then the lowest positions are not near, and are those
@@ -135,7 +135,7 @@ def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = F
     def conflicts(*lanes: int) -> int:
         return bits - len({position % bits for position in lanes[:bits]})
 
-    best: Arrangement | None = None
+    best: FragmentLayout | None = None
     least = 2 * bits
     for groups in permutations(others[:_GROUPS] if stores else others, _GROUPS):
         if stores and groups[0] != others[0]:
@@ -145,7 +145,7 @@ def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = F
         found = conflicts(*columns[:2], *groups) + (0 if stores else conflicts(*groups[1:], *rows[:3]))
         if best is None or found < least:
             rest = [position for position in others if position not in groups]
-            best = Arrangement(near, columns, rows, groups, tuple(rest[:_LOOPS]), tuple(rest[_LOOPS:]))
+            best = FragmentLayout(near, columns, rows, groups, tuple(rest[:_LOOPS]), tuple(rest[_LOOPS:]))
             least = found
         if not least:
             break
@@ -176,7 +176,7 @@ def _places(itemsize: int) -> tuple[Numbers, Numbers]:
     return np.broadcast_to(row, shape).astype(np.int64), np.broadcast_to(column, shape).astype(np.int64)
 
 
-def in_order(place: Arrangement, places: tuple[Numbers, Numbers], columns: list[int]) -> Numbers:
+def in_order(place: FragmentLayout, places: tuple[Numbers, Numbers], columns: list[int]) -> Numbers:
     """Which entry (16 · row + column) of a matrix on the near bits each lane loads: [steps, lanes, numbers].
 
     places: the instruction's rows and columns. columns: its column for each number that column bits make.
@@ -188,7 +188,7 @@ def in_order(place: Arrangement, places: tuple[Numbers, Numbers], columns: list[
     return taken
 
 
-def entries(place: Arrangement, itemsize: int) -> Numbers:
+def entries(place: FragmentLayout, itemsize: int) -> Numbers:
     """Which entry of the matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
     columns = [column_of(itemsize, number & 3, number >> 2) for number in range(16)]
     return in_order(place, _places(itemsize), columns).reshape(-1)
@@ -219,7 +219,7 @@ _DOUBLE = ("f64.cu", "double.cu")
 
 
 def lines(
-    place: Arrangement, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pairs: bool
+    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pairs: bool
 ) -> list[str]:
     """One phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
 

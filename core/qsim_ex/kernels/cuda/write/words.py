@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qsim_ex.kernels.cuda.write.register_layout import Run
+from qsim_ex.kernels.cuda.write.register_layout import BitRun
 
 WORD = 32
 
 
-def spread(source: str, moves: Iterable[Run], wide: bool) -> str:
+def spread(source: str, moves: Iterable[BitRun], wide: bool) -> str:
     """The bits of a number moved to where they belong: ``(t & 0xf) | (t >> 4 & 0x3) << 9``; wide: in 64 bits."""
     terms = []
     for move in moves:

@@ -1,0 +1,49 @@
+"""Old public paths go on working, and warn with the public home of what they name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+import qsim_ex
+from qsim_ex import moved
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("qsim_ex.circuit.noise", "depolarizing", "depolarizing"),
+        ("qsim_ex.circuit.noise", "reset", "reset_channel"),
+        ("qsim_ex.circuit.noise", "pauli", "pauli_channel"),
+        ("qsim_ex.circuit.noise_model", "NoiseModel", "NoiseModel"),
+        ("qsim_ex.circuit.noise_model", "NoisyBuilder", "NoisyBuilder"),
+        ("qsim_ex.circuit.readout", "Misread", "ReadoutError"),
+        ("qsim_ex.circuit.readout", "confusion", "confusion"),
+        ("qsim_ex.circuit.bindings", "Bindings", "Bindings"),
+        ("qsim_ex.batched", "BatchedStateVector", "BatchedStateVector"),
+        ("qsim_ex.state", "StateVector", "StateVector"),
+    ],
+)
+def test_an_old_path_gives_the_public_object_and_warns(module: str, old: str, new: str) -> None:
+    """The old path names the same object as `qsim_ex`, and the warning names that home."""
+    sys.modules.pop(module, None) if module in moved.MODULES else None
+    with pytest.warns(DeprecationWarning, match=f"{module}.*has moved: use .*qsim_ex\\.{new}"):
+        found = getattr(importlib.import_module(module), old)
+    assert found is getattr(qsim_ex, new)
+
+
+def test_names_that_never_were_are_not_found() -> None:
+    """A name that no version had is an error of the kind that Python gives."""
+    with pytest.raises(AttributeError, match=r"'qsim_ex\.circuit\.noise' has no attribute 'nonsense'"):
+        importlib.import_module("qsim_ex.circuit.noise").nonsense  # noqa: B018
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("qsim_ex.circuit.nonsense")
+
+
+@pytest.mark.parametrize("old", moved.MODULES)
+def test_every_home_is_there(old: str) -> None:
+    """Each row of the table names a module that exists, and names that this module has."""
+    home = importlib.import_module(moved.MODULES[old][0])
+    assert all(hasattr(home, new) for new in moved.NAMES.get(old, {}).values())
