@@ -1,7 +1,7 @@
 """Old public paths, which work for one more version and warn.
 
 `MODULES` names those modules that users may have imported, with the module that has their names now, and the public
-home that the warning tells. A name that was renamed stands in `NAMES`. Both tables are emptied in version 0.3.
+home that the warning tells. `NAMES` has single names. Version 0.3 empties both tables.
 """
 
 from __future__ import annotations
@@ -24,11 +24,21 @@ MODULES = {
 }
 """Of each old module where its names are now, and their public home."""
 
+_CHANNELS = (
+    "amplitude_damping", "bit_flip", "depolarizing", "mixed_unitary", "phase_damping", "phase_flip",
+    "thermal_relaxation", "uniform_pauli",
+)  # fmt: skip
+
 NAMES = {
-    "qsim_ex.circuit.noise": {"pauli": "pauli_channel", "reset": "reset_channel"},
+    "qsim_ex.circuit.noise": {
+        **{name: name for name in _CHANNELS},
+        "pauli": "pauli_channel",
+        "reset": "reset_channel",
+    },
     "qsim_ex.circuit.readout": {"Misread": "ReadoutError"},
+    "qsim_ex.state": {"StateVector": "StateVector"},
 }
-"""Of some old modules those names that are others now."""
+"""Names of `qsim_ex` by the names that they had in packages that were modules, and in modules where they were others."""
 
 
 def warn(old: str, public: str, stacklevel: int) -> None:
@@ -38,15 +48,14 @@ def warn(old: str, public: str, stacklevel: int) -> None:
     )
 
 
-def names_of(package: str, module: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names were those of a module before, and are public now."""
+def names_of(package: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that was a module before."""
 
     def found(name: str) -> Any:
-        now = NAMES.get(package, {}).get(name, name)
-        if name.startswith("_") or not hasattr(home := import_module(module), now):
+        if name not in NAMES[package]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        warn(f"{package}.{name}", f"qsim_ex.{now}", 2)
-        return getattr(home, now)
+        warn(f"{package}.{name}", f"qsim_ex.{NAMES[package][name]}", 2)
+        return getattr(import_module("qsim_ex"), NAMES[package][name])
 
     return found
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from qsim_ex import moved
 
-__getattr__ = moved.names_of(__name__, "qsim_ex.circuit.noise.channels")
+__getattr__ = moved.names_of(__name__)
