@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.gates import Gate
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 
 
 def appended(builder: CircuitBuilder, gates: Sequence[Gate]) -> CircuitBuilder:

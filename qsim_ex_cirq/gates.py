@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import cirq
 import numpy as np
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import MatrixError, ParameterError
 
 TOLERANCE = 1e-5

@@ -11,7 +11,7 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, confusion
 from qsim_ex.errors import MeasurementError, NoiseError
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import cirq
 import numpy as np
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex_cirq.conditions import conjunctions, nested

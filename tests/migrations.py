@@ -12,7 +12,7 @@ from plain import PlainDevice
 from states import random_state
 from strategies import layouts, random_unitary
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep, ZeroFill

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from strategies import random_unitary
 
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 
 

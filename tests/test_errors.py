@@ -10,7 +10,8 @@ import pytest
 from plain import PlainDevice
 
 from qsim_ex import errors
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices import discover
 from qsim_ex.simulator import Simulator
 from qsim_ex.state.vector import StateVector

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from qsim_ex import PauliString, PauliSum, Simulator
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.devices.discover import gpu, gpu_missing
 

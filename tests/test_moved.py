@@ -23,6 +23,7 @@ from qsim_ex import moved
         ("qsim_ex.circuit.readout", "confusion", "confusion"),
         ("qsim_ex.circuit.bindings", "Bindings", "Bindings"),
         ("qsim_ex.batched", "BatchedStateVector", "BatchedStateVector"),
+        ("qsim_ex.circuit.circuit", "CircuitBuilder", "CircuitBuilder"),
         ("qsim_ex.state", "StateVector", "StateVector"),
     ],
 )

@@ -13,7 +13,8 @@ from qiskit.quantum_info import DensityMatrix, Kraus
 from strategies import circuits, random_unitary
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 
 Array = NDArray[np.complex128]

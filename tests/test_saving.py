@@ -13,7 +13,7 @@ from deployments import DEPLOYMENTS
 from states import random_state
 
 from qsim_ex import StateVector
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import CircuitError, SavedStateError
 from qsim_ex.files import saved_state
 

@@ -17,7 +17,8 @@ from states import TOLERANCE, random_state
 from strategies import circuits
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Options

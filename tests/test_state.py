@@ -12,7 +12,8 @@ from states import TOLERANCE, far, random_state, state_in, values_of
 from strategies import circuits, layouts
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, NotSupported, OptionError, StateVectorBusy, StateVectorClosed

@@ -12,7 +12,8 @@ from qsim_ex import moved
 
 if TYPE_CHECKING:
     from qsim_ex import errors, reference
-    from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+    from qsim_ex.circuit.builder import CircuitBuilder
+    from qsim_ex.circuit.circuit import Circuit
     from qsim_ex.circuit.noise.channels import (
         amplitude_damping,
         bit_flip,
@@ -44,7 +45,7 @@ _HOMES = {
     "Bindings": "qsim_ex.circuit.parameters.bindings",
     "Checkpoint": "qsim_ex.options",
     "Circuit": "qsim_ex.circuit.circuit",
-    "CircuitBuilder": "qsim_ex.circuit.circuit",
+    "CircuitBuilder": "qsim_ex.circuit.builder",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",

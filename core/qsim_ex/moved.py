@@ -35,10 +35,11 @@ NAMES = {
         "pauli": "pauli_channel",
         "reset": "reset_channel",
     },
+    "qsim_ex.circuit.circuit": {"CircuitBuilder": "CircuitBuilder"},
     "qsim_ex.circuit.readout": {"Misread": "ReadoutError"},
     "qsim_ex.state": {"StateVector": "StateVector"},
 }
-"""Names of `qsim_ex` by the names that they had in packages that were modules, and in modules where they were others."""
+"""Names of `qsim_ex`, by the names that they had in packages that were modules and in modules that have moved."""
 
 
 def warn(old: str, public: str, stacklevel: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qsim_ex import errors
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import Channel, Op
 
 X = np.array([[0, 1], [1, 0]])

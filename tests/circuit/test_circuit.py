@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from qsim_ex import errors, reference
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 
 PAULI = {
     "I": np.eye(2),

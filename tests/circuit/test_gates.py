@@ -7,7 +7,7 @@ import pytest
 from qiskit.circuit.library import get_standard_gate_name_mapping
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.gates import GATES, Gate
 from qsim_ex.circuit.ops import Entry, letters
 

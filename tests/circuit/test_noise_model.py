@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from qsim_ex import errors, reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
 from qsim_ex.circuit.ops import Channel, Measure

@@ -22,7 +22,8 @@ from cuda_definition import numbers_of_rows, random_state, random_sweep
 from plain import PlainDevice
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.execution.prepare import prepare

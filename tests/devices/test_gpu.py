@@ -16,7 +16,7 @@ import pytest
 from plain import PlainDevice
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.errors import DeviceError, MissingPackage

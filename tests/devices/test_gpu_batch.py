@@ -13,7 +13,8 @@ from batch_contract import BatchContract
 from plain import PlainDevice
 
 from qsim_ex import Simulator
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Batches

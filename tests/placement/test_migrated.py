@@ -27,7 +27,7 @@ from migrations import (
 from states import far, random_state
 from strategies import layouts
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import Cancelled, InvalidInput, OutOfMemory, PlanError
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Stage

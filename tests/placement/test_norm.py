@@ -9,7 +9,7 @@ import pytest
 from states import random_state
 from strategies import random_unitary
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import DeviceError
 from qsim_ex.options import Options
 from qsim_ex.placement.executor import check_norm, norm_bound

@@ -12,7 +12,7 @@ import pytest
 from gpus import gpu_missing
 from states import far, random_state
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.base import LoadsNumbers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.placement.peers import Peers

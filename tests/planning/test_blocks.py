@@ -12,7 +12,8 @@ from plain import PlainDevice
 from strategies import circuits, random_unitary
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.numbers.binding import fill
 from qsim_ex.planning.numbers.program import NumberProgram

@@ -9,7 +9,8 @@ from plain import PlainDevice
 from strategies import circuits
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import foresee

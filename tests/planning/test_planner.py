@@ -12,7 +12,8 @@ from plain import PlainDevice
 from strategies import circuits, layouts, random_unitary, shapes
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.planning.cost.summary import plan_cost
 from qsim_ex.planning.planner import bind, make_plan

@@ -12,16 +12,25 @@ import pytest
 from states import random_state
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported, OptionError, PlanError
 from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.explain import explain
 from qsim_ex.planning.planner import bind, make_plan
-from qsim_ex.planning.preview import new_state_plan, preview
 from qsim_ex.planning.verify import verify
 from qsim_ex.steps import Diagonal, Exchange, Layout, Levels, Migration, Motion, Plan, Shape, Stage, Sweep
 
+H200_SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
 TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
+
+
+def new_state_plan(instructions: tuple[Instruction, ...], num_wires: int, levels: Levels) -> Plan:
+    """The plan of unitary instructions on |0…0> for large GPUs."""
+    fresh = (1 << num_wires) - 1
+    return make_plan(instructions, num_wires, Layout.identity(num_wires), H200_SHAPE, fresh, levels, place=True)
 
 
 def qft(num_wires: int) -> Circuit:
@@ -249,13 +258,6 @@ GOLDEN = Path(__file__).parent / "qft_38.txt"
 
 def test_explain_reads_well() -> None:
     """A QFT of 38 wires on 4 GPUs with host memory is explained in other words than those that people have read."""
-    text = preview(qft(38).instructions, 38, Levels(33, 2, 20))
+    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, phases=False)
     text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
     assert text + "\n" == GOLDEN.read_text(encoding="utf-8")
-
-
-def test_a_preview_is_of_unitary_work() -> None:
-    """A measurement is silently left out of a preview."""
-    circuit = CircuitBuilder(4, 1).gate("h", [0]).measure([0], [0]).build()
-    with pytest.raises(NotSupported, match="Measure"):
-        preview(circuit.instructions, 4, Levels(3, 1))

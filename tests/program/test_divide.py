@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save

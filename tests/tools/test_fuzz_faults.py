@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit import circuit as circuits
+from qsim_ex.circuit import builder as circuits
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel

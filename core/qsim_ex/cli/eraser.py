@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.frameworks.frontends import NeutralGate
 
 PLACES = 11

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import reference
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance

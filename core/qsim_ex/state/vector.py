@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.circuit import Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.errors import CircuitError, OptionError, StateError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cuda_emulator import EmulatedRuntime
 
-from qsim_ex.circuit.circuit import CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.launch.launches import native

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
-from qsim_ex.circuit.circuit import ONE_AT, Circuit, CircuitBuilder
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import ONE_AT, Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, Pattern, When, mask_of
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder

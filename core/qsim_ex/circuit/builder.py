@@ -1,0 +1,382 @@
+"""The builder of circuits: gate by gate, with every argument checked.
+
+The roles of a gate's wires come from its row of the gate table. Numbers are collected on the way, and laid out at the
+end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import ONE_AT, Circuit
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
+from qsim_ex.circuit.ops import (
+    ALWAYS,
+    Channel,
+    Conditional,
+    Entry,
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Pattern,
+    Permutation,
+    Reset,
+    Save,
+    When,
+    mask_of,
+    pattern,
+)
+from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
+
+
+@lru_cache(maxsize=65536)
+def _roles(
+    name: str, wires: tuple[int, ...], controls: tuple[int, ...], values: int, num_qubits: int
+) -> tuple[tuple[int, ...], tuple[int, ...], When, Pattern]:
+    """Place a row of the gate table on wires; cached, since circuits repeat themselves."""
+    gate = GATES[name]
+    if len(wires) != gate.qubits:
+        raise WireError(f"gate {name!r} acts on {gate.qubits} wires, {len(wires)} were given: {wires}.")
+    numbers = check.wires((*wires, *controls), num_qubits, name)
+    wires, controls = numbers[: gate.qubits], numbers[gate.qubits :]
+    bits = [1 << wire for wire in wires]
+    when = sum([bits[a] for a in gate.when])
+    control = sum([1 << wire for wire in controls])
+    value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
+    reads = tuple([sum([bits[a] for a in range(gate.qubits) if m >> a & 1]) for m in gate.reads])
+    return tuple([wires[a] for a in gate.mixes]), reads, When(when | control, when | value), gate.pattern
+
+
+@lru_cache(maxsize=64)
+def _full(num_mixes: int, num_reads: int) -> Pattern:
+    return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
+
+
+def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
+    """An instruction under a condition, or under one more."""
+    match instruction:
+        case Op():
+            return Conditional(instruction, clbits, values)
+        case Conditional(operation, inner, wanted):
+            check.condition(clbits + inner, (0,), max(clbits + inner) + 1)
+            both = [value | other << len(clbits) for other in wanted for value in values]
+            return Conditional(operation, clbits + inner, tuple(sorted(both)))
+        case _:
+            raise NotSupported(
+                f"{type(instruction).__name__.lower()} under a classical condition is not supported; gates and "
+                "matrices are."
+            )
+
+
+class CircuitBuilder:
+    """Builds a `Circuit` gate by gate; every call checks what it is given and returns the builder.
+
+    Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
+    wires, `control_values` an integer whose bit k is the wanted value of ``controls[k]`` (all 1 by default).
+    """
+
+    def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
+        self.num_qubits = check.count(num_qubits, "num_qubits")
+        self.num_clbits = check.count(num_clbits, "num_clbits")
+        self._instructions: list[Instruction] = []
+        self._size = 2
+        self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
+        self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
+        self._literal: list[tuple[int, NDArray[np.complex128]]] = []
+        # Equal channels share their operands: noise repeats itself.
+        self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
+
+    def gate(
+        self,
+        name: str,
+        wires: Sequence[int],
+        *parameters: float,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> CircuitBuilder:
+        """Append a gate of the table by its name, with angles in radians.
+
+        Raises `UnknownInstruction`, `WireError` or `ParameterError`.
+        """
+        row = GATES.get(name)
+        if row is None:
+            raise UnknownInstruction(f"there is no gate {name!r} in the gate table.{nearest(name, GATES)}")
+        if len(parameters) != len(row.parameters):
+            raise ParameterError(
+                f"gate {name!r} takes {len(row.parameters)} parameters {row.parameters}, {len(parameters)} were given."
+            )
+        if parameters:
+            self._check_finite(parameters, name)
+        held = tuple(controls)
+        values = -1 if control_values is None else control_values
+        if row.factors is None or (held and name in WHOLE_UNDER_CONTROLS):
+            self._append(name, tuple(wires), parameters, held, values, name)
+            return self
+        # The gate's own controls are the first arguments, and those of its factors.
+        own, acting = tuple(wires[: row.controls]), tuple(wires[row.controls :])
+        _roles(name, tuple(wires), held, values, self.num_qubits)  # checks the wires before anything is appended
+        values = values << row.controls | (1 << row.controls) - 1
+        for factor, angles in row.factors(*parameters):
+            self._append(factor, acting if GATES[factor].qubits else (), angles, own + held, values, name)
+        return self
+
+    def _append(
+        self,
+        name: str,
+        wires: tuple[int, ...],
+        parameters: tuple[float, ...],
+        controls: tuple[int, ...],
+        values: int,
+        label: str,
+    ) -> None:
+        mixes, reads, when, of = _roles(name, wires, controls, values, self.num_qubits)
+        if parameters:
+            offset = self._size
+            self._size += len(of)
+            if name not in self._parametrised:
+                self._parametrised[name] = ([], [])
+            offsets, rows = self._parametrised[name]
+            offsets.append(offset)
+            rows.append(parameters)
+        elif name in self._fixed:
+            offset = self._fixed[name]
+        else:
+            offset = self._fixed[name] = self._take(len(of))
+            self._literal.append((offset, GATES[name].constants))
+        self._instructions.append(Op(mixes, reads, when, of, offset, label))
+
+    def unitary(
+        self,
+        matrix: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "unitary",
+        tolerance: float | None = None,
+    ) -> CircuitBuilder:
+        """Append a unitary matrix [2^k, 2^k] on k wires; raises `MatrixError` if it is not unitary.
+
+        Exact zeros are kept as structure; a diagonal matrix mixes nothing.
+        """
+        array = check.unitary(matrix, len(wires), name, tolerance)
+        if not (array - np.diag(np.diagonal(array))).any():
+            return self.diagonal(np.diagonal(array), wires, controls=controls, control_values=control_values, name=name)
+        of = np.where(array == 0, int(Entry.ZERO), int(Entry.COMPLEX)).astype(np.uint8).tobytes()
+        self._append_literal(tuple(wires), (), controls, control_values, of, array, name)
+        return self
+
+    def diagonal(
+        self,
+        entries: ArrayLike,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "diagonal",
+    ) -> CircuitBuilder:
+        """Append a diagonal unitary given by its 2^k entries on k wires; raises `MatrixError`."""
+        array = check.diagonal(entries, len(wires), name)
+        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in wires)
+        self._append_literal((), reads, controls, control_values, _full(0, len(wires)), array, name, tuple(wires))
+        return self
+
+    def multiplexer(
+        self,
+        matrices: ArrayLike,
+        selectors: Sequence[int],
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+        name: str = "multiplexer",
+    ) -> CircuitBuilder:
+        """Append matrices [2^s, 2^k, 2^k] on k wires, chosen by the value of s selector wires; `MatrixError`."""
+        blocks = np.asarray(matrices)
+        if blocks.ndim != 3:
+            raise MatrixError(f"{name}: matrices of shape [2^s, 2^k, 2^k] are wanted, got {blocks.shape}.")
+        if len(blocks) != 1 << len(selectors):
+            raise MatrixError(
+                f"{name}: {len(selectors)} selectors choose among {1 << len(selectors)} matrices, got {len(blocks)}."
+            )
+        array = np.array([check.unitary(block, len(wires), name, None) for block in blocks])
+        reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in selectors)
+        of = _full(len(wires), len(selectors))
+        self._append_literal(tuple(wires), reads, controls, control_values, of, array, name, tuple(selectors))
+        return self
+
+    def pauli_rotation(
+        self,
+        angle: float,
+        paulis: str,
+        wires: Sequence[int],
+        *,
+        controls: Sequence[int] = (),
+        control_values: int | None = None,
+    ) -> CircuitBuilder:
+        """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
+
+        Basis changes around one read of a parity (Nielsen and Chuang, section 4.7.3). Controls act on the
+        parity's phases alone, since the basis changes cancel where they do not hold.
+        """
+        check.paulis(paulis, wires)
+        self._check_finite((angle,), "pauli_rotation")
+        acting = [(p, w) for p, w in zip(paulis, wires, strict=True) if p != "I"]
+        check.wires((*wires, *controls), self.num_qubits, "pauli_rotation")
+        for p, w in acting:
+            if p == "Y":
+                self.gate("sdg", [w])
+            if p != "Z":
+                self.gate("h", [w])
+        entries = np.exp(np.array([-0.5j, 0.5j]) * angle)
+        reads = (mask_of(tuple(w for _, w in acting)),) if acting else ()
+        if not acting:
+            entries = entries[:1]
+        self._append_parametric_parity(entries, reads, controls, control_values)
+        for p, w in acting:
+            if p != "Z":
+                self.gate("h", [w])
+            if p == "Y":
+                self.gate("s", [w])
+        return self
+
+    def permutation(self, indices: Sequence[int], wires: Sequence[int]) -> CircuitBuilder:
+        """Append the basis permutation that moves value x of `wires` to ``indices[x]``."""
+        numbers = check.wires(wires, self.num_qubits, "permutation")
+        self._instructions.append(Permutation(numbers, check.permutation(indices, len(numbers))))
+        return self
+
+    def global_phase(self, angle: float) -> CircuitBuilder:
+        """Multiply the state by e^{i·angle}."""
+        return self.gate("global_phase", (), angle) if angle else self
+
+    def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> CircuitBuilder:
+        """Put wires, which must still be |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
+        numbers = check.wires(wires, self.num_qubits, "initialize")
+        vector = check.state(amplitudes, len(wires))
+        offset = self._take(len(vector))
+        self._literal.append((offset, vector))
+        self._instructions.append(Initialize(numbers, offset))
+        return self
+
+    def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
+        """Measure ``wires[k]`` into classical bit ``clbits[k]``."""
+        numbers = check.wires(wires, self.num_qubits, "measure")
+        self._instructions.append(Measure(numbers, check.clbits(clbits, len(numbers), self.num_clbits)))
+        return self
+
+    def channel(
+        self, kraus: ArrayLike, wires: Sequence[int], *, name: str = "channel", tolerance: float | None = None
+    ) -> CircuitBuilder:
+        """Append a channel ρ → Σ K ρ K† on k wires, given by its Kraus matrices [count, 2^k, 2^k].
+
+        Matrices that are zero are dropped; a channel with one matrix is a unitary operation and becomes one.
+        tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
+        and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
+        """
+        array = check.kraus(kraus, len(wires), name, tolerance)
+        if len(array) == 1:
+            return self.unitary(array[0], wires, name=name, tolerance=tolerance)
+        numbers = check.wires(wires, self.num_qubits, name)
+        known = len(wires), array.tobytes()
+        if known not in self._channels:
+            found = check.are_scaled_unitaries(array), check.are_products(array)
+            self._channels[known] = self._take(array.size), len(array), *found
+            self._literal.append((self._channels[known][0], array))
+        offset, count, mixed, product = self._channels[known]
+        self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
+        return self
+
+    @contextmanager
+    def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[CircuitBuilder]:
+        """Apply what is appended meanwhile only where classical bits hold one of some values when it is reached.
+
+        clbits: at most 10, ``clbits[0]`` the least significant bit of a value. Conditions may be nested; all must hold.
+        A bit holds what was measured into it last, at first 0. Raises `CircuitError` for bits and values that are not
+        there, and `NotSupported` for anything but gates and matrices.
+        """
+        wanted = check.condition(clbits, values, self.num_clbits)
+        first = len(self._instructions)
+        yield self
+        for place in range(first, len(self._instructions)):
+            self._instructions[place] = _under(self._instructions[place], tuple(map(int, clbits)), wanted)
+
+    def reset(self, wires: Sequence[int]) -> CircuitBuilder:
+        """Put wires into |0>."""
+        self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
+        return self
+
+    def save(self, label: str = "statevector") -> CircuitBuilder:
+        """Save the state vector at this point under a label; raises `CircuitError` if it is taken."""
+        check.label(label, (i.label for i in self._instructions if isinstance(i, Save)))
+        self._instructions.append(Save(label))
+        return self
+
+    def build(self) -> Circuit:
+        """Return the circuit; the builder may go on afterwards."""
+        operands = np.zeros((1, self._size), dtype=np.complex128)
+        operands[0, ONE_AT] = 1
+        for offset, entries in self._literal:
+            operands[0, offset : offset + entries.size] = entries.reshape(-1)
+        for name, (offsets, rows) in self._parametrised.items():
+            entries = GATES[name].entries(np.array(rows, dtype=np.float64))
+            operands[0, np.add.outer(offsets, np.arange(entries.shape[1]))] = entries
+        operands.setflags(write=False)
+        return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), operands)
+
+    def _take(self, size: int) -> int:
+        offset = self._size
+        self._size += size
+        return offset
+
+    def _when(self, controls: Sequence[int], control_values: int | None) -> When:
+        if not controls:
+            return ALWAYS
+        values = -1 if control_values is None else control_values
+        held = tuple(w for k, w in enumerate(controls) if values >> k & 1)
+        return When(mask_of(tuple(controls)), mask_of(held))
+
+    def _append_literal(
+        self,
+        mixes: tuple[int, ...],
+        reads: tuple[int, ...],
+        controls: Sequence[int],
+        control_values: int | None,
+        of: Pattern,
+        entries: NDArray[np.complex128],
+        name: str,
+        read_wires: tuple[int, ...] = (),
+    ) -> None:
+        mixes = check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)[: len(mixes)]
+        offset = self._take(entries.size)
+        self._literal.append((offset, entries))
+        when = self._when(controls, control_values)
+        self._instructions.append(Op(mixes, reads, when, of, offset, name))
+
+    def _append_parametric_parity(
+        self,
+        entries: NDArray[np.complex128],
+        reads: tuple[int, ...],
+        controls: Sequence[int],
+        control_values: int | None,
+    ) -> None:
+        offset = self._take(entries.size)
+        self._literal.append((offset, entries))
+        when = self._when(controls, control_values)
+        self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
+
+    def _check_finite(self, parameters: tuple[float, ...], name: str) -> None:
+        try:
+            if all(map(math.isfinite, parameters)):
+                return
+        except TypeError:
+            raise ParameterError(f"gate {name!r} takes numbers as parameters, got {parameters}.") from None
+        raise ParameterError(f"gate {name!r} has a parameter that is not finite: {parameters}.")
