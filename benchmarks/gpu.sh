@@ -38,7 +38,7 @@ measure() { # measure NAME SECONDS MODULE ARGUMENT ...
     step "$name" "$limit" "$python" -m "benchmarks.$module" "$@" --out "$out/$name.json"
 }
 
-large=(tests/test_large.py tests/devices/test_gpu_large.py)
+large=(tests/contract/test_large.py tests/devices/gpu/test_large.py)
 for part in "${parts[@]}"; do
     case $part in
         tests)
@@ -72,8 +72,8 @@ for part in "${parts[@]}"; do
             ;;
         peers)
             gpus=$(nvidia-smi --list-gpus | wc -l)
-            pytests tests_peers 400 tests/placement tests/devices/test_channels.py tests/test_deployments.py \
-                tests/test_substates.py
+            pytests tests_peers 400 tests/placement tests/devices/test_copy_queues.py tests/contract/test_deployments.py \
+                tests/state/test_sub_states.py
             measure "gpus_$gpus" 200 run gpu --n 30 --gpus "$gpus" --peers ours --warmup 3
             measure "gpus_${gpus}_host" 200 run gpu --n 30 --gpus "$gpus" --device-wires 26 --peers ours --warmup 3
             ;;

@@ -9,18 +9,17 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from gpus import gpu_missing
-from plain import PlainDevice
+from support.gpus import gpu_missing
+from support.paths import ROOT
+from support.plain_device import PlainDevice
 
 from qsim_ex.devices import discover
 from qsim_ex.options import Options
 
-ROOT = Path(__file__).parents[1]
 # Processes that tests start import this checkout too, whatever else is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain import PlainDevice
+from support.plain_device import PlainDevice
 
 from qsim_ex import errors
 from qsim_ex.circuit.builder import CircuitBuilder

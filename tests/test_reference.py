@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.quantum_info import DensityMatrix, Kraus
-from strategies import circuits, random_unitary
+from support.strategies import circuits, random_unitary
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from states import TOLERANCE, random_state
-from strategies import circuits
+from support.states import TOLERANCE, random_state
+from support.strategies import circuits
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder

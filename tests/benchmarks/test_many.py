@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distributions import means
+from support.distributions import means
 
 from benchmarks import many
 from benchmarks.ansatz import ESTIMATED, SAMPLED, SWEPT, Ansatz

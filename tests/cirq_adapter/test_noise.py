@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from numpy.typing import NDArray
-from strategies import random_unitary
+from support.strategies import random_unitary
 
 from qsim_ex import errors, reference
 from qsim_ex.circuit.ops import Channel, Measure, Op, Reset

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from decided import Call, Decision, Method, after, chances, gives, held, in_order
-from engine_parameters import FLIP, Z
+from contract.decided import Call, Decision, Method, after, chances, gives, held, in_order
+from contract.engine_parameters import FLIP, Z
 from numpy.typing import NDArray
 
 from qsim_ex import PauliString, PauliSum

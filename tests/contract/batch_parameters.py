@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from asked_parameters import ASKED, Shared, collapsed
-from decided import ANGLES, OTHERS, Call, Method, basis, cancels, gives, product, seeded
-from engine_parameters import OPERANDS, turned
-from state_parameters import asked
+from contract.asked_parameters import ASKED, Shared, collapsed
+from contract.decided import ANGLES, OTHERS, Call, Method, basis, cancels, gives, product, seeded
+from contract.engine_parameters import OPERANDS, turned
+from contract.state_parameters import asked
 
 from qsim_ex import BatchedStateVector, Options
 

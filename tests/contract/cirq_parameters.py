@@ -14,8 +14,8 @@ import cirq
 import numpy as np
 import pytest
 import sympy
-from decided import Call, Decision, Method, gives, seeded
-from entries import cirq_numbers
+from contract.decided import Call, Decision, Method, gives, seeded
+from contract.entries import cirq_numbers
 
 from qsim_ex.errors import MeasurementError
 from qsim_ex_cirq import QsimExSimulator

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from entries import numbers
+from contract.entries import numbers
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.errors import Cancelled

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from entries import SHOTS, WIRES, Entry, Seen
-from gpus import gpu_missing
+from contract.entries import SHOTS, WIRES, Entry, Seen
+from support.gpus import gpu_missing
 
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError, OutOfMemory

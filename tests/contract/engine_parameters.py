@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from decided import (
+from contract.decided import (
     ANGLES,
     OTHERS,
     Call,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from decided import Call, Decision, Method, gives
+from contract.decided import Call, Decision, Method, gives
 from qiskit.circuit import Parameter, QuantumCircuit
 
 from qsim_ex.circuit.noise.model import NoiseModel

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from asked_parameters import ASKED, Shared
-from decided import (
+from contract.asked_parameters import ASKED, Shared
+from contract.decided import (
     ANGLES,
     OTHERS,
     Call,
@@ -23,7 +23,7 @@ from decided import (
     refuses,
     seeded,
 )
-from engine_parameters import turned
+from contract.engine_parameters import turned
 
 from qsim_ex import Options, Simulator, StateVector
 from qsim_ex.errors import OptionError, StateError

@@ -13,8 +13,8 @@ from typing import Any
 
 import cirq
 import pytest
-from effects import CPU, EFFECTS
-from entries import CIRQ_METHODS, ENTRIES, PLANS, Entry
+from contract.effects import CPU, EFFECTS
+from contract.entries import CIRQ_METHODS, ENTRIES, PLANS, Entry
 
 from qsim_ex import Simulator
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from batch_parameters import BATCH
-from cirq_parameters import CIRQ
-from decided import Method
-from engine_parameters import SIMULATOR
-from qiskit_parameters import QISKIT
-from state_parameters import STATE
+from contract.batch_parameters import BATCH
+from contract.cirq_parameters import CIRQ
+from contract.decided import Method
+from contract.engine_parameters import SIMULATOR
+from contract.qiskit_parameters import QISKIT
+from contract.state_parameters import STATE
 
 from qsim_ex import BatchedStateVector, Simulator, StateVector
 from qsim_ex_cirq import QsimExSimulator

@@ -12,8 +12,8 @@ from typing import Any
 import cirq
 import numpy as np
 import pytest
-from effects import WINDOWS, Stopped
-from entries import QISKIT_OBSERVABLE, for_cirq, for_qiskit, numbers
+from contract.effects import WINDOWS, Stopped
+from contract.entries import QISKIT_OBSERVABLE, for_cirq, for_qiskit, numbers
 
 from qsim_ex.errors import SavedStateError
 from qsim_ex_cirq import QsimExSimulator

@@ -3,8 +3,8 @@
     compute-sanitizer --tool memcheck  python tests/devices/sanitize.py
     compute-sanitizer --tool racecheck python tests/devices/sanitize.py
 
-Each result is compared with `tests/plain.py`; buffers have exactly the size of the state, so that an access beside
-it is found; CuPy's memory pool, which would hide it, is switched off.
+Each result is compared with `tests/support/plain_device.py`; buffers have exactly the size of the state, so that an
+access beside it is found; CuPy's memory pool, which would hide it, is switched off.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 
 # ruff: noqa: E402  (the paths come first)
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent), str(HERE.parent / "kernels" / "cuda")]
+sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent)]
 
 import numpy as np
-from cuda_definition import numbers_of_rows, random_state, random_sweep
-from plain import PlainDevice
+from support.cuda.definition import numbers_of_rows, random_state, random_sweep
+from support.plain_device import PlainDevice
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.paths import DATA
 
 from qsim_ex import StateVector
 from qsim_ex.errors import SavedStateError
@@ -23,7 +24,7 @@ from qsim_ex.files import saved_state
 from qsim_ex.files.header import MOST_BYTES, MOST_WIRES, BadHeader, Header, parsed
 from qsim_ex.steps.layout import Layout
 
-FILES = Path(__file__).parent.parent / "data" / "written_by_0_1"
+FILES = DATA / "written_by_0_1"
 
 GOOD: dict[str, Any] = {
     "num_wires": 4,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from late import LateDevice, Machine
-from migrations import (
+from support.late_device import LateDevice, Machine
+from support.migrations import (
     MACHINE,
     Division,
     amplitudes,
@@ -24,8 +24,8 @@ from migrations import (
     random_filled,
     works,
 )  # fmt: skip
-from states import far, random_state
-from strategies import layouts
+from support.states import far, random_state
+from support.strategies import layouts
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import Cancelled, InvalidInput, OutOfMemory, PlanError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpus import gpu_missing
-from states import TOLERANCE, far
+from support.gpus import gpu_missing
+from support.states import TOLERANCE, far
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES

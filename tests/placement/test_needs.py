@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import DTypeLike
-from plain import PlainDevice
+from support.plain_device import PlainDevice
 
 from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import HostCopies

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from states import random_state
-from strategies import random_unitary
+from support.states import random_state
+from support.strategies import random_unitary
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import DeviceError

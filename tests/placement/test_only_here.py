@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "core" / "qsim_ex" / "placement"
 PACKAGES = (ROOT / "core" / "qsim_ex", ROOT / "qsim_ex_provider", ROOT / "qsim_ex_cirq")
 ASKED_OF = {"kind", "placement"}

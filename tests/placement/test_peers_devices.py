@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpus import gpu_missing
-from states import far, random_state
+from support.gpus import gpu_missing
+from support.states import far, random_state
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.base import LoadsNumbers

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.by_hand import (
     KINDS,
     by_value,
     exchanged,
@@ -22,11 +24,9 @@ from by_hand import (
     without,
     worked_on,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from late import LateDevice, Machine
-from states import random_state
-from strategies import layouts
+from support.late_device import LateDevice, Machine
+from support.states import random_state
+from support.strategies import layouts
 
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import Cancelled, InvalidInput, NotSupported, OutOfMemory, PlanError

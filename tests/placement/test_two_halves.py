@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deployments import TinyMachine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from states import random_state
-from strategies import circuits
+from support.deployments import TinyMachine
+from support.states import random_state
+from support.strategies import circuits
 from support.two_halves import NAME, ROW, threads_of_halves
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference

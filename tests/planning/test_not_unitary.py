@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from literal import run
-from strategies import disturbed, layouts, shapes
+from support.literal import run
+from support.strategies import disturbed, layouts, shapes
 
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit

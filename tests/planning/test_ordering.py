@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from plain import PlainDevice
-from strategies import circuits
+from support.plain_device import PlainDevice
+from support.strategies import circuits
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plain import PlainDevice
-from strategies import circuits, layouts, random_unitary, shapes
+from support.plain_device import PlainDevice
+from support.strategies import circuits, layouts, random_unitary, shapes
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder

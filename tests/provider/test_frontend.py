@@ -12,14 +12,13 @@ import pytest
 from qiskit import QuantumCircuit, qasm2, qasm3
 from qiskit.circuit.library import get_standard_gate_name_mapping
 from qiskit.quantum_info import Statevector
+from support.paths import DATA
 
 from qsim_ex import CircuitBuilder, Options, Simulator, errors, reference
 from qsim_ex.circuit.gates import GATES as TABLE
 from qsim_ex_provider import QsimExBackend
 from qsim_ex_provider.frontend import format_bits, frontend, neutral_circuit, read
 from qsim_ex_provider.translate import translate
-
-DATA = Path(__file__).parent.parent / "data"
 
 
 def gates_of_the_specification(skip: set[str]) -> QuantumCircuit:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from qiskit.circuit import library as lib
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
 from scipy.optimize import minimize
+from support.paths import ROOT
 
 from qsim_ex import Simulator, reference
 from qsim_ex.execution.prepare import plan_of
@@ -425,7 +425,7 @@ def test_a_sweep_is_planned_once() -> None:
 
 def test_the_user_guide() -> None:
     """The user guide's example of the primitives runs, and its values have the shape that it names."""
-    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "SamplerV2(" in text)
     names: dict[str, Any] = {"np": np}
     exec(block, names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from qiskit import QuantumCircuit
 from qiskit.circuit import ClassicalRegister, Parameter, QuantumRegister
 from qiskit.circuit.library import PauliEvolutionGate, StatePreparation
 from qiskit.quantum_info import DensityMatrix, SparsePauliOp, random_statevector
+from support.paths import ROOT
 
 from qsim_ex import errors, reference
 from qsim_ex.circuit.noise import channels as noise
@@ -256,7 +256,7 @@ def test_backend_with_bindings_and_lists(aer: Any) -> None:
 
 def test_the_user_guide() -> None:
     """The user guide's example of a noisy machine fails, or gives another value than its noise model means."""
-    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "noise_model=" in text)
     names: dict[str, Any] = {}
     exec(block, names)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from noisy import random_noisy
-from strategies import circuits
+from support.noisy import random_noisy
+from support.paths import ROOT
+from support.strategies import circuits
 
 from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors
 from qsim_ex.circuit.circuit import Circuit
@@ -268,7 +268,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_user_guide() -> None:
     """The user guide's example does not run, or its values are not those of the state cos|00> + sin|11>."""
-    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "circuits[0]" in text)
     names: dict[str, Any] = {}
     exec(block, names)

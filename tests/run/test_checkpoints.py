@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import DEPLOYMENTS, TinyMachine
+from support.paths import TESTS
 
 from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference
 from qsim_ex.devices import discover
@@ -93,10 +94,10 @@ def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
     path, begun = tmp_path / "run", tmp_path / "begun"
     script = f"""
 import sys, time
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(TESTS)!r}]
 from pathlib import Path
-from deployments import TinyMachine
-from qsim_ex.devices import probe
+from support.deployments import TinyMachine
+from qsim_ex.devices import discover
 from test_checkpoints import circuit, run
 device = TinyMachine()
 discover.cpu = lambda _threads=None: device

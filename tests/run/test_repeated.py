@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import pi
-from pathlib import Path
 
 import numpy as np
 import pytest
-from gpus import gpu_missing
+from support.cuda.emulator import EmulatedRuntime
+from support.gpus import gpu_missing
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
@@ -21,10 +20,6 @@ from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.kernels.cuda.launch.launches import native
 from qsim_ex.options import Options
 from qsim_ex.run.repeated import RepeatedCircuit
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels" / "cuda"))
-
-from cuda_emulator import EmulatedRuntime
 
 WIRES = 6
 

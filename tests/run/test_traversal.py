@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from noisy import KINDS, random_noisy
+from support.noisy import KINDS, random_noisy
+from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit.circuit import Circuit
@@ -118,7 +118,7 @@ def test_explain_says_what_is_left_to_chance() -> None:
 
 def test_the_user_guide() -> None:
     """The user guide's example of noise does not run, or its value is not that of the density matrix."""
-    guide = (Path(__file__).parents[2] / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
     names: dict[str, Any] = {}
     exec(block, names)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.paths import ROOT
 
 from qsim_ex import reference
 from qsim_ex.circuit.gates import GATES
@@ -25,8 +26,6 @@ from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.oracle import Oracle, apply, narrow
 from tools.fuzz.run import outcome_of, quiet, work
 from tools.fuzz.shrink import shrink
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

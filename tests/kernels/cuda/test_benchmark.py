@@ -6,7 +6,7 @@ import json
 from time import perf_counter
 
 import pytest
-from cuda_emulator import EmulatedRuntime, Kernel, library, wrapped
+from support.cuda.emulator import EmulatedRuntime, Kernel, library, wrapped
 
 from benchmarks import sweeps
 from qsim_ex.kernels.cuda.compile.compilation import KernelResources

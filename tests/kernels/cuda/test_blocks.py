@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda_definition import random_state
-from cuda_emulator import EmulatedRuntime, Kernel, call, library, wrapped
+from support.cuda.definition import random_state
+from support.cuda.emulator import EmulatedRuntime, Kernel, call, library, wrapped
+from support.paths import TESTS
 
 from benchmarks import blocks, fragments, rotations
 from benchmarks.dense import relative_error
@@ -19,7 +20,7 @@ from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.write.emit import ROOM
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
 
-UNITS = (Path(__file__).parent / "units.h").read_text()
+UNITS = (TESTS / "support" / "cuda" / "units.h").read_text()
 ERRORS = {"tf32": 5e-3, "f16": 3e-3, "3xtf32": 1e-6, "3xtf32, 4 warps": 1e-6, "3xf16": 1e-6, "6xbf16": 1e-6}
 
 

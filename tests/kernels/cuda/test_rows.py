@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_definition import numbers_of_rows, random_state, random_sweep, run_sweep
-from cuda_emulator import call, library, wrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cuda.definition import numbers_of_rows, random_state, random_sweep, run_sweep
+from support.cuda.emulator import call, library, wrapped
 
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import pack

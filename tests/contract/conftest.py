@@ -1,9 +1,0 @@
-"""Makes the helpers of this folder importable by its tests."""
-
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("effects")

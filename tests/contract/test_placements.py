@@ -1,0 +1,163 @@
+"""Every deployment fulfils the contract of placements. A new one is a line of `DEPLOYMENTS`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from contract.placements import Contract, Deployment, single
+from hypothesis import strategies as st
+from support.held_state import Held
+from support.late_device import LateDevice, Machine
+from support.plain_device import PlainDevice
+from support.two_halves import TwoHalves
+
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.peering import Link
+from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.peers import Peers
+from qsim_ex.placement.peers_over_host import PeersOverHost
+from qsim_ex.steps import Layout, Levels
+
+CPU = CpuDevice(2)
+
+
+def held(local: int, slice_: int, peers: int = 0, *, stays: bool = False, device: Any = CPU) -> Deployment:
+    """A state in one NumPy array, handed out by definition."""
+    levels = Levels(local, peers, slice_)
+    devices = [device] * (1 << peers)
+    return Deployment(
+        f"held {local}/{slice_}/{peers}{' stays' * stays} {device.name}",
+        lambda num_wires, dtype: Held(num_wires, dtype, levels, devices, stays, num_wires),
+        (local + max(peers, 1), local + max(peers, 3)),
+        stir=stirred,
+    )
+
+
+def migrated(far: int, slice_: int, local: int, slots: int, scenario: Any, device: Any = CPU, *, gpus: int = 0) -> Any:
+    """A state on one device or GPU and in host memory, of which `far` wires or up to two more migrate."""
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> Migrated:
+        levels = Levels(local, slice=slice_)
+        on = gpu(0) if gpus else device
+        return Migrated(on, Layout.identity(num_wires), levels, dtype, slots=slots, scenario=scenario, piece=32)
+
+    name = f"migrated {far} {local}/{slice_} {slots} {scenario} {'1 GPU' if gpus else device.name}"
+    found = Deployment(name, make, (local + far, local + min(far + 2, 5)), gpus=gpus)
+    return on_gpus(found) if gpus else found
+
+
+def stirred(placement: Held, data: st.DataObject) -> None:
+    """Bits that are fresh may be anywhere, not only above all others."""
+    placement.move(data.draw(st.permutations(range(placement.num_wires)), label="moved"))
+
+
+def peers(count: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
+    """A state over some virtual devices of the CPU, or over so many GPUs, which some of them may share."""
+    bits = count.bit_length() - 1
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> Peers:
+        devices = [gpu(k % gpus) for k in range(count)] if gpus else [CPU] * count
+        return Peers(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_), reach=lambda *_: link)
+
+    fewest = max(2 * bits, slice_ + 1 + bits)
+    if not gpus:
+        return Deployment(f"{count} peers/{slice_} {link}", make, (fewest, bits + 4))
+    return on_gpus(Deployment(f"{count} peers/{slice_} {link}, {gpus} GPU", make, (fewest, bits + 8), gpus=gpus))
+
+
+def over_host(count: int, local: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
+    """A state at home in host memory, with windows on some virtual devices of the CPU, or on so many GPUs."""
+    bits = count.bit_length() - 1
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> PeersOverHost:
+        devices = [gpu(k % gpus) for k in range(count)] if gpus else [CPU] * count
+        return PeersOverHost(devices, num_wires, dtype, Levels(local, bits, slice_), frames=2, reach=lambda *_: link)
+
+    name = f"{count} peers {local}/{slice_} over host, {link}"
+    if not gpus:
+        return Deployment(name, make, (local + max(bits, 1), local + bits + 3))
+    return on_gpus(Deployment(f"{name}, {gpus} GPU", make, (local + max(bits, 1), local + bits + 5), gpus=gpus))
+
+
+@cache
+def gpu(number: int) -> Any:
+    """A GPU of this machine."""
+    from qsim_ex.devices.gpu.device import GpuDevice
+
+    return GpuDevice(number)
+
+
+def on_gpus(deployment: Deployment) -> Any:
+    """A deployment that skips itself where there are not enough GPUs."""
+    return pytest.param(deployment, marks=pytest.mark.gpu)
+
+
+def halves(slice_: int) -> Deployment:
+    """A state in two threads, each of which has at least one bit above its slices."""
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> TwoHalves:
+        return TwoHalves([CPU, CPU], num_wires, dtype, Levels(num_wires - 1, 1, slice_))
+
+    return Deployment(f"two halves/{slice_}", make, (slice_ + 2, 6))
+
+
+DEPLOYMENTS: list[Any] = [
+    Deployment("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
+    held(1, 0),
+    held(3, 0),
+    held(3, 1),
+    held(4, 3),
+    held(2, 1, 1),
+    held(4, 2, 2),
+    held(3, 1, 3, stays=True),
+    held(4, 1, device=PlainDevice()),
+    migrated(1, 1, 4, 1, "whole"),
+    migrated(1, 2, 4, 1, "spread"),
+    migrated(2, 0, 3, 3, "whole"),
+    migrated(3, 1, 3, 2, "spread"),
+    migrated(5, 0, 2, 3, "spread"),
+    migrated(5, 1, 3, 2, "whole", LateDevice(Machine())),
+    peers(2, 0, "peer"),
+    peers(4, 1, "through the host"),
+    peers(8, 0, "peer"),
+    over_host(2, 3, 0, "through the host"),
+    over_host(4, 4, 2, "peer"),
+    halves(0),
+    halves(2),
+    on_gpus(Deployment("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
+    migrated(1, 2, 6, 1, "whole", gpus=1),
+    migrated(3, 2, 5, 3, "spread", gpus=1),
+    migrated(5, 1, 4, 3, "whole", gpus=1),
+    peers(2, 1, "through the host", gpus=1),
+    peers(2, 1, "peer", gpus=2),
+    peers(4, 2, "peer", gpus=4),
+    over_host(2, 4, 2, "through the host", gpus=1),
+    over_host(2, 4, 2, "peer", gpus=2),
+    over_host(4, 5, 2, "peer", gpus=4),
+]
+
+
+@pytest.fixture(params=DEPLOYMENTS, ids=str)
+def deployment(request: pytest.FixtureRequest) -> Deployment:
+    """Each way to hold a state."""
+    found: Deployment = request.param
+    if found.gpus and (reason := gpu_missing(found.gpus)):
+        pytest.skip(reason)
+    return found
+
+
+def gpu_missing(count: int) -> str:
+    """Why there are not so many GPUs here, or an empty string."""
+    try:
+        gpu(count - 1)
+    except (DeviceError, MissingPackage) as error:
+        return str(error)
+    return ""
+
+
+class TestPlacements(Contract):
+    """The contract, for each deployment in both precisions."""

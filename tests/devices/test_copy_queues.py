@@ -1,0 +1,102 @@
+"""Queues of copies carry amplitudes to where they are told, in the order that marks demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.gpus import gpu_missing
+
+from qsim_ex.devices import memory
+from qsim_ex.devices.base import Copies
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.errors import OutOfMemory
+
+
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Any:
+    """Each kind of device whose memory can be filled from elsewhere."""
+    if request.param == "cpu":
+        return CpuDevice(2)
+    if reason := gpu_missing():
+        pytest.skip(reason)
+    from qsim_ex.devices.gpu.device import GpuDevice
+
+    return GpuDevice()
+
+
+def counted(count: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """Amplitudes that are all different."""
+    return (np.arange(count) + 1j * np.arange(count)[::-1]).astype(dtype)
+
+
+def test_host_memory(device: Any, dtype: np.dtype[Any]) -> None:
+    """Host memory is of another size or dtype than was asked for, or its kind is not told."""
+    assert isinstance(device, Copies)
+    memory, kind = device.host_memory(1 << 12, dtype)
+    assert (memory.shape, memory.dtype) == ((1 << 12,), dtype)
+    assert kind in (("plain",) if device.kind == "cpu" else ("pinned", "pageable", "plain"))
+    memory[:] = counted(1 << 12, dtype)
+    assert memory[-1] == 4095
+
+
+def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More host memory than is free is asked of the system, or the error does not say how much there is."""
+    monkeypatch.setattr(memory.host, "memory", lambda: (1 << 20, 1 << 30))
+    with pytest.raises(OutOfMemory, match=r"2\.0 MiB.*1\.0 MiB are free"):
+        CpuDevice(1).host_memory(1 << 17, np.complex128)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_copies(device: Any, dtype: np.dtype[Any], pinned: bool) -> None:
+    """A copy of one run, or of the same part of many rows, takes other amplitudes or puts them elsewhere."""
+    size = 1 << 14
+    host = device.host_memory(size, dtype)[0] if pinned else np.empty(size, dtype)
+    host[:] = counted(size, dtype)
+    wanted = np.zeros(size, dtype)
+    buffer = device.allocate(size, dtype)
+    device.write(buffer, 0, wanted)
+    into, back = device.channel(), device.channel()
+    into.wait(device.mark())
+    into.copy(buffer[5:500], host[1000:1495])
+    wanted[5:500] = host[1000:1495]
+    rows, source = slice(4096, 12288), slice(0, 8192)
+    into.copy(buffer[rows].reshape(32, -1)[:, 16:80], host[source].reshape(32, -1)[:, 100:164])
+    wanted[rows].reshape(32, -1)[:, 16:80] = host[source].reshape(32, -1)[:, 100:164]
+    device.wait(into.mark())
+    assert np.array_equal(device.read(buffer, 0, size), wanted)
+    out = device.host_memory(size, dtype)[0] if pinned else np.empty(size, dtype)
+    out[:] = 0
+    back.wait(into.mark())
+    back.copy(out.reshape(64, -1)[:, 3:9], buffer.reshape(64, -1)[:, 20:26])
+    back.synchronize()
+    assert np.array_equal(out.reshape(64, -1)[:, 3:9], wanted.reshape(64, -1)[:, 20:26])
+    assert np.count_nonzero(out) == np.count_nonzero(wanted.reshape(64, -1)[:, 20:26])
+    other = device.allocate(size, dtype)
+    into.copy(other, buffer)
+    into.synchronize()
+    assert np.array_equal(device.read(other, 0, size), wanted)
+
+
+def test_marks_order_queues(device: Any) -> None:
+    """A queue goes on before what it was told to wait for is done: many long copies go back and forth."""
+    size = 1 << 20
+    buffer = device.allocate(size, np.complex64)
+    host = [device.host_memory(size, np.complex64)[0] for _ in range(2)]
+    host[0][:] = counted(size, np.dtype(np.complex64))
+    into, back = device.channel(), device.channel()
+    mark = None
+    for turn in range(20):
+        if mark is not None:
+            into.wait(mark)
+        into.copy(buffer, host[turn % 2])
+        device.wait(into.mark())
+        device.permute(buffer, 20, (*range(1, 20), 0))  # bits go round by one
+        worked = device.mark()
+        back.wait(worked)
+        back.copy(host[1 - turn % 2], buffer)
+        mark = back.mark()
+    device.reach(mark)
+    assert np.array_equal(host[0], counted(size, np.dtype(np.complex64)))  # twenty times round is once round
+    device.synchronize()

@@ -1,0 +1,177 @@
+"""A state in a file comes back as it was, anywhere, and a file that is not what it was is refused."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.deployments import DEPLOYMENTS
+from support.states import random_state
+
+from qsim_ex import StateVector
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.errors import CircuitError, SavedStateError
+from qsim_ex.files import saved_state
+
+WIRES = 8
+
+
+def made(deployment: str, precision: str = "double") -> StateVector:
+    """A random state whose wires are not in order and of which one is inverted."""
+    options = DEPLOYMENTS[deployment]
+    state = StateVector(WIRES, device="cpu", precision=precision, initial=random_state(WIRES, 3), **options)
+    return state.gate("x", [2]).gate("swap", [0, 5]).gate("h", [1])
+
+
+@pytest.mark.parametrize("to", DEPLOYMENTS)
+@pytest.mark.parametrize("of", DEPLOYMENTS)
+def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that was saved in one placement comes back changed in another one, or in the other precision."""
+    monkeypatch.setattr(saved_state, "PIECE", 16)
+    with made(of) as state:
+        wanted = state.to_numpy()
+        state.save(tmp_path / "a")
+    with StateVector.load(tmp_path / "a", device="cpu", **DEPLOYMENTS[to]) as back:
+        assert back.dtype == np.complex128
+        assert to.startswith(back.placement)
+        assert np.array_equal(back.to_numpy(), wanted)
+        back.gate("h", [1])  # and it goes on as a state does
+        assert back.norm() == pytest.approx(1)
+    with StateVector.load(tmp_path / "a", device="cpu", precision="single", **DEPLOYMENTS[to]) as half:
+        assert half.dtype == np.complex64
+        assert half.to_numpy() == pytest.approx(wanted, abs=1e-7)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
+    """The file is laid out otherwise than docs/saved_states.md says, so that other programs cannot read it."""
+    import json
+    import zlib
+
+    with made("single", "single") as state:
+        state.save(tmp_path / "a")
+        address, flip, wanted = state.layout.address, state.layout.flip, state.to_numpy()
+    data = (tmp_path / "a").read_bytes()
+    assert data[:16] == b"qsim-ex state 1\n"
+    length, check = struct.unpack("<II", data[16:24])
+    assert zlib.crc32(data[24 : 24 + length]) == check
+    header = json.loads(data[24 : 24 + length])
+    assert (header["address"], header["flip"], header["pieces"]) == (list(address), flip, 1)
+    body = data[24 + length :]
+    assert struct.unpack("<Q", body[:8]) == (0,)
+    assert struct.unpack("<I", body[-4:]) == (zlib.crc32(body[:-4]),)
+    values = np.frombuffer(body[8:-4], dtype="<c8")
+    for value in range(1 << WIRES):
+        index = sum((value >> wire & 1) << bit for wire, bit in enumerate(address)) ^ flip
+        assert values[index] == wanted[value]
+
+
+def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that has not grown yet is written with all its zeros, or comes back with something else there."""
+    monkeypatch.setattr(saved_state, "PIECE", 16)
+    with StateVector(WIRES, device="cpu", virtual_peers=4) as state:
+        state.gate("h", [0]).save(tmp_path / "a")
+        wanted = state.to_numpy()
+    assert (tmp_path / "a").stat().st_size < 4096 + 16 * ((1 << WIRES) // 2)
+    with StateVector.load(tmp_path / "a", device="cpu") as back:
+        assert np.array_equal(back.to_numpy(), wanted)
+
+
+@pytest.mark.parametrize("place", [3, 20, 40, 4096 + 3, 4096 + 200, -1])
+def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of which one bit has changed is taken for a state."""
+    monkeypatch.setattr(saved_state, "PIECE", 16)
+    path = tmp_path / "a"
+    with made("single") as state:
+        state.save(path)
+    data = bytearray(path.read_bytes())
+    data[place] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(SavedStateError, match=r"damaged|is not a state"):
+        StateVector.load(path, device="cpu")
+    with StateVector(2, device="cpu") as state:  # and the process goes on
+        assert state.norm() == 1
+
+
+def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two pieces whose checksums are right, in each other's place, are taken for a state."""
+    monkeypatch.setattr(saved_state, "PIECE", 16)
+    path = tmp_path / "a"
+    with made("single") as state:
+        state.save(path)
+    data = path.read_bytes()
+    step = 8 + 16 * 16 + 4
+    one, two = data[4096 : 4096 + step], data[4096 + step : 4096 + 2 * step]
+    path.write_bytes(data[:4096] + one + one + data[4096 + 2 * step :])
+    with pytest.raises(SavedStateError, match="its pieces are not where they belong"):
+        StateVector.load(path, device="cpu")
+    path.write_bytes(data[:4096] + two + one + data[4096 + 2 * step :])  # order in the file means nothing
+    with StateVector.load(path, device="cpu") as back, made("single") as state:
+        assert np.array_equal(back.to_numpy(), state.to_numpy())
+
+
+@pytest.mark.parametrize("cut", [0, 10, 30, 4096, 4100, -1])
+def test_a_file_that_was_cut_is_refused_before_memory_is_taken(
+    tmp_path: Path, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A truncated file is read up to where it ends."""
+    path = tmp_path / "a"
+    with made("single") as state:
+        state.save(path)
+    path.write_bytes(path.read_bytes()[:cut])
+    monkeypatch.setattr(StateVector, "__init__", None)
+    with pytest.raises(SavedStateError, match=r"damaged|is not a state"):
+        StateVector.load(path, device="cpu")
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """A missing file, a folder, or a file of something else raises what no caller expects."""
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(SavedStateError, match="cannot be read"):
+            StateVector.load(path)
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(SavedStateError, match="is not a state that qsim-ex has saved"):
+        StateVector.load(tmp_path / "text")
+
+
+def test_a_failing_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails or is full leaves half a file, or takes the one that was there."""
+    path = tmp_path / "a"
+    with made("single") as state, made("peers 2") as other:
+        state.save(path)
+        before = path.read_bytes()
+
+        def fail(_handle: int) -> None:
+            raise OSError(28, os.strerror(28))
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(SavedStateError, match="No space left on device"):
+            other.save(path)
+        monkeypatch.undo()
+        usage: Any = type("Usage", (), {"free": 100})
+        monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
+        with pytest.raises(SavedStateError, match=r"needs 12\.0 KiB; the disk has 100 bytes free"):
+            other.save(path)
+        monkeypatch.undo()
+        with pytest.raises(SavedStateError, match="cannot be written"):
+            state.save(tmp_path / "no folder" / "a")
+        assert path.read_bytes() == before
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
+        assert state.norm() == pytest.approx(1)  # a state that could not be saved is still a state
+
+
+def test_what_was_touched_is_known_after_loading(tmp_path: Path) -> None:
+    """A wire that nothing has acted on is refused to be initialised after a load, or one that was is not."""
+    initialise = [CircuitBuilder(3).initialize([0.6, 0.8], [wire]).build() for wire in range(3)]
+    with StateVector(3, device="cpu").gate("h", [0]) as state:
+        state.save(tmp_path / "a")
+    with StateVector.load(tmp_path / "a", device="cpu") as back:
+        back.apply(initialise[1])
+        with pytest.raises(NotImplementedError):
+            back.apply(initialise[0])
+        with pytest.raises(CircuitError):
+            back.apply(CircuitBuilder(4).build())

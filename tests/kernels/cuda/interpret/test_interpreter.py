@@ -1,0 +1,69 @@
+"""The interpreter does what a sweep says: its source text runs on the CPU and is compared with the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cuda.definition import random_state, random_sweep, run_sweep
+from support.cuda.emulator import call, library, wrapped
+
+from qsim_ex.kernels.cuda.interpret.interpreter import encode, source
+from qsim_ex.kernels.cuda.interpret.packing import pack
+
+
+def interpreter(dtype):
+    """The interpreter's kernel, compiled for the CPU."""
+    return library(wrapped(source(np.dtype(dtype).itemsize), "interpret", "launch"), "-O1").launch
+
+
+def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **more):
+    """Run a random sweep both ways round and compare."""
+    dtype = np.dtype(dtype)
+    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits, **more)
+    high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
+    psi = random_state(seed, num_bits, dtype)
+    want = run_sweep(psi, num_bits, sweep, numbers, high)
+    program = encode(sweep, dtype.itemsize)
+    entries = np.append(pack(numbers, program.numbers, np.float64), [0.0, 0.0]).view(np.complex128).astype(dtype)
+    for backwards in (False, True):
+        got = psi.copy()
+        whole, size = np.uint64(high << num_bits), np.uint64(1 << num_bits)
+        blocks = 1 << num_bits - program.skipped_bits
+        call(interpreter(dtype), blocks, program.threads, backwards, got, entries, program.words, whole, size)
+        error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
+        assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}"
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", range(12))
+def test_every_number_of_bits_from_none_up(num_bits, dtype):
+    """States smaller than a tile, down to a single amplitude, are handled without touching anything beside them."""
+    for seed in range(4):
+        check(seed, num_bits, 11, 3, 4, 2, dtype)
+
+
+def test_full_tiles():
+    """The tiles of the product, 12 bits of complex64 and 11 of complex128, with one block and with several."""
+    check(1, 12, 12, 3, 4, 0, np.complex64)
+    check(2, 14, 12, 4, 4, 2, np.complex64)
+    check(3, 11, 11, 3, 4, 0, np.complex128)
+    check(4, 13, 11, 4, 4, 2, np.complex128)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**31), st.integers(0, 11), st.integers(4, 9), st.integers(1, 5), st.integers(0, 6), st.booleans()
+)
+def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
+    """Random sweeps of any shape agree with the definition."""
+    check(seed, num_bits, tile_bits, num_phases, num_items, 3, np.complex128 if double else np.complex64)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("num_bits", [9, 12])
+def test_dense_blocks(num_bits, dtype):
+    """Matrices on all four bits that are near, in any order, also behind an odd number of other entries."""
+    for seed in range(8):
+        check(seed, num_bits, 11, 3, 4, 2, dtype, kinds=("block", "diagonal", "mix"))

@@ -1,0 +1,128 @@
+"""Dense blocks by the tensor cores: kernels do what their sweep says, by the documented layouts of `mma.sync`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.cuda.definition import random_sweep
+from support.cuda.emulator import EmulatedRuntime
+from support.cuda.sweeps import case, check
+
+from benchmarks.engine import circuit_of
+from benchmarks.families import FAMILIES
+from qsim_ex import reference
+from qsim_ex.circuit.ops import ALWAYS, When, pattern
+from qsim_ex.devices.gpu.device import GpuDevice
+from qsim_ex.kernels.cuda.write import tensor
+from qsim_ex.kernels.cuda.write.emit import emit
+from qsim_ex.kernels.cuda.write.register_layout import swizzle
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Layout, Mix, Phase, Slot, Sweep
+
+DTYPES = [np.complex64, np.complex128]
+TOLERANCE = {np.complex64: 3e-6, np.complex128: 1e-13}
+MIXED = ("block", "block", "mix", "diagonal", "rename")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("tile", [9, 10, 11, 12])
+def test_blocks_among_everything_else(dtype, tile):
+    """In any order with other items, at the edges of a sweep and beside fresh bits, blocks do what a sweep says."""
+    cases = [case(50 * tile + k, tile + k % 3, tile, 1 + k % 3, 3, 2, kinds=MIXED) for k in range(5)]
+    cases.append(case(tile, tile, tile, 2, 1, kinds=("block",)))
+    used = [emit(sweep, np.dtype(dtype).itemsize, tensor=True).source.count("Matrix m;") for _, _, sweep, *_ in cases]
+    assert sum(used) >= 5
+    check(cases, dtype, tensor=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [9, 11])
+def test_blocks_at_the_edges(dtype, size):
+    """A block in the last phase stores to memory; one in the first finds what an empty phase has loaded."""
+    rng = np.random.default_rng(size)
+    cases = []
+    for k in range(12):
+        tile = tuple(sorted([0, 1, 2, 3, *(int(b) for b in rng.permutation(np.arange(4, 13))[: size - 4])]))
+        near = [tuple(sorted(int(b) for b in rng.permutation(tile[4:])[:4])) for _ in range(1 + k % 3)]
+        mixes = [Mix(bits[::-1], (), ALWAYS, pattern("c" * 256), Slot(256 * j, 256)) for j, bits in enumerate(near)]
+        phases = tuple(Phase(bits, (mix,)) for bits, mix in zip(near, mixes, strict=True))
+        fresh = int(rng.integers(1 << 13)) & int(rng.integers(1 << 13)) if k % 2 else 0
+        sweep = Sweep(tile, phases, 256 * len(mixes), 0, fresh)
+        kernel = emit(sweep, np.dtype(dtype).itemsize, tensor=True)
+        assert kernel.source.count("// phase") == len(phases) + 1
+        numbers = (rng.normal(size=256 * len(mixes)) + 1j * rng.normal(size=256 * len(mixes))) / 6
+        cases.append((k, 13, sweep, numbers, 0))
+    check(cases, dtype, tensor=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_blocks_behind_numbers_that_did_not_fit(dtype):
+    """Where all numbers stand in the table, those of a block are aligned for loads of 16 bytes."""
+    check([case(900 + k, 10, 9, 2, 4, kinds=MIXED) for k in range(4)], dtype, room=32, tensor=True)
+    for seed in range(900, 904):
+        sweep, _ = random_sweep(seed, 10, 9, 2, 4, kinds=MIXED)
+        kernel = emit(sweep, np.dtype(dtype).itemsize, 32, tensor=True)
+        places = re.findall(r"load\(m, table \+ (\d+), t & 31\)|    table \+= (\d+);", kernel.source)
+        assert len(places) > 1
+        assert all(int(one or other) % 4 == 0 for one, other in places)
+
+
+def test_what_is_for_the_tensor_cores():
+    """Full matrices on four bits are, in tiles large enough; with conditions, reads or many zeros they are not."""
+    full, sparse = pattern("c" * 256), pattern(("c" * 4 + "0" * 12) * 16)
+    near = (5, 6, 7, 8)
+    slot = Slot(0, 256)
+
+    def used(item, size=9):
+        sweep = Sweep(tuple(range(size)), (Phase(tuple(range(size - 4, size)), (item,)),), 256, 0)
+        return "mma(" in emit(sweep, 8, tensor=True).source
+
+    assert used(Mix(near, (), ALWAYS, full, slot))
+    assert not used(Mix((4, 5, 6, 7), (), ALWAYS, full, slot), size=8)
+    assert not used(Mix(near, (), When(1, 1), full, slot))
+    assert not used(Mix(near, (1,), ALWAYS, full * 2, Slot(0, 512)))
+    assert not used(Mix(near, (), ALWAYS, sparse, Slot(0, 64)))
+    sweep = Sweep(tuple(range(9)), (Phase(near, (Mix(near, (), ALWAYS, full, slot),)),), 256, 0)
+    assert "mma(" not in emit(sweep, 8).source
+
+
+@pytest.mark.parametrize(("itemsize", "tile", "most"), [(8, 12, 0), (8, 11, 0), (16, 11, 1), (16, 10, 1)])
+def test_banks(itemsize, tile, most):
+    """Whatever is mixed, lanes that shared memory serves together meet different banks, or two of them one."""
+    together, bank = (16, 0xF) if itemsize == 8 else (8, 0x7)
+    crowded = 0
+    for near in combinations(range(tile), 4):
+        place = tensor.arrange(near, tile, itemsize)
+        assert {*place.columns, *place.groups, *place.loops, *place.warps} == set(range(tile))
+        assert set(place.rows) == set(near)
+        for positions in (place.reading, place.writing):
+            slots = [swizzle(tensor.mask(positions, thread), itemsize) & bank for thread in range(together)]
+            assert len(set(slots)) >= together >> most
+            crowded += len(set(slots)) < together
+    assert crowded <= 10
+
+
+@pytest.mark.parametrize("compile", ["always", "never"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("family", "n"), [("brick", 9), ("qv", 10), ("brick", 11), ("qv", 12), ("su2", 12)])
+def test_plans_with_blocks(family, n, dtype, compile):
+    """Plans with blocks, compiled or interpreted, make the state that the circuit's definition makes."""
+    circuit = circuit_of(FAMILIES[family].build(n, 1), n)
+    device = GpuDevice.on(EmulatedRuntime(tensor=True))
+    shape = replace(device.shape(dtype), blocks_from=0)
+    plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1)
+    verify(plan)
+    blocks = [i for s in plan.sweeps for p in s.phases for i in p.items if isinstance(i, Mix) and len(i.bits) == 4]
+    assert blocks
+    buffer = device.allocate(1 << n, dtype)
+    device.begin(buffer)
+    prepared = device.prepare(plan.steps, n, dtype, compile)
+    for step, numbers in zip(plan.steps, device.load(prepared, bind(plan, circuit.operands)), strict=True):
+        device.run(buffer, n, step, numbers, prepared)
+    found = device.read(buffer, 0, 1 << n)[[plan.end.index(value) for value in range(1 << n)]]
+    assert np.linalg.norm(found - reference.simulate(circuit)) < TOLERANCE[dtype]

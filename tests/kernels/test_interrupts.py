@@ -1,0 +1,83 @@
+"""Ctrl-C while packages are imported for the first time, or kernels compiled, leaves a process that works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+FIRST = {
+    "qsim_ex": """
+from qsim_ex import CircuitBuilder, Simulator
+circuit = CircuitBuilder(2, 2).gate("h", [0]).gate("cx", [0, 1]).measure([0, 1], [0, 1]).build()
+found = sorted(Simulator(device="cpu").run(circuit, shots=50, seed=1).counts())
+""",
+    "qsim_ex_provider": """
+from qiskit import QuantumCircuit
+from qsim_ex_provider import QsimExBackend
+circuit = QuantumCircuit(2)
+circuit.h(0)
+circuit.cx(0, 1)
+circuit.measure_all()
+counts = QsimExBackend(device="cpu").run(circuit, shots=50, seed_simulator=1).result().get_counts()
+found = sorted(int(bits, 2) for bits in counts)
+""",
+    "qsim_ex_cirq": """
+import cirq
+from qsim_ex_cirq import QsimExSimulator
+a, b = cirq.LineQubit.range(2)
+circuit = cirq.Circuit(cirq.H(a), cirq.CNOT(a, b), cirq.measure(a, b, key="m"))
+found = sorted(QsimExSimulator(device="cpu", seed=1).run(circuit, repetitions=50).histogram(key="m"))
+""",
+}
+SCRIPT = """
+import signal, sys
+{before}
+left = int(sys.argv[1])
+def count(frame, event, argument):
+    global left
+    left -= event == "call"
+    if left == 0:
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
+interrupted = False
+sys.setprofile(count)
+try:
+    exec({first!r})
+except KeyboardInterrupt:
+    interrupted = True
+sys.setprofile(None)
+if interrupted:
+    exec({first!r})
+print(found, interrupted)
+"""
+BEFORE = {"qsim_ex": "", "qsim_ex_provider": "import qiskit", "qsim_ex_cirq": "import cirq"}
+"""The framework itself is imported first: what it does with Ctrl-C is its own affair."""
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        *(("qsim_ex", calls) for calls in (8_000, 20_000, 40_000, 150_000)),
+        *(("qsim_ex_provider", calls) for calls in (30_000,)),
+        *(("qsim_ex_cirq", calls) for calls in (30_000,)),
+    ],
+)
+def test_after_ctrl_c_the_process_works(name: str, calls: int, tmp_path: Path) -> None:
+    """The first run is interrupted after so many calls, wherever that is, and the next one in the process is right."""
+    paths = os.pathsep.join(str(path) for path in (ROOT / "core", ROOT))
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(first=FIRST[name], before=BEFORE[name]), str(calls)],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[0] == "[0, 3] True"

@@ -1,0 +1,263 @@
+"""What plans with stages promise: few motions, bytes as counted by hand, and no planted fault goes unseen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import literal
+from support.states import random_state
+
+from qsim_ex import reference
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Instruction
+from qsim_ex.errors import NotSupported, OptionError, PlanError
+from qsim_ex.planning.cost.stage_cost import H200, stage_costs
+from qsim_ex.planning.cost.summary import summary
+from qsim_ex.planning.explain import explain
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.verify import verify
+from qsim_ex.steps import Diagonal, Exchange, Layout, Levels, Migration, Motion, Plan, Shape, Stage, Sweep
+
+H200_SHAPE = Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20)
+TINY = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, start=2)
+
+
+def new_state_plan(instructions: tuple[Instruction, ...], num_wires: int, levels: Levels) -> Plan:
+    """The plan of unitary instructions on |0…0> for large GPUs."""
+    fresh = (1 << num_wires) - 1
+    return make_plan(instructions, num_wires, Layout.identity(num_wires), H200_SHAPE, fresh, levels, place=True)
+
+
+def qft(num_wires: int) -> Circuit:
+    """The quantum Fourier transform of a product state, swaps included."""
+    builder = CircuitBuilder(num_wires)
+    for wire in range(num_wires):
+        builder.gate("ry", [wire], 0.3 + wire)
+    for target in reversed(range(num_wires)):
+        builder.gate("h", [target])
+        for control in reversed(range(target)):
+            builder.gate("cp", [control, target], np.pi / 2 ** (target - control))
+    for wire in range(num_wires // 2):
+        builder.gate("swap", [wire, num_wires - 1 - wire])
+    return builder.build()
+
+
+def layers(num_wires: int, depth: int) -> Circuit:
+    """Dense layers of neighbours and of the ends, so that no division needs less than several motions."""
+    builder = CircuitBuilder(num_wires)
+    for layer in range(depth):
+        for wire in range(num_wires):
+            builder.gate("u3", [wire], 0.3 + wire, 0.1 * layer, 0.7)
+        for wire in range(layer % 2, num_wires, 2):
+            builder.gate("cx", [wire, (wire + 1) % num_wires])
+            builder.gate("ch", [(wire + 1) % num_wires, wire])
+    return builder.build()
+
+
+def motions(plan: Plan, kind: type) -> int:
+    """How many motions of a kind a plan has."""
+    return sum(isinstance(stage.motion, kind) for stage in plan.stages)
+
+
+@pytest.mark.parametrize("local", [29, 28, 27, 25])
+def test_qft_takes_two_passes(local: int) -> None:
+    """A QFT of 30 wires makes more than two passes, or its first one copies what is known to be zero."""
+    plan = new_state_plan(qft(30).instructions, 30, Levels(local, 0, 16))
+    verify(plan)
+    assert motions(plan, Migration) == 2
+    far = 30 - local
+    assert summary(plan, 8).bytes_host <= 8 * (2**30 + 2 * 2 ** (30 - far)) + 8
+
+
+def test_qft_on_four_devices_exchanges_little() -> None:
+    """A QFT on four devices exchanges more than once, or only when the state is large already."""
+    plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
+    verify(plan)
+    assert motions(plan, Exchange) == 1
+    assert summary(plan, 8).bytes_peers < 2**25
+
+
+def test_what_only_reads_a_far_bit_moves_nothing() -> None:
+    """Controls, phases and swaps on far wires cause a motion."""
+    builder = CircuitBuilder(8)
+    for wire in range(4):
+        builder.gate("h", [wire]).gate("cx", [7, wire]).gate("cp", [6, wire], 0.3).gate("rzz", [5, wire], 0.1)
+    circuit = builder.gate("cz", [6, 7]).gate("swap", [0, 7]).build()
+    plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, Levels(4, 2, 1))
+    assert motions(plan, Exchange) == 0
+    assert motions(plan, Migration) == 1
+    plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, Levels(6, 2, 1))
+    assert [stage.motion for stage in plan.stages] == [None]
+
+
+def test_never_mixed_bits_stay_fresh() -> None:
+    """Far wires that nothing mixes are cleared or brought near, and do not stay fresh."""
+    circuit = CircuitBuilder(8).gate("h", [7]).gate("h", [6]).gate("cx", [7, 5]).build()
+    for levels in (Levels(4, 2, 1), Levels(5, 3), Levels(4)):
+        plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 255, levels, place=True)
+        assert plan.left == 255 & ~((1 << levels.local) - 1)
+        assert motions(plan, Exchange) == 0
+
+
+@pytest.mark.parametrize("slice_bits", [2, 3, 4])
+@pytest.mark.parametrize("fresh", [0, 255])
+def test_wide_operations_fit_above_wide_slices(slice_bits: int, fresh: int) -> None:
+    """A matrix on as many wires as are local is refused because of the slice, or comes out wrong."""
+    rng = np.random.default_rng(1)
+    matrix = np.linalg.qr(rng.normal(size=(32, 32)) + 1j * rng.normal(size=(32, 32)))[0]
+    builder = CircuitBuilder(8)
+    for wire in range(8):
+        builder.gate("h", [wire]).gate("t", [wire])
+    circuit = builder.unitary(matrix, [3, 4, 5, 6, 7]).unitary(matrix, [1, 3, 5, 7, 6]).gate("ch", [7, 0]).build()
+    for levels in (Levels(5, 2, slice_bits), Levels(5, 3, slice_bits), Levels(5, 0, slice_bits)):
+        plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, fresh, levels)
+        after = literal.run(plan, bind(plan, circuit.operands), reference.zero_state(8))
+        found = after[[plan.end.index(value) for value in range(256)]]
+        assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
+
+
+def test_too_wide_is_refused() -> None:
+    """An operation on more wires than are local is not refused by name, or levels that cannot be are taken."""
+    matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
+    circuit = CircuitBuilder(8).unitary(matrix, [0, 1, 2, 3, 4]).build()
+    with pytest.raises(NotSupported, match=r"'unitary' mixes 5 bits at once, .* only 4 local"):
+        make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, Levels(4, 1))
+    for levels in (Levels(4, 5), Levels(4, 1, 4), Levels(4, -1), Levels(4, 0, -1)):
+        with pytest.raises(OptionError, match="8 wires cannot be divided"):
+            make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, levels)
+
+
+def test_a_mesh_uses_all_links() -> None:
+    """Where each pair of devices has a link of its own, an exchange leaves links unused; or a switch moves too much."""
+    builder = CircuitBuilder(8)
+    for wire in (7, 0, 1):
+        builder.gate("h", [wire])
+    circuit = builder.build()
+    swaps = {}
+    for network in ("switch", "mesh"):
+        levels = Levels(6, 2, 1, network)  # type: ignore[arg-type]
+        plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, levels)
+        swaps[network] = [stage.motion.swaps for stage in plan.stages if isinstance(stage.motion, Exchange)]
+    assert [len(pairs) for pairs in swaps["switch"]] == [1]
+    assert [len(pairs) for pairs in swaps["mesh"]] == [2]
+
+
+def test_bytes_of_an_exchange_by_hand() -> None:
+    """Bytes that an exchange sends differ from those counted index by index, fresh bits or not."""
+    step = new_state_plan(qft(8).instructions, 8, Levels(8)).steps[0]
+    index = np.arange(256)
+    for swaps in (((3, 6),), ((3, 6), (4, 7))):
+        for fresh in (0, 1 << 3, 1 << 4 | 1 << 0, 1 << 6):
+            there = index[index & fresh == 0]  # after the exchange
+            before = there.copy()
+            for one, other in swaps:
+                differ = (before >> one ^ before >> other) & 1
+                before ^= differ << one | differ << other
+            moved = before >> 6 != there >> 6
+            sent = np.zeros((4, 4), dtype=int)
+            np.add.at(sent, (before[moved] >> 6, there[moved] >> 6), 8)
+            stages = (Stage((step,), Exchange(swaps), fresh),)
+            for network in ("switch", "mesh"):
+                cost = stage_costs(stages, 8, Levels(6, 2, 0, network), 8)[0]  # type: ignore[arg-type]
+                assert cost.peers == sent.sum()
+                most = max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
+                assert (cost.sent, cost.link) == (most, sent.max())
+                slowest = most if network == "switch" else 3 * sent.max()
+                assert cost.moving == pytest.approx(slowest / H200.peer + H200.trade)
+
+
+def mixed(stage: Stage) -> set[int]:
+    """The positions that a stage's sweeps mix."""
+    phases = [phase for step in stage.steps if isinstance(step, Sweep) for phase in step.phases]
+    return {bit for phase in phases for item in phase.items if not isinstance(item, Diagonal) for bit in item.bits}
+
+
+def wrong_motions(stage: Stage, plan: Plan) -> list[Motion | None]:
+    """Motions that do not bring near what the stage mixes, or that break a rule."""
+    match stage.motion:
+        case Exchange(swaps):
+            (local, device), rest = swaps[0], swaps[1:]
+            free = set(range(plan.levels.slice, plan.levels.local)) - {pair[0] for pair in swaps}
+            elsewhere = [Exchange(((other, device), *rest)) for other in free if local in mixed(stage)]
+            return [
+                None,
+                *elsewhere,
+                Exchange(((0, device), *rest)),
+                Exchange(((local, 0), *rest)),
+                Exchange((*swaps, swaps[0])),
+            ]
+        case Migration(bits):
+            out: list[Motion | None] = [None, Migration((bits[0], *bits[:-1]))]
+            for one in range(plan.num_wires - 1):
+                order = list(bits)
+                order[one], order[one + 1] = order[one + 1], order[one]
+                if {one, one + 1} & mixed(stage):
+                    out.append(Migration(tuple(order)))
+            return out
+        case _:
+            return []
+
+
+def faults(plan: Plan) -> list[Plan]:
+    """A plan with one thing wrong: a motion, a mask of fresh bits, a lost stage, a layout."""
+    found = []
+    for k, stage in enumerate(plan.stages):
+        wrong = [(replace(stage, motion=motion),) for motion in wrong_motions(stage, plan)]
+        some = [(replace(stage, fresh=stage.fresh ^ 1 << 5),), (), *wrong]
+        found += [replace(plan, stages=(*plan.stages[:k], *other, *plan.stages[k + 1 :])) for other in some]
+    address = plan.end.address
+    found.append(replace(plan, end=Layout((address[1], address[0], *address[2:]), plan.end.flip)))
+    found.append(replace(plan, end=Layout(address, plan.end.flip ^ 1 << 7)))
+    return found
+
+
+DIVISIONS = [Levels(5, 0, 2), Levels(5, 2, 1), Levels(6, 2, 2), Levels(6, 2, 2, "mesh")]
+
+
+@pytest.mark.parametrize("levels", DIVISIONS)
+def test_planted_faults_are_caught(levels: Levels) -> None:
+    """A wrong motion, mask or layout passes both the plan's own rules and the comparison with the definition."""
+    circuit, psi = layers(8, 4), random_state(8)
+    plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, levels)
+    expected = reference.simulate(circuit, psi)
+    numbers = bind(plan, circuit.operands)
+
+    def right(candidate: Plan) -> bool:
+        after = literal.run(candidate, numbers, psi)
+        return bool(np.linalg.norm(after[[candidate.end.index(v) for v in range(256)]] - expected) <= 1e-12)
+
+    assert right(plan)
+    assert len(plan.stages) > 1
+    for wrong in faults(plan):
+        try:
+            caught = not right(wrong)
+        except (PlanError, AssertionError):
+            caught = True
+        assert caught, [stage.motion for stage in wrong.stages]
+
+
+@pytest.mark.parametrize("levels", DIVISIONS)
+def test_fresh_bits_are_followed(levels: Levels) -> None:
+    """A stage of a growing state that holds a wrong bit for fresh passes the plan's own rules."""
+    plan = make_plan(layers(8, 4).instructions, 8, Layout.identity(8), TINY, 255, levels)
+    verify(plan)
+    for k, stage in enumerate(plan.stages):
+        for bit in range(8):
+            other = replace(stage, fresh=stage.fresh ^ 1 << bit)
+            with pytest.raises(PlanError):
+                verify(replace(plan, stages=(*plan.stages[:k], other, *plan.stages[k + 1 :])))
+
+
+GOLDEN = Path(__file__).parent / "qft_38.txt"
+
+
+def test_explain_reads_well() -> None:
+    """A QFT of 38 wires on 4 GPUs with host memory is explained in other words than those that people have read."""
+    text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, phases=False)
+    text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
+    assert text + "\n" == GOLDEN.read_text(encoding="utf-8")

@@ -1,0 +1,89 @@
+"""A plan with passes and exchanges, run to the letter, does what its circuit says."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+from support import literal
+from support.strategies import circuits, layouts
+
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Initialize, Instruction, Op
+from qsim_ex.errors import NotSupported
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps import Layout, Levels, Plan, Shape
+
+SHAPES = [
+    Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=2),
+    Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2, table=4, start=5),
+    Shape(tile=4, near=3, low=0, edge=0, phases=3, dense=2, start=4, balance=1.0),
+]
+"""Machines that spread a growing state at another size each."""
+
+
+def stored(psi: np.ndarray, layout: Layout) -> np.ndarray:
+    """A state in wire order as `layout` stores it."""
+    buffer = np.empty_like(psi)
+    buffer[[layout.index(value) for value in range(psi.size)]] = psi
+    return buffer
+
+
+def planned(circuit: Circuit, start: Layout, levels: Levels, shape: Shape, fresh: int, *, place: bool) -> Plan:
+    """The plan of a circuit. One with an operation that fits into no sub state vector is refused, and no other."""
+    try:
+        return make_plan(circuit.instructions, circuit.num_qubits, start, shape, fresh, levels, place)
+    except NotSupported:
+        if max(map(width, circuit.instructions)) > levels.local:
+            reject()
+        raise
+
+
+def width(instruction: Instruction) -> int:
+    """How many wires an instruction mixes."""
+    return len(instruction.mixes if isinstance(instruction, Op) else instruction.wires)
+
+
+def found(plan: Plan, circuit: Circuit, psi: np.ndarray) -> np.ndarray:
+    """The state in wire order after a plan ran to the letter."""
+    after = literal.run(plan, bind(plan, circuit.operands), stored(psi, plan.start))
+    return after[[plan.end.index(value) for value in range(psi.size)]]
+
+
+@st.composite
+def divisions(draw: st.DrawFn, num_wires: int) -> Levels:
+    """Some local, device and migration bits."""
+    local = draw(st.integers(min(3, num_wires), min(6, num_wires)))
+    peers = draw(st.integers(0, min(2, num_wires - local)))
+    network = draw(st.sampled_from(["switch", "mesh"]))
+    return Levels(local, peers, draw(st.integers(0, min(2, local - 1))), network)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(min_qubits=3, max_qubits=8, max_gates=30), data=st.data())
+def test_plan_equals_definition(circuit: Circuit, data: st.DataObject) -> None:
+    """Any circuit on any division, from any state in any layout, growing or not, ends as defined."""
+    n = circuit.num_qubits
+    levels = data.draw(divisions(n))
+    start, fresh = data.draw(layouts(n)), data.draw(st.one_of(st.just(0), st.integers(0, (1 << n) - 1)))
+    psi = np.array([start.index(value) & fresh == 0 for value in range(1 << n)], dtype=np.complex128)
+    psi *= np.arange(1, psi.size + 1)
+    wires = {w for i in circuit.instructions if isinstance(i, Initialize) for w in i.wires}
+    psi[[any(value >> w & 1 for w in wires) for value in range(psi.size)]] = 0
+    psi /= np.linalg.norm(psi) or 1
+    shape = data.draw(st.sampled_from(SHAPES))
+    plan = planned(circuit, start, levels, shape, fresh, place=False)
+    assert plan.start == start
+    assert np.linalg.norm(found(plan, circuit, psi) - reference.simulate(circuit, psi)) <= 1e-12
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(circuit=circuits(min_qubits=3, max_qubits=8, max_gates=30), data=st.data())
+def test_new_state_equals_definition(circuit: Circuit, data: st.DataObject) -> None:
+    """A new state, whose wires the plan puts where it likes, out of memory that held garbage, ends as defined."""
+    n = circuit.num_qubits
+    levels = data.draw(divisions(n))
+    shape, place = data.draw(st.sampled_from(SHAPES)), data.draw(st.booleans())
+    plan = planned(circuit, Layout.identity(n), levels, shape, (1 << n) - 1, place=place)
+    assert np.linalg.norm(found(plan, circuit, reference.zero_state(n)) - reference.simulate(circuit)) <= 1e-12

@@ -1,0 +1,50 @@
+"""Batches of many states: more than a GPU's grid is high, and the user guide's thousand."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.states import TOLERANCE
+
+from qsim_ex import BatchedStateVector, Options, PauliSum
+
+
+def test_seventy_thousand(options: Options) -> None:
+    """Among more states than a GPU's grid is high, a state's answers are another's."""
+    rows, n = 70_000, 3
+    with BatchedStateVector(rows, n, options=options) as batch:
+        if batch.device.name == "plain":
+            pytest.skip("row after row, by definition: minutes")
+        angles = np.random.default_rng(1).uniform(0, np.pi, (rows, n))
+        for wire in range(n):
+            batch.gate("ry", [wire], angles[:, wire])
+        ones = np.sin(angles / 2) ** 2
+        near = {"rtol": 0, "atol": 10 * TOLERANCE[options.precision]}
+        np.testing.assert_allclose(batch.probabilities([2, 0])[:, 3], ones[:, 2] * ones[:, 0], **near)
+        np.testing.assert_allclose(batch.expectation(PauliSum.from_labels({"IZI": 1.0})), np.cos(angles[:, 1]), **near)
+        np.testing.assert_allclose(batch.density([1])[:, 0, 1], np.sin(angles[:, 1]) / 2, **near)
+        u = np.random.default_rng(2).random(rows)
+        found = batch.measure([1], random=u, collapse="reset")
+        clear = abs(u - (1 - ones[:, 1])) > 1e-5
+        assert np.array_equal(found[clear], (u >= 1 - ones[:, 1])[clear])
+        np.testing.assert_allclose(batch.probabilities([1])[:, 0], 1, **near)
+        np.testing.assert_allclose(batch.probabilities([2])[:, 1], ones[:, 2], **near)
+        batch.permute([2, 0, 1])
+        assert batch.sample(3, [1], seed=1).sum() == 0
+        np.testing.assert_allclose(batch.to_numpy()[:, 0], np.prod(np.cos(angles / 2)[:, [0, 2]], axis=1), **near)
+
+
+def test_the_user_guide() -> None:
+    """The user guide's example does not run, or its answers have other shapes or values than it says."""
+    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "BatchedStateVector(" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    np.testing.assert_allclose(names["energies"], np.full(1000, 1.5), atol=1e-12)
+    assert names["shots"].shape == (1000, 20, 2)
+    assert np.array_equal(names["shots"][:, :, 0], names["shots"][:, :, 1])
+    assert np.array_equal(names["left"].argmax(axis=1), names["found"])

@@ -1,0 +1,52 @@
+"""Batches of states that tests work on and ask questions of, in any layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from support.states import TOLERANCE, random_state
+
+from qsim_ex.options import Options
+from qsim_ex.placement import batch
+from qsim_ex.state.batch import questions
+from qsim_ex.state.batch.vector import BatchedStateVector
+from qsim_ex.steps import Layout
+
+same_device = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let even a few states be worked on and asked in several parts."""
+    monkeypatch.setattr(batch, "MOST_ROWS", 2)
+    monkeypatch.setattr(questions, "SUMS", 16)
+
+
+def random_rows(rows: int, num_wires: int, seed: int = 0) -> np.ndarray:
+    """Normalised random states, complex128 [rows, 2^n]."""
+    return np.array([random_state(num_wires, seed + row) for row in range(rows)])
+
+
+def batch_in(options: Options, psi: np.ndarray, layout: Layout | None = None) -> BatchedStateVector:
+    """A batch that holds the states `psi` in another order in memory."""
+    made = BatchedStateVector(len(psi), psi.shape[1].bit_length() - 1, options=options, initial=psi)
+    if layout is not None:
+        made._states.arrange(layout)
+        assert made.layout == layout
+    return made
+
+
+def near(options: Options, times: float = 4) -> dict[str, float]:
+    """How near amplitudes have to be."""
+    return {"rtol": 0, "atol": times * TOLERANCE[options.precision]}
+
+
+def host(array: Any) -> np.ndarray:
+    """A NumPy or CuPy array as NumPy's."""
+    return np.asarray(array.get() if hasattr(array, "get") else array)

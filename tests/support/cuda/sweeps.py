@@ -1,0 +1,47 @@
+"""Generated kernels of sweeps, run on the CPU and compared with the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.cuda.definition import random_state, random_sweep, run_sweep
+from support.cuda.emulator import call, library, wrapped
+
+from qsim_ex.kernels.cuda.interpret.packing import pack
+from qsim_ex.kernels.cuda.runtime import ByValue
+from qsim_ex.kernels.cuda.write.emit import ROOM, emit
+from qsim_ex.kernels.cuda.write.style import STYLE
+
+
+def program(kernels):
+    """All kernels in one C++ text, each in a namespace with a launcher of its own."""
+    wrappers = [wrapped(kernel.source, "sweep", f"run{k}") for k, kernel in enumerate(kernels)]
+    texts = [text.replace('extern "C" __global__', "__global__") for text in wrappers]
+    return "\n".join(f"namespace k{k} {{\n{text}\n}}" for k, text in enumerate(texts))
+
+
+def check(cases, dtype, room=ROOM, style=STYLE, tensor=False):
+    """Run each case (seed, bits, sweep, packed numbers, high) both ways round and compare."""
+    dtype = np.dtype(dtype)
+    real = np.float32 if dtype == np.complex64 else np.float64
+    kernels = [emit(sweep, dtype.itemsize, room, style, tensor=tensor) for _, _, sweep, _, _ in cases]
+    compiled = library(program(kernels))
+    for k, (seed, num_bits, sweep, numbers, high) in enumerate(cases):
+        kernel = kernels[k]
+        psi = random_state(seed, num_bits, dtype)
+        want = run_sweep(psi, num_bits, sweep, numbers, high)
+        values = ByValue(np.append(pack(numbers, kernel.values, real), real(0)))
+        table = pack(numbers, kernel.table, real)
+        for backwards in (False, True):
+            got = psi.copy()
+            whole = np.uint64(high << num_bits)
+            run = getattr(compiled, f"run{k}")
+            call(run, 1 << num_bits - kernel.skipped_bits, kernel.threads, backwards, got, table, whole, values)
+            error = np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30)
+            assert error < (2e-5 if dtype == np.complex64 else 1e-12), f"{error} for {sweep}\n{kernel.source}"
+
+
+def case(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, **more):
+    """One random case."""
+    sweep, numbers = random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits, **more)
+    high = int(np.random.default_rng(seed).integers(0, 1 << high_bits))
+    return seed, num_bits, sweep, numbers, high
