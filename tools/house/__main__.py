@@ -19,7 +19,7 @@ SHOWN = 25
 
 def rules() -> list[Rule]:
     """Ask every rule about the source as it stands."""
-    sources = read()
+    sources, project = read(), pyproject(ROOT)
     from_source = (
         shape.root_modules,
         placements.placements_asked,
@@ -30,7 +30,6 @@ def rules() -> list[Rule]:
         once.one_sum_of_memory,
         tables.columns_read,
         words.wanted,
-        words.public_names,
         shape.file_lines,
         shape.function_lines,
     )
@@ -39,7 +38,8 @@ def rules() -> list[Rule]:
     with ThreadPoolExecutor() as pool:
         slow = [pool.submit(run) for run in runs]  # each waits for a process
         found = [rule(sources) for rule in from_source]
-        found.insert(1, shape.layers(pyproject(ROOT)))
+        found.insert(1, shape.layers(project))
+        found.append(words.public_names(sources, words.without_types(project)))
         return [*found, measured.diagram_of_layers(), *(one.result() for one in slow)]
 
 

@@ -52,6 +52,11 @@ class Source:
         """Parse the text of a file."""
         return cls(path, ast.parse(text), len(text.splitlines()))
 
+    @property
+    def module(self) -> str:
+        """The name by which the file is imported."""
+        return self.path.removeprefix("core/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
     def find(self, node: ast.stmt | ast.expr | ast.pattern, what: str) -> Finding:
         """Return a finding at a node of this file."""
         return Finding(self.path, node.lineno, what)

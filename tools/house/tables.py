@@ -9,7 +9,7 @@ from tools.house.sources import ENGINE, Finding, Function, Rule, Source, last_na
 
 TABLES: Mapping[str, str] = {
     "Gate": f"{ENGINE}circuit/gates.py",
-    "Kind": f"{ENGINE}placement/kinds.py",
+    "PlacementKind": f"{ENGINE}placement/kinds.py",
     "Options": f"{ENGINE}options.py",
     "Precision": f"{ENGINE}precision.py",
 }
