@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
@@ -142,7 +143,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
         room = -(-(len(header.encoded()) + 64) // _ROOM) * _ROOM
     except BadHeader as error:
         raise SavedStateError(f"{path} cannot be written: {error}.") from error
-    with written(path, (placement.dtype.itemsize << placement.num_wires) + 2 * _ROOM) as file:
+    with written(path, state_bytes(placement.num_wires, placement.dtype) + 2 * _ROOM) as file:
         file.write(bytes(room))
         pieces, weight = 0, 0.0
         for first, values in placement.pieces(header.piece):

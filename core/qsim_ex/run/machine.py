@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Batches
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
@@ -63,7 +64,7 @@ class Machine:
         """How many states should be worked on at a time."""
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
-        state = self.dtype.itemsize << self._num_wires
+        state = state_bytes(self._num_wires, self.dtype)
         count = 16 * max(plan.numbers.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(wanted, self.where.free // (2 * state)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.batched_gates import gate_of, unitary_of
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import CircuitError
 from qsim_ex.execution.prepare import plan_of, prepare
 from qsim_ex.execution.progress import Ticker
@@ -70,7 +71,7 @@ class BatchedWork(BatchedQuestions, MemoryLender):
     def _run(self, plan: Plan, bound: Bindings, cancel: threading.Event | None) -> None:
         """Run a plan on all states, as many at a time as pay; closes the batch if it is interrupted."""
         states, options, device = self._states, self.options, cast(BatchDevice, self.device)
-        at_once = rows_at_once(device, self.dtype.itemsize << self.num_wires, 16 * plan.numbers.size())
+        at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.numbers.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
         ticker = Ticker(cancel, options.progress, options.watch)
         ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)

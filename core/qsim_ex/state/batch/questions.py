@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assign import Assignment
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -55,7 +56,7 @@ class BatchedQuestions(MemoryOwner):
     @property
     def nbytes(self) -> int:
         """Bytes of the amplitudes of all states."""
-        return self.rows * self.dtype.itemsize << self.num_wires
+        return self.rows * state_bytes(self.num_wires, self.dtype)
 
     @property
     def array(self) -> Any:
