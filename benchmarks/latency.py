@@ -149,7 +149,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     simulator = Simulator(device=device, precision="single")  # type: ignore[arg-type]
     for _ in range(5):  # kernels are compiled at the third time, and their launches laid out after that
         simulator.state(made).close()
-    native.settle()
+    native.wait()
     empty = StateVector(n, options=simulator.options)
     worker, dtype, start = empty.device, empty.dtype, empty.layout
     shape, fresh = worker.shape(dtype), (1 << n) - 1 if worker.grows else 0
