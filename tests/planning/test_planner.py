@@ -148,7 +148,7 @@ def test_wide_matrix_is_a_step_of_its_own() -> None:
     matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
     circuit = CircuitBuilder(6).gate("h", [0]).unitary(matrix, [0, 1, 2, 3, 4]).gate("h", [0]).build()
     plan = make_plan(circuit.instructions, 6, Layout.identity(6), GPU)
-    assert [type(step).__name__ for step in plan.steps] == ["Sweep", "Wide", "Sweep"]
+    assert [type(step).__name__ for step in plan.steps] == ["Sweep", "DenseMatrix", "Sweep"]
     psi = reference.zero_state(6)
     assert np.linalg.norm(execute(circuit, GPU, Layout.identity(6), psi) - reference.simulate(circuit)) <= 1e-12
 

@@ -319,7 +319,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("translated with numbers, or prepared again")
 
     monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
-    monkeypatch.setattr("qsim_ex.devices.cpu.device.Prepared", refuse)
+    monkeypatch.setattr("qsim_ex.devices.cpu.device.EncodedSweeps", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]

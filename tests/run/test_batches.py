@@ -238,7 +238,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
     together = threading.Barrier(2, timeout=20)  # both must be at work at the same time
 
-    def place(num_wires: int, options: Options, states: int = 1) -> Any:
+    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:
         assert states == 9
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
@@ -255,7 +255,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for number, machine in enumerate(machines):
         monkeypatch.setattr(machine, "run_batch", working(number))
-    monkeypatch.setattr(assign, "place", place)
+    monkeypatch.setattr(assign, "assign", assigned)
     some = many(9)
     found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
     monkeypatch.undo()
@@ -296,12 +296,12 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
         failed.set()
         raise errors.DeviceError("lost")
 
-    def place(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
+    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
     monkeypatch.setattr(machines[0], "run_batch", slow)
     monkeypatch.setattr(machines[1], "run_batch", broken)
-    monkeypatch.setattr(assign, "place", place)
+    monkeypatch.setattr(assign, "assign", assigned)
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 2)
     some = many(1)[0]
     with pytest.raises(errors.DeviceError, match="lost"):
