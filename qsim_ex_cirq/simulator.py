@@ -13,7 +13,8 @@ import numpy as np
 import qsim_ex
 from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.options import Options, Precision
+from qsim_ex.options import Options
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum
 from qsim_ex_cirq.points import Estimates, Points
@@ -23,10 +24,6 @@ from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
 from qsim_ex_cirq.translate import order_of
 
-_PRECISIONS: dict[np.dtype[Any], Precision] = {
-    np.dtype(np.complex64): "single",
-    np.dtype(np.complex128): "double",
-}
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
 """Fields of `qsim_ex.Options` that the simulator takes as they are."""
@@ -73,7 +70,7 @@ class QsimExSimulator(
         self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
         self._split_untangled_states = split_untangled_states
-        self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
+        self._engine = qsim_ex.Simulator(Options(precision=BY_DTYPE[self._dtype].name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
         self._points = Points(self._engine, self._noise, known, Seeds(seed))
 
@@ -292,7 +289,7 @@ def _require_measurement(program: cirq.AbstractCircuit) -> None:
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
-    for dtype in _PRECISIONS:
+    for dtype in BY_DTYPE:
         with suppress(TypeError):  # what NumPy raises for what is no dtype at all
             if np.dtype(given) == dtype:
                 return dtype

@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "core"))  # this checkout's kernels, whatever is i
 from qsim_ex.kernels.cuda.compile import compilation, shipped  # noqa: E402
 from qsim_ex.kernels.cuda.fixed import fixed  # noqa: E402
 from qsim_ex.kernels.cuda.interpret import interpreter  # noqa: E402
+from qsim_ex.precision import BY_ITEMSIZE  # noqa: E402
 
 Compiler = Callable[[str, str], bytes]
 """From a text and an architecture such as '90' to machine code."""
@@ -33,8 +34,8 @@ Compiler = Callable[[str, str], bytes]
 
 def codes() -> list[str]:
     """The texts that are shipped: all that runs without a kernel written for the circuit."""
-    texts = [interpreter.text(itemsize, rows) for itemsize in (8, 16) for rows in (False, True)]
-    texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in (8, 16)]
+    texts = [interpreter.text(itemsize, rows) for itemsize in BY_ITEMSIZE for rows in (False, True)]
+    texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in BY_ITEMSIZE]
     return list(dict.fromkeys(text.code for text in texts))
 
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -17,6 +17,7 @@ from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import PlanSummary
+from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
 
 LATEST = 256
@@ -37,7 +38,7 @@ class Provenance:
 
     device: str
     device_description: str
-    precision: Literal["single", "double"]
+    precision: PrecisionName
     deployment: Deployment
     plans: tuple[Plan, ...]
     timings: Mapping[str, float]
@@ -47,8 +48,7 @@ class Provenance:
     @cached_property
     def plan(self) -> PlanSummary:
         """What moved, counted from the plans when it is asked for."""
-        itemsize = np.dtype(np.complex64 if self.precision == "single" else np.complex128)
-        return total_of(self.plans, itemsize, self.deployment)
+        return total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
 
     def remember(self) -> Provenance:
         """Keep the plans, which are large, while this is one of the latest; then count them and let them go."""
@@ -85,7 +85,7 @@ class _Ran:
         return self.provenance.deployment.reason
 
     @property
-    def precision(self) -> Literal["single", "double"]:
+    def precision(self) -> PrecisionName:
         """Of the amplitudes: 'single' (complex64) or 'double' (complex128)."""
         return self.provenance.precision
 

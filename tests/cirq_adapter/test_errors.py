@@ -160,7 +160,7 @@ def test_memory_limit(make):
         ({"devise": "gpu"}, "Did you mean 'device'"),
         ({"precision": "double"}, "no option 'precision'"),
         ({"device": "tpu"}, "'auto', 'cpu', 'gpu'"),
-        ({"threads": 0}, "threads=0"),
+        ({"threads": 0}, "threads: expected a whole number from 1 up, got 0; pass threads=1"),
         ({"seed": -1}, "seed=-1"),
         ({"seed": "one"}, "seed='one'"),
         ({"dtype": np.float32}, "complex64 or numpy.complex128"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,19 +169,20 @@ def test_what_cannot_be_is_told(wires: int, changes: dict[str, Any], error: type
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"devices": [0, 1, 2]}, r"3 GPUs; a power of two is wanted. Use 2 of them, such as \[0, 1\]"),
-        ({"devices": [0, 1, 1, 0]}, r"GPU 0, 1 is named more than once"),
+        ({"devices": [0, 1, 2]}, r"a power of two of GPUs, got 3: .*; pass 2 of them, such as devices=\[0, 1\]"),
+        ({"devices": [0, 1, 1, 0]}, r"each GPU once, got .* with GPU 0, 1 more than once"),
         ({"devices": []}, "GPU numbers from 0 up"),
-        ({"devices": 2}, "a list of GPU numbers is wanted"),
+        ({"devices": 2}, "expected a list of GPU numbers, got 2"),
         ({"devices": [0, -1]}, "GPU numbers from 0 up"),
         ({"devices": [0, 1], "device": "cpu"}, "virtual_peers"),
-        ({"virtual_peers": 3}, "a power of two"),
+        ({"virtual_peers": 3}, "expected a power of two, got 3; pass virtual_peers=2"),
+        ({"virtual_peers": np.int64(6)}, "expected a power of two, got 6; pass virtual_peers=4"),
         ({"window_slots": 6}, "a power of two"),
         ({"device_wires": 2.5}, "whole number from 1"),
         ({"in_flight_buffers": 0}, "from 1 up"),
         ({"network": "ring"}, "'switch', 'mesh'"),
         ({"host_memory": "half"}, "'whole', 'spread'"),
-        ({"checkpoint_every": -1}, "0 or more"),
+        ({"checkpoint_every": -1}, "expected seconds >= 0, got -1"),
         ({"checkpoint": 3}, "the path of a file"),
         ({"watch": 3}, "Progress"),
     ],

@@ -97,11 +97,11 @@ def test_options(primitive: Any) -> None:
         primitive(divice="cpu")
     with pytest.raises(errors.OptionError, match="It is 'seed' here"):
         primitive(seed_simulator=1)
-    with pytest.raises(errors.OptionError, match=r"precision=0.01"):
+    with pytest.raises(errors.OptionError, match=r"precision: expected one of .*, got 0.01"):
         primitive(precision=0.01)
     with pytest.raises(errors.OptionError, match="seed"):
         primitive(seed=-1)
-    with pytest.raises(errors.OptionError, match="checkpoint=3"):
+    with pytest.raises(errors.OptionError, match="checkpoint: expected the path of a file, got 3"):
         primitive(checkpoint=3)
     assert primitive(device="cpu", seed=3).options.seed == 3
 

@@ -18,6 +18,7 @@ from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.frameworks.frontends import Runner
 from qsim_ex.options import Options
+from qsim_ex.precision import PRECISIONS
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 
@@ -40,8 +41,8 @@ class Answer:
     precision: str
 
     def good(self, limit: float) -> bool:
-        """Whether the amplitudes are right, and in double precision the shots are the engine's, every one."""
-        return self.error <= limit and (self.same == self.shots or self.precision == "single")
+        """Whether the amplitudes are right, and in a precision where they must be, the shots are the engine's too."""
+        return self.error <= limit and (self.same == self.shots or not PRECISIONS[self.precision].same_shots)
 
 
 @dataclass(frozen=True, eq=False)

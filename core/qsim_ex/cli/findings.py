@@ -20,6 +20,7 @@ from qsim_ex.devices.memory import human
 from qsim_ex.frameworks import frontends, packages
 from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.precision import PRECISIONS
 
 BASE = ("numpy", "numba", "llvmlite", "rich")
 """The packages that the engine stands on."""
@@ -122,7 +123,7 @@ def show_checks(page: Console, checks: Sequence[Check]) -> None:
             check.precision,
             "–" if check.error is None else f"{check.error:.1e}",
             f"{check.limit:.1e}",
-            ("yes" if check.shots else "no") if check.precision == "double" else "",
+            ("yes" if check.shots else "no") if PRECISIONS[check.precision].same_shots else "",
             seconds(check.seconds),
         )
         for check in checks

@@ -7,6 +7,7 @@ import argparse
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import parse_size
 from qsim_ex.options import Options
+from qsim_ex.precision import DTYPES, PRECISIONS
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +40,7 @@ def add_device(parser: argparse.ArgumentParser) -> None:
         "--device", choices=("auto", "cpu", "gpu"), default="auto", help="'cpu' and 'gpu' are demands (auto)"
     )
     parser.add_argument("--device-id", type=int, default=0, metavar="N", help="which GPU (0)")
-    parser.add_argument(
-        "--precision", choices=("double", "single"), default="double", help="complex128 or complex64 (double)"
-    )
+    parser.add_argument("--precision", choices=tuple(PRECISIONS), default="double", help=f"{DTYPES} (double)")
     parser.add_argument(
         "--max-memory", type=_size, metavar="SIZE", help="the most that a state may take, such as '8 GiB'"
     )

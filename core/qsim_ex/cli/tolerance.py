@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.precision import BY_DTYPE
+
 Vector = NDArray[np.complexfloating[Any, Any]]
 
 
@@ -19,4 +21,5 @@ def distance(found: Vector, exact: NDArray[np.complex128]) -> float:
 
 def bound(dtype: np.dtype[Any], gates: int) -> float:
     """The largest relative error that rounding explains: 1e-12 in complex128, 1e-6 + 3e-8 a gate in complex64."""
-    return 1e-12 if dtype == np.complex128 else 1e-6 + 3e-8 * gates
+    row = BY_DTYPE[dtype]
+    return row.rounding + row.rounding_per_gate * gates

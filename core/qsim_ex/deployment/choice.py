@@ -15,6 +15,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
+from qsim_ex.precision import PRECISIONS
 
 
 def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "asked for") -> Deployment:
@@ -117,8 +118,9 @@ def _advice(advice: list[str]) -> str:
 
 def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[str]:
     """Changes that would each make the state fit."""
-    if options.dtype.itemsize == 16 and _fits(num_wires, replace(options, precision="single"), free):
-        yield "precision='single'"
+    for row in PRECISIONS.values():
+        if row.itemsize < options.dtype.itemsize and _fits(num_wires, replace(options, precision=row.name), free):
+            yield f"precision={row.name!r}"
     for fewer in range(num_wires - 1, 0, -1):
         if _fits(fewer, options, free):
             yield f"{fewer} wires"

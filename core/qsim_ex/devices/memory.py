@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
+from qsim_ex.precision import PRECISIONS
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
@@ -50,7 +51,7 @@ def require(
     have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
-    cheaper = "precision='single', " if dtype.itemsize == 16 else ""
+    cheaper = "".join(f"precision={row.name!r}, " for row in PRECISIONS.values() if row.itemsize < dtype.itemsize)
     if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
         cheaper += f"{fit} of these states, "
     raise OutOfMemory(

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Layout
 
 MOST_BYTES = 1 << 20
@@ -22,7 +23,7 @@ MOST_BYTES = 1 << 20
 MOST_WIRES = 58
 """Most wires of a state in a file: its bytes can be counted in 63 bits, and so can its indices."""
 
-_DTYPES: dict[str, np.dtype[Any]] = {"complex64": np.dtype(np.complex64), "complex128": np.dtype(np.complex128)}
+_DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in BY_DTYPE}
 
 
 class BadHeader(ValueError):

@@ -23,6 +23,7 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Layout
 
 MAGIC = b"qsim-ex state 1\n"
@@ -31,8 +32,6 @@ MAGIC = b"qsim-ex state 1\n"
 PIECE = 1 << 22
 """Amplitudes of a piece; smaller where a sub state vector is."""
 
-NORM_TOLERANCE = {"complex64": 1e-2, "complex128": 1e-6}
-"""How far the norm may be from 1 in a file that does not say what it was: long circuits round, in complex64 a lot."""
 
 _SAME = 1e-4
 """How far the norm may be from what the file says it was, relatively: sums in another order round differently."""
@@ -121,7 +120,7 @@ class SavedState:
         That is the norm the file says the state had when it was saved, or 1 if it says nothing.
         """
         norm, told = math.sqrt(sum(self.weights.values())), self.header.norm
-        if told is None and abs(norm - 1) > NORM_TOLERANCE[self.dtype.name]:
+        if told is None and abs(norm - 1) > BY_DTYPE[self.dtype].norm_tolerance:
             raise SavedStateError(
                 f"{self.path}: expected a state of norm 1, got norm {norm:.9g}. If it was saved like that by version "
                 "0.1, load it there, divide it by its norm, and save it again."

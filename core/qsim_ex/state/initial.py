@@ -17,6 +17,7 @@ from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, 
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.state import basis
 
 
@@ -31,9 +32,9 @@ def adopt(
     device = discover.device_of(array, stream, allocator)
     if options.device not in ("auto", device.kind):
         raise DeviceError(f"device={options.device!r} was asked for, the array lies on {device.name}.")
-    precision = {np.dtype(np.complex64): "single", np.dtype(np.complex128): "double"}.get(np.dtype(array.dtype))
+    precision = BY_DTYPE.get(np.dtype(array.dtype))
     if precision is None:
-        raise StateError(f"array: complex64 or complex128 is wanted, got {array.dtype}.")
+        raise StateError(f"array: expected {DTYPES}, got {array.dtype}; convert it.")
     shape, of = ((1 << num_wires,), "") if rows is None else ((rows, 1 << num_wires), f" of {rows} states")
     if array.shape != shape:
         raise StateError(f"array: {num_wires} wires{of} need a contiguous array of shape {shape}, got {array.shape}.")
@@ -45,7 +46,7 @@ def adopt(
         )
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise StateError("array: it is read only; give a copy.")
-    found = replace(options, precision=precision)  # type: ignore[arg-type]
+    found = replace(options, precision=precision.name)
     size = state_bytes(num_wires, found.dtype)
     return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
 

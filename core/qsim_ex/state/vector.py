@@ -26,6 +26,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_no_checkpoint
@@ -258,7 +259,7 @@ class StateVector(Wiring, MemoryLender):
         """
         found = saved_state.look(Path(path))
         if options is None:
-            options = Options(precision="single" if found.dtype == np.complex64 else "double")
+            options = Options(precision=BY_DTYPE[found.dtype].name)
         touched = found.mask("touched")
         state = cls(found.num_wires, options=options, **changes)
         try:

@@ -28,6 +28,9 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 
 Buffer = NDArray[np.complexfloating]
 
+_TILE_BYTES = 1 << 18
+"""Of a tile: half of a small L2 cache."""
+
 _KEPT = 256
 """Plans whose encoded sweeps a device remembers."""
 
@@ -90,14 +93,14 @@ class CpuDevice(HostCopies, CpuBatches):
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes.
+        """A tile fills `_TILE_BYTES`. All its bits are near, since the encoder sees to the lanes.
 
         Measured on Zen 4 at 20 and 23 wires: tiles of 14 and 16 bits and 4 to 6 low ones were within 10 % of this.
         Tables: making an entry and looking it up takes 10 ns and more, multiplying an amplitude 0.1 ns. Every item
         passes over the tile, so one complex matrix is cheaper than a rotation and its phases: at 20 wires the random
         grid took 6.8 ms instead of 9.7, SU2 2.1 instead of 2.2, the other families the same (one thread, complex64).
         """
-        tile = 15 if np.dtype(dtype) == np.complex64 else 14
+        tile = (_TILE_BYTES // np.dtype(dtype).itemsize).bit_length() - 1
         return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
+from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.step import Step, Sweep
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -120,6 +121,6 @@ def _scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 @lru_cache(maxsize=2)
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of real and imaginary parts; raises `InvalidInput` for what is no dtype of amplitudes."""
-    if dtype not in (np.complex64, np.complex128):
-        raise InvalidInput(f"amplitudes in {dtype}: complex64 or complex128 is wanted.")
-    return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    if (row := BY_DTYPE.get(dtype)) is None:
+        raise InvalidInput(f"expected amplitudes in {DTYPES}, got {dtype}; convert them.")
+    return row.real

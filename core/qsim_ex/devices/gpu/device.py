@@ -25,18 +25,10 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
-
-_TILE = {8: 12, 16: 11}
-
-_BALANCE = {8: 88.0, 16: 100.0}
-"""Multiply-adds per amplitude in the time of a pass: 22e12 and 12e12 a second, 16 and 32 bytes at 4e12 (one H200)."""
-
-_BLOCK = {8: 36.0, 16: 27.0}
-"""Multiply-adds per amplitude in the time of a dense block on four bits: 0.44 and 0.6 ms for 2^28 amplitudes, at the
-same rates as `_BALANCE` (one H200)."""
 
 _BLOCKS_FROM = 26
 """At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
@@ -64,7 +56,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
         # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
-        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
+        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in BY_ITEMSIZE]
         runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod
@@ -250,15 +242,16 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
 @cache
 def shape_of(itemsize: int, tensor: bool = False) -> Shape:
     """The shape of a GPU for amplitudes of so many bytes; `tensor`: whether its tensor cores are worth their while."""
+    row = BY_ITEMSIZE[itemsize]
     return Shape(
-        tile=_TILE[itemsize],
+        tile=row.tile_bits,
         near=REGISTERS,
         low=LANES,
         edge=LANES,
         phases=None,
         dense=REGISTERS,
         start=_START,
-        balance=_BALANCE[itemsize],
-        block=_BLOCK[itemsize] if tensor else None,
+        balance=row.pass_work,
+        block=row.block_work if tensor else None,
         blocks_from=_BLOCKS_FROM,
     )

@@ -24,15 +24,14 @@ _I32 = ir.IntType(32)
 class VectorEmitter:
     """Writes instructions on vectors of one kind at the place where `builder` stands."""
 
-    def __init__(self, builder, kind):
-        single = kind.dtype == types.float32
+    def __init__(self, context, builder, kind):
         self.builder = builder
         self.lanes = 1 << kind.count
-        self.element = ir.FloatType() if single else ir.DoubleType()
-        self.element_bytes = 4 if single else 8
+        self.element = context.get_value_type(kind.dtype)
+        self.element_bytes = kind.dtype.bitwidth // 8
         self.bytes = self.lanes * self.element_bytes
         self.vector = ir.VectorType(self.element, self.lanes)
-        suffix = f"v{self.lanes}f{32 if single else 64}"
+        suffix = f"v{self.lanes}f{kind.dtype.bitwidth}"
         signature = ir.FunctionType(self.vector, [self.vector] * 3)
         # fmuladd, not fma: the same instruction where there is one, no slow library call where there is none.
         self._fma = cgutils.get_or_insert_function(builder.module, signature, f"llvm.fmuladd.{suffix}")
@@ -128,7 +127,7 @@ def operation(emit):
             words = [
                 context.cast(builder, value, of, types.int64) for value, of in zip(args[1:], sig.args[1:], strict=True)
             ]
-            emit(VectorEmitter(builder, kind), *words)
+            emit(VectorEmitter(context, builder, kind), *words)
             return context.get_dummy_value()
 
         return signature, codegen

@@ -21,8 +21,9 @@ from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.kernels.cuda.sweeps import REAL, Packed
+from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
@@ -74,11 +75,12 @@ class CompiledBatchSweep:
 
 @dataclass(frozen=True, eq=False)
 class InterpretedBatchSweep:
-    """A sweep by the interpreter; its program stays on the device."""
+    """A sweep by the interpreter; its program stays on the device. threads: of a block."""
 
     program: interpreter.SweepProgram
     words: Array
     function: Any
+    threads: int
 
     @property
     def take(self) -> Places:
@@ -88,7 +90,7 @@ class InterpretedBatchSweep:
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, numbers: Array | None, stride: int) -> None:
         """Apply the sweep to every row."""
         program = self.program
-        lanes, threads = program.threads.bit_length() - 1, interpreter.THREADS[buffer.dtype.itemsize]
+        lanes, threads = program.threads.bit_length() - 1, self.threads
         tiles = num_bits - program.skipped_bits
         count = int(buffer.size) >> num_bits << tiles
         shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
@@ -202,7 +204,8 @@ class BatchSweeps:
                 id(sweep): CompiledBatchSweep(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
                 for sweep, kernel in zip(sweeps, kernels, strict=True)
             }
-            prepared = PreparedBatch(steps, REAL[itemsize], launches, settled=compile == "never" or all(kernels))
+            real = BY_ITEMSIZE[itemsize].real.type
+            prepared = PreparedBatch(steps, real, launches, settled=compile == "never" or all(kernels))
             remember(self._plans, key, prepared)
             return prepared
 
@@ -212,5 +215,6 @@ class BatchSweeps:
             program = interpreter.encode(sweep, itemsize)
             function = self._runtime.kernels([interpreter.text(itemsize, rows=True)])[0]
             words = self._runtime.upload(program.words)
-            remember(self._interpreted, key, InterpretedBatchSweep(program, words, function), 16 * KEPT)
+            made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)
+            remember(self._interpreted, key, made, 16 * KEPT)
         return self._interpreted[key]

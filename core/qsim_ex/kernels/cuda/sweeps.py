@@ -17,14 +17,11 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTake
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.write import emit
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Step, Sweep
 
 Packed = NDArray[np.complex128]
-
-REAL = {8: np.float32, 16: np.float64}
-"""Real numbers, by the bytes of an amplitude."""
-
 
 RETURNED = 2
 """When a plan with settled kernels is run for this time, its launches are laid out: what came back will come back."""
@@ -100,7 +97,7 @@ class InterpretedSweep:
 class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, how it is launched.
 
-    num_bits, itemsize, compile: what they were prepared for.
+    num_bits, itemsize, compile: what they were prepared for. real: the type of the numbers that kernels take.
     """
 
     steps: tuple[Step, ...]
@@ -111,11 +108,10 @@ class PreparedSweeps:
     settled: bool = False
     loader: NumberLoader | None = None
     loads: int = 0
+    real: type = field(init=False)
 
-    @property
-    def real(self) -> Any:
-        """The type of the numbers that kernels take."""
-        return REAL[self.itemsize]
+    def __post_init__(self) -> None:
+        self.real = BY_ITEMSIZE[self.itemsize].real.type
 
     @property
     def compiled(self) -> int:

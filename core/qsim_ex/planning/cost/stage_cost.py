@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.step_cost import step_cost
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_after
 
@@ -121,7 +122,7 @@ def _stage(
     windows = 1 << _there(migration_bits, stage.fresh)
     devices = 1 << _there(device_bits, stage.fresh)
     each = [step_cost(step, levels.local, itemsize, block) for step in stage.steps]
-    rate = rates.fma * 8 / itemsize
+    rate = rates.fma * SINGLE.itemsize / itemsize
     cost = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),

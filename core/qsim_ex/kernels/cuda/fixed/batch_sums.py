@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, launch, over
+from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, THREADS, bits_of, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 
 WORKSPACE = 64 << 20
@@ -120,7 +120,7 @@ def _folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) ->
     """The parts of each row added up, [rows, width], on the host."""
     if parts > 1:
         total = runtime.empty(rows * width, np.float64)
-        over(runtime, "fold_rows", 8, rows * width, sums, total, rows * width, parts, width)
+        over(runtime, "fold_rows", OF_SUMS, rows * width, sums, total, rows * width, parts, width)
         sums = total
     found: NDArray[Any] = runtime.download(sums).reshape(rows, width)
     return found

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, KernelText, Runtime
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 
 THREADS = 256
 PARTIAL_SUMS = 1024
@@ -24,6 +25,9 @@ PARTIAL_SUMS = 1024
 
 MOST_BLOCKS = 1 << 20
 _BITS = 44
+
+OF_SUMS = SINGLE.itemsize
+"""The itemsize for which kernels are made that add up partial sums: they touch no amplitude, so one text is enough."""
 
 
 _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
@@ -34,8 +38,8 @@ _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
 def text(file: str, name: str, itemsize: int) -> KernelText:
     """A kernel of `fixed_kernels`, complete and without comments."""
     folder = resources.files(__package__).joinpath("fixed_kernels")
-    real, tile = ("float", 12) if itemsize == 8 else ("double", 11)
-    lines = [f"typedef {real} real;", f"typedef {real}2 amp;", f"#define TILE {tile}"]
+    row = BY_ITEMSIZE[itemsize]
+    lines = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", f"#define TILE {row.tile_bits}"]
     for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
         lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
     return KernelText("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
@@ -184,7 +188,7 @@ def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.f
     if rows == 1:
         return np.asarray(runtime.download(sums))
     total = runtime.empty(width, np.float64)
-    launch(runtime, "fold", 8, -(-width // THREADS), THREADS, sums, total, rows, width)
+    launch(runtime, "fold", OF_SUMS, -(-width // THREADS), THREADS, sums, total, rows, width)
     return np.asarray(runtime.download(total))
 
 
@@ -247,7 +251,7 @@ def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray
 def permute(runtime: Runtime, buffer: Array, num_bits: int, sources: Sequence[int], flip: int) -> None:
     """Move index bits in place; a few passes over memory, no workspace."""
     itemsize = buffer.dtype.itemsize
-    capacity = min(num_bits, 12 if itemsize == 8 else 11)
+    capacity = min(num_bits, BY_ITEMSIZE[itemsize].tile_bits)
     for tile, moved, flipped in passes(num_bits, sources, flip, capacity):
         raw = np.zeros(12, dtype=np.uint8)
         raw[: len(tile)] = [tile.index(moved.get(bit, bit)) for bit in tile]

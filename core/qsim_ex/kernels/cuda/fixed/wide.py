@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.precision import DOUBLE
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 LEAST_WORKSPACE = 64 << 20
@@ -186,7 +187,8 @@ def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int])
     """
     columns = Columns(num_bits, tuple(bits))
     size = 1 << len(bits)
-    chunks = list(columns.chunks(16, 1))
+    exact = DOUBLE.itemsize  # columns are multiplied in complex128, whatever the amplitudes are
+    chunks = list(columns.chunks(exact, 1))
     inner = chunks[0][1]
     parts = max(1, min(_PARTS, (1 << 20) // size**2, inner // PRODUCT_SIDE))
     sums = runtime.empty(parts * size * size, np.complex128)
@@ -200,7 +202,7 @@ def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int])
             buffer, work, bits_of(bits), columns.taken, first, _log(count),
         )  # fmt: skip
         if size <= MOST_SMALL:
-            launch(runtime, "gram_small", 16, parts, THREADS, work, sums, np.uint32(size), count, count // parts)
+            launch(runtime, "gram_small", exact, parts, THREADS, work, sums, np.uint32(size), count, count // parts)
         else:
-            launch(runtime, "gram", 16, parts * tiles, THREADS, work, sums, size, count, count // parts)
+            launch(runtime, "gram", exact, parts * tiles, THREADS, work, sums, size, count, count // parts)
     return folded(runtime, sums.view(np.float64), parts, 2 * size * size).view(np.complex128).reshape(size, size)

@@ -21,6 +21,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write.register_layout import REGISTERS, banks, places, skipped_bits
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
@@ -62,17 +63,17 @@ class SweepProgram:
 _AT = 3
 """Which of an operation's words says where its entries begin."""
 
-THREADS = {8: 256, 16: 128}
-"""Of a block, by the bytes of an amplitude: at most, and for batches always."""
+_BLOCKS = 2
+"""Thread blocks that a multiprocessor shall hold at least: decoding takes registers."""
 
 
 @functools.cache
 def source(itemsize: int, rows: bool = False) -> str:
-    """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for one state or rows of a batch."""
-    real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
-    tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
-    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
-    head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
+    """The interpreter's CUDA C++ for amplitudes of `itemsize` bytes, for one state or rows of a batch."""
+    row = BY_ITEMSIZE[itemsize]
+    bounds = f"{row.threads}, {_BLOCKS}"
+    constants = {"TILE": row.tile_bits, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
+    head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
     folder = resources.files(__package__).joinpath("interpreter_kernels")
     parts = ("functions.cu", "rows.cu" if rows else "single.cu", "program.cu")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.precision import DOUBLE
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 
@@ -65,6 +66,6 @@ class DeviceNumberProgram:
             if size:
                 count = rows * shape[-1]
                 common: tuple[Any, ...] = (given, made, width, self._others, np.uint32(self._known), places)
-                fixed.over(runtime, name, 16, count, *common, *shape, at, count)
+                fixed.over(runtime, name, DOUBLE.itemsize, count, *common, *shape, at, count)
             at += size
         return DeviceNumbers(given, made, 2 * width, 2 * self._others, 2 * self._known)

@@ -84,6 +84,10 @@ class LaunchBuffer:
         self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
 
 
+_TAKES = {4: TAKE_SINGLE, 8: TAKE}
+"""The words that write reals, by the bytes of one."""
+
+
 class LaunchList:
     """A plan's number program and all its launches, for any operands.
 
@@ -109,7 +113,7 @@ class LaunchList:
             words += program.before(number)
             if len(take):
                 size = np.dtype(kind).itemsize
-                words += [TAKE_SINGLE if size == 4 else TAKE, program.places.add(take), len(take), to // size]
+                words += [_TAKES[size], program.places.add(take), len(take), to // size]
             words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
         words += [END] * LENGTH[LAUNCH]  # the reader looks at so many words at once
         self._runtime = runtime

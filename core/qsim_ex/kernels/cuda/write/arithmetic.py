@@ -133,11 +133,11 @@ def width(entry: Entry) -> int:
     return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
 
 
-def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> str:
+def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0, pair: str | None = None) -> str:
     """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
 
     fetched: its numbers lie in memory and so many (2 or 4) are loaded at once, those of a row just before the row, so
-    that few are in registers; 0: they are at hand.
+    that few are in registers; 0: they are at hand. pair: the type as which four are loaded, those of two amplitudes.
     """
     size = int(len(classes) ** 0.5)
     arguments = ", ".join(f"amp& a{k}" for k in range(size))
@@ -157,16 +157,12 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> 
             imag += _imaginary_part(entry, at, column)
             at += width(entry)
         if fetched:
-            vector, wanted = VECTORS[fetched], -(-at // fetched)
+            vector, wanted = "amp" if fetched == 2 else pair, -(-at // fetched)
             lines += [f"    const {vector} q{k} = __ldg((const {vector}*)m + {k});" for k in range(loaded, wanted)]
             loaded = wanted
             real, imag = (_of_vectors(terms, fetched) for terms in (real, imag))
         lines += [f"    a{row}.x ={_trimmed(real)};", f"    a{row}.y ={_trimmed(imag)};"]
     return "\n".join([*lines, "}", ""])
-
-
-VECTORS = {2: "amp", 4: "float4"}
-"""What so many numbers are loaded as."""
 
 
 def _of_vectors(terms: str, size: int) -> str:

@@ -21,6 +21,7 @@ from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
+    LINE_BYTES,
     RegisterLayout,
     outside,
     places,
@@ -34,6 +35,7 @@ from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, par
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Mix, Sweep
 
 NAME = "sweep"
@@ -76,8 +78,8 @@ def _without_comment(line: str) -> str:
     return line.split("//", 1)[0].rstrip()
 
 
-def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
-    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read.
+def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
+    """The CUDA C++ of a sweep for amplitudes of `itemsize` bytes, to be printed and read.
 
     rows: over every row of a batch.
     """
@@ -118,7 +120,7 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
         for item in place.phase.items:
             items.write(body, item)
     lanes = len(arranged[0].threads)
-    together = max(1, _most_threads(itemsize) >> lanes)
+    together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
     before, threads = _padded(body.values), together << lanes
     text = _text(sweep, itemsize, body, arranged, threads, BatchFrame(len(before), lanes, together))
     nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
@@ -134,11 +136,11 @@ def _text(
     sweep: Sweep, itemsize: int, body: KernelBody, arranged: tuple[RegisterLayout, ...], threads: int, frame: Frame
 ) -> str:
     """Put the parts of the source together."""
-    real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
+    row = BY_ITEMSIZE[itemsize]
     head = [
-        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {name}.",
-        f"typedef {real} real;",
-        f"typedef {amp} amp;",
+        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {row.dtype.name}.",
+        f"typedef {row.c_real} real;",
+        f"typedef {row.c_amplitude} amp;",
         "typedef unsigned long long u64;",
         *frame.types(),
         "",
@@ -148,7 +150,7 @@ def _text(
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
-    functions += [matrix_function(name, *key) for key, name in body.matrices.items()]
+    functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
     kernel = [
         f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
         *frame.arguments(),
@@ -184,19 +186,19 @@ def _text(
 
 def _share(threads: int, itemsize: int) -> int:
     """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
-    most = _most_threads(itemsize)
+    most = BY_ITEMSIZE[itemsize].threads
     return most // threads if 2 * threads >= most else 0
-
-
-def _most_threads(itemsize: int) -> int:
-    """Threads of a block that has the largest tile."""
-    return 256 if itemsize == 8 else 128
 
 
 def _bounds(threads: int, itemsize: int, style: KernelStyle) -> str:
     """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
-    share = _share(threads, itemsize)
-    return f"{threads}, {share * style.blocks[itemsize == 16]}" if share else str(threads)
+    held = _held(threads, itemsize, style)
+    return f"{threads}, {held}" if held else str(threads)
+
+
+def _held(threads: int, itemsize: int, style: KernelStyle) -> int:
+    """How many blocks a multiprocessor shall hold; 0 if that is left open, as it is for small tiles."""
+    return _share(threads, itemsize) * (BY_ITEMSIZE[itemsize].blocks + style.more_blocks)
 
 
 def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> list[str]:
@@ -206,11 +208,10 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> lis
     """
     line = spread("t", runs(sweep.tile[LANES:]), wide=True)
     old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
-    asked = "fetch_ahead(state + (other | line));"
-    if itemsize == 16:
-        asked = f"{asked} fetch_ahead(state + (other | line | {1 << LANES - 1}));"
+    lines = range(0, 1 << LANES, LINE_BYTES // itemsize)  # of the amplitudes that lie across the lanes
+    asked = " ".join(f"fetch_ahead(state + (other | line{f' | {at}' if at else ''}));" for at in lines)
     return [
-        f"    const u64 next = b + {_share(threads, itemsize) * style.blocks[itemsize == 16]} * multiprocessors();",
+        f"    const u64 next = b + {_held(threads, itemsize, style)} * multiprocessors();",
         f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
         f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
         f"        const u64 line = {line};",
@@ -259,8 +260,8 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         offset = sum(1 << bit for position, bit in enumerate(sweep.tile) if positions >> position & 1)
         return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
-    pairs = last and itemsize == 8 and sweep.tile[place.groups[0]] == 0
-    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pairs=pairs)
+    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.tile[place.groups[0]] == 0 else None
+    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair)
 
 
 def _index(sweep: Sweep, threads: Sequence[int]) -> str:

@@ -20,6 +20,9 @@ REGISTERS = 4
 LANES = 4
 """The lowest index bits, which lie across the lanes of a warp when memory is touched: 128 bytes of complex64."""
 
+LINE_BYTES = 128
+"""A line of a GPU's cache, and as much as all banks of shared memory give at once."""
+
 
 @dataclass(frozen=True)
 class RegisterLayout:
@@ -36,7 +39,7 @@ class RegisterLayout:
 
 def banks(itemsize: int) -> int:
     """Bits of the number of a shared-memory bank, counted in amplitudes: 16 of 8 bytes, or 8 of 16 bytes."""
-    return 4 if itemsize == 8 else 3
+    return (LINE_BYTES // itemsize).bit_length() - 1
 
 
 def swizzle(position_mask: int, itemsize: int) -> int:

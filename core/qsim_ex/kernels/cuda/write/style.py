@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class KernelStyle:
     """One way to write kernels.
 
-    blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
+    more_blocks: how many blocks a multiprocessor shall hold beyond what `Precision.blocks` says.
     ahead: each block asks for the tile of the block that will take its place, so that memory works while it computes.
     near_lanes: tables lie in such an order that neighbouring threads read neighbouring entries.
     in_step: after about so many multiply-adds the warps of a block wait for one another, so that they meet the same
@@ -21,7 +21,7 @@ class KernelStyle:
     streamed: amplitudes are loaded and stored as what will not be used again.
     """
 
-    blocks: tuple[int, int] = (3, 4)
+    more_blocks: int = 0
     ahead: bool = False
     near_lanes: bool = True
     in_step: int = 0

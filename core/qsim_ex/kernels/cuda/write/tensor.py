@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.register_layout import banks
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Sweep
 
@@ -156,7 +157,7 @@ def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = F
 # --- The matrix, as lanes load it ---
 
 
-def column_of(itemsize: int, lane: int, register: int) -> int:  # noqa: ARG001  (alike for both precisions)
+def column_of(lane: int, register: int) -> int:
     """The matrix column (row of the second factor) that a lane's register 0 … 3 holds."""
     return (lane & 3) + 4 * register
 
@@ -166,12 +167,9 @@ def _places(itemsize: int) -> tuple[Numbers, Numbers]:
     """Rows and columns of the numbers of the first factor: arrays [step, lane, numbers of a lane in one load]."""
     lane = np.arange(32)[None, :, None]
     g, q = lane >> 2, lane & 3
-    if itemsize == 8:
-        step, number = np.arange(2)[:, None, None], np.arange(4)[None, None, :]
-        row, column = g + 8 * (number & 1), 8 * step + q + 4 * (number >> 1)
-    else:
-        step, number = np.arange(4)[:, None, None], np.arange(2)[None, None, :]
-        row, column = g + 8 * number, 4 * step + q
+    depth = BY_ITEMSIZE[itemsize].tensor_depth
+    step, number = np.arange(16 // depth)[:, None, None], np.arange(depth // 2)[None, None, :]
+    row, column = g + 8 * (number & 1), depth * step + q + 4 * (number >> 1)
     shape = np.broadcast_shapes(step.shape, lane.shape, number.shape)
     return np.broadcast_to(row, shape).astype(np.int64), np.broadcast_to(column, shape).astype(np.int64)
 
@@ -190,7 +188,7 @@ def in_order(place: FragmentLayout, places: tuple[Numbers, Numbers], columns: li
 
 def entries(place: FragmentLayout, itemsize: int) -> Numbers:
     """Which entry of the matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
-    columns = [column_of(itemsize, number & 3, number >> 2) for number in range(16)]
+    columns = [column_of(number & 3, number >> 2) for number in range(16)]
     return in_order(place, _places(itemsize), columns).reshape(-1)
 
 
@@ -211,20 +209,16 @@ def part(file: str) -> str:
 @cache
 def functions(itemsize: int) -> str:
     """The structs and functions that the lines of a phase use."""
-    return "\n".join(map(part, _SINGLE if itemsize == 8 else _DOUBLE))
-
-
-_SINGLE = ("tf32.cu", "reals.cu", "terms.cu", "single.cu")
-_DOUBLE = ("f64.cu", "double.cu")
+    return "\n".join(map(part, BY_ITEMSIZE[itemsize].tensor_files))
 
 
 def lines(
-    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pairs: bool
+    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pair: str | None
 ) -> list[str]:
     """One phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
 
-    read, write: the amplitude whose positions differ from the thread's in a mask. pairs: whether two neighbours are
-    written as four numbers.
+    read, write: the amplitude whose positions differ from the thread's in a mask. pair: the type as which two
+    neighbours are written at once, if they are.
     """
     text = ["Matrix m;", f"load(m, table + {at}, t & 31);"]
     for loop in range(1 << len(place.loops)):
@@ -236,10 +230,10 @@ def lines(
         text += ["{", f"    const amp a[4] = {{{', '.join(inputs)}}};", "    amp c[4];", "    multiply(m, a, c);"]
         # Lanes write what others of their warp have read. The products wait for all of them; this says so.
         text.append("    __syncwarp();")
-        if pairs:
+        if pair:
             for r in (0, 2):
-                pair = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
-                text.append(f"    *(float4*)&{outputs[r]} = {pair};")
+                numbers = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
+                text.append(f"    *({pair}*)&{outputs[r]} = {numbers};")
         else:
             text += [f"    {amplitude} = c[{r}];" for r, amplitude in enumerate(outputs)]
         text.append("}")
