@@ -58,7 +58,8 @@ def test_a_tile_fits_a_thread_block(row: Precision) -> None:
     assert row.itemsize << row.tile_bits <= 48 << 10
     assert 1 << row.tile_bits == row.threads << REGISTERS
     assert row.threads * row.blocks <= 1024
-    moved = resources.files("qsim_ex.kernels.cuda.fixed").joinpath("fixed_kernels", "permute.cu").read_text(encoding="utf-8")
+    folder = resources.files("qsim_ex.kernels.cuda.fixed").joinpath("fixed_kernels")
+    moved = folder.joinpath("permute.cu").read_text(encoding="utf-8")
     assert f"from[{max(other.tile_bits for other in PRECISIONS.values())}]" in moved
 
 
