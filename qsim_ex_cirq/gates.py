@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, assert_never
 import cirq
 import numpy as np
 
-from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
-from qsim_ex.circuit.gates import GATES, Gate
+from qsim_ex.frameworks import GATES, Attributes, Gate, NeedsNumbers, OnePower, OneShift, Powers
 from qsim_ex_cirq import rules
-from qsim_ex_cirq.place import TOLERANCE, NeedsNumbers, Place, number
+from qsim_ex_cirq.place import TOLERANCE, Place, number
 from qsim_ex_cirq.rules import Rule
 
 __all__ = ["RULES", "TOLERANCE", "NeedsNumbers", "Place", "Power", "number", "rule_of"]

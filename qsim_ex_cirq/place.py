@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import ParameterError
 
 TOLERANCE = 1e-5
 """How far a matrix may be from unitary: as far as Cirq allows, which matrices in single precision need."""
-
-
-class NeedsNumbers(Exception):
-    """The structure of the circuit depends on the number that will replace a symbol."""
 
 
 def number(value: Any) -> float:

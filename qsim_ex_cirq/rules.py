@@ -13,7 +13,8 @@ import cirq
 import numpy as np
 
 from qsim_ex.errors import MatrixError, ParameterError
-from qsim_ex_cirq.place import TOLERANCE, NeedsNumbers, Place
+from qsim_ex.frameworks import NeedsNumbers
+from qsim_ex_cirq.place import TOLERANCE, Place
 
 Rule = Callable[[Any, Place], None]
 """A function that appends a gate at a place."""

@@ -48,13 +48,12 @@ from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
 from qiskit.quantum_info import Clifford
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
-from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise.channels import simplified
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex.frameworks import GATES, simplified
 from qsim_ex_provider import control_flow
 from qsim_ex_provider.noise import of_operation
 from qsim_ex_provider.save import SaveStatevector
-from qsim_ex_provider.walk import Controls, Place, Walk
+from qsim_ex_provider.translator import Controls, Place, Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
@@ -64,7 +63,7 @@ READOUT = ("roerror", "qerror_loc")
 
 
 @singledispatch
-def emit(operation: Any, place: Place, to: Walk) -> None:
+def emit(operation: Any, place: Place, to: Translator) -> None:
     """Append an operation: a standard gate as its row, any other operation by its definition or its matrix."""
     if to.standard(operation, place):
         return
@@ -90,7 +89,7 @@ def emit(operation: Any, place: Place, to: Walk) -> None:
     to.used.update(place.wires)
 
 
-def _from_aer(instruction: Any, place: Place, to: Walk) -> None:
+def _from_aer(instruction: Any, place: Place, to: Translator) -> None:
     """Append Aer's own ``save_statevector``; it is recognised by its module, and Aer need not be installed."""
     subtype = getattr(instruction, "_subtype", "")
     if instruction.name != "save_statevector" or subtype != "single":
@@ -101,7 +100,7 @@ def _from_aer(instruction: Any, place: Place, to: Walk) -> None:
     _save_under(instruction._label, place, to)
 
 
-def _matrix(gate: Any, place: Place, to: Walk) -> None:
+def _matrix(gate: Any, place: Place, to: Translator) -> None:
     matrix = np.asarray(gate.to_matrix() if hasattr(gate, "to_matrix") else gate)
     controls = place.controls
     to.builder.unitary(matrix, place.wires, controls=controls.wires, control_values=controls.values, name=gate.name)
@@ -113,26 +112,26 @@ def _matrix(gate: Any, place: Place, to: Walk) -> None:
 @emit.register(Barrier)
 @emit.register(Delay)
 @emit.register(IGate)
-def _nothing(operation: Any, place: Place, to: Walk) -> None:
+def _nothing(operation: Any, place: Place, to: Translator) -> None:
     """Append nothing: barriers, delays and identities do not change an ideal state."""
 
 
 @emit.register(Measure)
-def _measure(operation: Measure, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _measure(operation: Measure, place: Place, to: Translator) -> None:  # noqa: ARG001
     to.measure(place.wires, place.clbits)
 
 
 @emit.register(Reset)
-def _reset(operation: Reset, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _reset(operation: Reset, place: Place, to: Translator) -> None:  # noqa: ARG001
     to.builder.reset(place.wires)
 
 
 @emit.register(SaveStatevector)
-def _save(operation: SaveStatevector, place: Place, to: Walk) -> None:
+def _save(operation: SaveStatevector, place: Place, to: Translator) -> None:
     _save_under(operation.label, place, to)
 
 
-def _save_under(label: str, place: Place, to: Walk) -> None:
+def _save_under(label: str, place: Place, to: Translator) -> None:
     """Save the state with qubit k of the instruction as its bit k.
 
     The order of the qubits counts: the transpiler drops swaps and reorders the instruction's qubits instead.
@@ -164,7 +163,7 @@ emit.register(ForLoopOp, control_flow.for_loop)
 @emit.register(ControlFlowOp)
 @emit.register(BreakLoopOp)
 @emit.register(ContinueLoopOp)
-def _control_flow(operation: Any, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _control_flow(operation: Any, place: Place, to: Translator) -> None:  # noqa: ARG001
     raise NotSupported(
         f"expected loops with a fixed number of turns, got {operation.name!r}, with which the end depends on "
         "measurements; use a for loop."
@@ -172,14 +171,14 @@ def _control_flow(operation: Any, place: Place, to: Walk) -> None:  # noqa: ARG0
 
 
 @emit.register(Store)
-def _store(operation: Store, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _store(operation: Store, place: Place, to: Translator) -> None:  # noqa: ARG001
     raise NotSupported("expected a circuit without run-time variables, got 'store'; use classical registers instead.")
 
 
 # --- channels -------------------------------------------------------------------------------------------------------
 
 
-def _channel(operation: Any, place: Place, to: Walk) -> None:
+def _channel(operation: Any, place: Place, to: Translator) -> None:
     """Append a channel of the circuit, with few Kraus matrices or as a mixture of unitary matrices."""
     if place.controls.wires:
         raise NotSupported(
@@ -196,18 +195,18 @@ def _channel(operation: Any, place: Place, to: Walk) -> None:
 
 
 @emit.register(BoxOp)
-def _box(operation: BoxOp, place: Place, to: Walk) -> None:
+def _box(operation: BoxOp, place: Place, to: Translator) -> None:
     """Append the instructions of a box; the box itself is only for the transpiler."""
     to.circuit(operation.body, place.wires, place.clbits, place.controls)
 
 
 @emit.register(Clifford)
-def _clifford(operation: Clifford, place: Place, to: Walk) -> None:
+def _clifford(operation: Clifford, place: Place, to: Translator) -> None:
     to.circuit(operation.to_circuit(), place.wires, (), place.controls)
 
 
 @emit.register(ControlledGate)
-def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
+def _controlled(gate: ControlledGate, place: Place, to: Translator) -> None:
     """Append the base gate under the controls."""
     base, k = gate.base_gate, gate.num_ctrl_qubits
     controls, wires = place.controls.and_(place.wires[:k], gate.ctrl_state), place.wires[k:]
@@ -223,7 +222,7 @@ def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
 
 
 @emit.register(AnnotatedOperation)
-def _annotated(operation: AnnotatedOperation, place: Place, to: Walk) -> None:
+def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> None:
     """Apply the modifiers to the base operation, the first one first; the last controls own the first qubits."""
     base, controls, at = operation.base_op, place.controls, operation.base_op.num_qubits
     for modifier in operation.modifiers:
@@ -266,25 +265,25 @@ def _power(operation: Any, power: float) -> Any:
 
 
 @emit.register(UnitaryGate)
-def _unitary(gate: UnitaryGate, place: Place, to: Walk) -> None:
+def _unitary(gate: UnitaryGate, place: Place, to: Translator) -> None:
     _matrix(gate, place, to)
     to.used.update(place.wires)
 
 
 @emit.register(DiagonalGate)
-def _diagonal(gate: DiagonalGate, place: Place, to: Walk) -> None:
+def _diagonal(gate: DiagonalGate, place: Place, to: Translator) -> None:
     _emit_diagonal(np.array(gate.params, dtype=np.complex128), place.wires, place.controls, to, gate.name)
 
 
 def _emit_diagonal(
-    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Walk, name: str
+    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Translator, name: str
 ) -> None:
     to.builder.diagonal(entries, wires, controls=controls.wires, control_values=controls.values, name=name)
     to.used.update(wires)
 
 
 @emit.register(UCGate)
-def _multiplexer(gate: UCGate, place: Place, to: Walk) -> None:
+def _multiplexer(gate: UCGate, place: Place, to: Translator) -> None:
     """Append a multiplexer: the first qubit is the target, and the others select."""
     if gate.up_to_diagonal:  # then the gate does what its definition does, and not what its matrices say
         to.circuit(gate.definition, place.wires, (), place.controls)
@@ -293,7 +292,7 @@ def _multiplexer(gate: UCGate, place: Place, to: Walk) -> None:
 
 
 @emit.register(UCPauliRotGate)
-def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Walk) -> None:
+def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Translator) -> None:
     """Append a rotation of the first qubit about one axis, by an angle that the others select."""
     angles = np.array(gate.params, dtype=np.float64)[:, None]
     row = GATES[f"r{gate.rot_axes.lower()}"]
@@ -304,7 +303,7 @@ def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Walk) -> None:
         _emit_multiplexer(entries.reshape(-1, 2, 2), place, to, gate.name)
 
 
-def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, name: str) -> None:
+def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Translator, name: str) -> None:
     target, selectors, controls = place.wires[:1], place.wires[1:], place.controls
     to.builder.multiplexer(
         matrices, selectors, target, controls=controls.wires, control_values=controls.values, name=name
@@ -313,7 +312,7 @@ def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, 
 
 
 @emit.register(PermutationGate)
-def _permutation(gate: PermutationGate, place: Place, to: Walk) -> None:
+def _permutation(gate: PermutationGate, place: Place, to: Translator) -> None:
     """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
     for a, b in _swaps([int(p) for p in gate.pattern]):
         to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
@@ -335,7 +334,7 @@ def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
 
 
 @emit.register(StatePreparation)
-def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
+def _state_preparation(gate: StatePreparation, place: Place, to: Translator) -> None:
     """Write the state to wires that are still |0>; on other wires, append the gate's definition."""
     fresh = to.used.isdisjoint(place.wires) and not place.controls.wires
     if fresh and _holds_amplitudes(gate) and gate.name == "state_preparation":
@@ -346,7 +345,7 @@ def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
 
 
 @emit.register(Initialize)
-def _initialize(instruction: Initialize, place: Place, to: Walk) -> None:
+def _initialize(instruction: Initialize, place: Place, to: Translator) -> None:
     """Prepare a state on wires that are |0>, after a reset if they are not known to be."""
     if not to.used.isdisjoint(place.wires):
         to.builder.reset(place.wires)
@@ -365,14 +364,14 @@ def _holds_amplitudes(operation: StatePreparation) -> bool:
 
 
 @emit.register(PauliGate)
-def _pauli(gate: PauliGate, place: Place, to: Walk) -> None:
+def _pauli(gate: PauliGate, place: Place, to: Translator) -> None:
     for letter, wire in zip(reversed(gate.params[0]), place.wires, strict=True):
         if letter != "I":
             to.gate(letter.lower(), (wire,), place.controls)
 
 
 @emit.register(PauliEvolutionGate)
-def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
+def _evolution(gate: PauliEvolutionGate, place: Place, to: Translator) -> None:
     """Append the rotations of the gate's product formula, each in one piece instead of a ladder of CX."""
     formula = gate.synthesis
     plain = isinstance(formula, ProductFormula) and formula._atomic_evolution is None
@@ -385,7 +384,7 @@ def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
     to.used.update(place.wires)
 
 
-def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Walk) -> None:
+def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Translator) -> None:
     """Append exp(−i·angle/2·P); a letter 0 or 1 of P is a projector, which is a control with this value."""
     projected = [(w, int(letter)) for letter, w in zip(letters, wires, strict=True) if letter in "01"]
     acting = [(w, letter) for letter, w in zip(letters, wires, strict=True) if letter not in "01"]
@@ -400,7 +399,7 @@ def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Contro
     )
 
 
-def _product_rotation(gate: Any, place: Place, to: Walk) -> None:
+def _product_rotation(gate: Any, place: Place, to: Translator) -> None:
     letters = gate.pauli().to_label().lstrip("-+")[::-1]
     _rotate(letters, place.wires, to.number(gate.params[0]), place.controls, to)
     to.used.update(place.wires)

@@ -156,8 +156,8 @@ def test_the_end_stays_cheap() -> None:
     found = translate(circuit, sampled=True)
     (measure,) = [i for i in found.circuit.instructions if isinstance(i, Measure)]
     assert measure == found.circuit.instructions[-1] == Measure((0, 1, 2), (0, 1, 2))
-    assert not found.leaves_to_chance
-    assert translate(circuit).leaves_to_chance  # to turn the state back
+    assert not found.is_random
+    assert translate(circuit).is_random  # to turn the state back
     again = translate(circuit + cirq.H(B) + cirq.measure(B, key="m"), sampled=True)
     assert [i.clbits for i in again.circuit.instructions if isinstance(i, Measure)] == [(3,), (0, 1, 2)]
     assert [one.clbits for one in again.measurements] == [(2,), (3,), (3, 0), (1,)]

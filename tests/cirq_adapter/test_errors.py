@@ -260,7 +260,7 @@ def test_features_of_later_versions_are_named(simulator, act, feature, operation
 @pytest.mark.parametrize("noise", [cirq.depolarize(0.1, 2), "loud", 0.1], ids=str)
 def test_what_is_no_noise(noise):
     """What is neither a noise model nor a one-qubit gate is refused when the simulator is made."""
-    with pytest.raises(errors.OptionError, match="a one-qubit gate is wanted"):
+    with pytest.raises(errors.OptionError, match="or a one-qubit gate, got"):
         QsimExSimulator(noise=noise)
 
 

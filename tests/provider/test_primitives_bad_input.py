@@ -26,7 +26,7 @@ def given(measure: bool = False) -> QuantumCircuit:
 
 SHAPES: list[tuple[Any, str]] = [
     (None, r"PUB 1: circuit 'given' has unbound parameters: alpha, beta"),
-    ([1.0, 2.0, 3.0], r"2 parameters \(alpha, beta\), so values of shape \(..., 2\) are wanted.* \(3,\)"),
+    ([1.0, 2.0, 3.0], r"2 parameters \(alpha, beta\); expected values of shape \(..., 2\), got .* \(3,\)"),
     (np.zeros((2, 5)), r"shape \(2, 5\)"),
     (1.0, r"shape \(\)"),
     ({"alpha": [1.0, 2.0]}, r"unbound parameters: beta"),
@@ -82,7 +82,7 @@ def test_shots(shots: Any) -> None:
 @pytest.mark.parametrize("precision", [-0.1, np.nan, "high", True])
 def test_precision(precision: Any) -> None:
     """A standard error is a number from 0 up."""
-    with pytest.raises(errors.OptionError, match="a standard error is wanted"):
+    with pytest.raises(errors.OptionError, match="expected a standard error"):
         EstimatorV2(default_precision=precision)
     with pytest.raises(errors.OptionError):
         EstimatorV2(device="cpu").run([], precision=precision)
