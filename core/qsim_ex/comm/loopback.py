@@ -96,7 +96,7 @@ class Loopback:
         """Return when all ranks have called this."""
         self._all("barrier", None, lambda _: None)
 
-    # --- the end -----------------------------------------------------------------------------------------------------
+    # --- closing -----------------------------------------------------------------------------------------------------
 
     def abort(self, error: BaseException) -> None:
         """Declare that this rank has failed, and wake all others."""

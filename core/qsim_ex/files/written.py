@@ -76,9 +76,9 @@ def _begun(path: Path) -> tuple[Path, BinaryIO]:
         file = part.open("xb")  # O_EXCL: a name that is there, be it a link, is an error and not followed
         if fcntl is None:
             return part, file
-        with suppress(OSError):  # a file system without locks: then nobody can take the file for a leftover either
+        with suppress(OSError):  # a file system without locks: then no other writer can remove the file either
             fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:  # taken for a leftover before it was locked: begin again
+        if os.fstat(file.fileno()).st_nlink:  # else another writer removed it before it was locked: begin again
             return part, file
         file.close()
 

@@ -72,7 +72,7 @@ class Placement(Protocol):
     def release(self) -> None:
         """Release all memory; may be called again."""
 
-    # --- what it says of itself ----------------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def planning_levels(self) -> Levels | None:
@@ -147,7 +147,7 @@ class Placement(Protocol):
     def clone(self) -> Self:
         """Return another placement of the same kind, on the same devices, that holds the same state."""
 
-    # --- by hand -------------------------------------------------------------------------------------------------
+    # --- direct access to memory ---------------------------------------------------------------------------------
 
     def expose(self) -> None:
         """Write everything to memory, so that amplitudes can be read in place; the devices may be busy."""

@@ -102,7 +102,7 @@ class States(Protocol):
     def release(self) -> None:
         """Release the memory; may be called again."""
 
-    # --- what they say of themselves -----------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def single(self) -> Placement | None:

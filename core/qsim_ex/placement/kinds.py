@@ -27,8 +27,8 @@ from qsim_ex.steps.plan import Plan
 class PlacementKind:
     """A kind of placement.
 
-    name: the name in results. in_device_memory: whether more devices make more room; host memory does not grow with
-    them, so a state there takes as few devices as it can.
+    name: the name in results. in_device_memory: whether more devices make more room; there is one host memory, so a
+    state there takes as few devices as possible.
     lay_out: yields the placements of this kind that a request allows, best first and each with its sum of memory; none
     if the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one
     another. It is called only with requests for which `suits` is true.

@@ -106,7 +106,7 @@ class Migrated(Divided):
         self._slots.pipe.end_work()
         self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
 
-    # --- what it is ------------------------------------------------------------------------------------------------
+    # --- description -----------------------------------------------------------------------------------------------
 
     @property
     def memory_kind(self) -> str:
@@ -255,7 +255,7 @@ class Migrated(Divided):
         local, inside = window.local, (1 << window.local) - 1
         for slot, value in self._pass(window, self._values(window, after), after, write=True):
             buffer = self._slots.buffers[slot]
-            if value & before >> local:  # it was known to be zero, and memory is now set to zero
+            if value & before >> local:  # the window was known to be zero; now memory holds the zeros
                 self.device.set_basis(buffer, 0)
                 self.device.write(buffer, 0, np.zeros(1, dtype=self.dtype))
             elif before & mask & inside:
@@ -292,7 +292,7 @@ class Migrated(Divided):
         finally:
             del self._slots, self._memory
 
-    # --- laid open -------------------------------------------------------------------------------------------------
+    # --- slices in host memory -------------------------------------------------------------------------------------
 
     @property
     def slice_bits(self) -> int:

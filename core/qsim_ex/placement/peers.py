@@ -134,7 +134,7 @@ class Peers(Divided):
         divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
         return Peers(self.devices, num_wires, self.dtype, divided, **self._options)
 
-    # --- what is said of it ------------------------------------------------------------------------------------------
+    # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -227,7 +227,7 @@ class Peers(Divided):
         self.layout = at.moved(self.layout, sources, flip)
         self.fresh = sum((self.fresh >> source & 1) << k for k, source in enumerate(sources))
 
-    # --- near at hand ------------------------------------------------------------------------------------------------
+    # --- visits ------------------------------------------------------------------------------------------------------
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
         """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
@@ -259,7 +259,7 @@ class Peers(Divided):
         self.fresh &= ~mask
         for number in self._live():
             seat = self._seats[number]
-            if number not in live:  # it was known to be zero, and memory is now set to zero
+            if number not in live:  # the sub state vector was known to be zero; now memory holds the zeros
                 seat.device.set_basis(seat.buffer, 0)
                 seat.device.write(seat.buffer, 0, np.zeros(1, dtype=self.dtype))
             elif mask & local:

@@ -225,7 +225,7 @@ class PeersOverHost(Divided):
         divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
         return PeersOverHost(self.devices, num_wires, self.dtype, divided, **self._options)
 
-    # --- laid open ---------------------------------------------------------------------------------------------------
+    # --- slices in host memory ---------------------------------------------------------------------------------------
 
     @property
     def slice_bits(self) -> int:
@@ -401,7 +401,7 @@ class PeersOverHost(Divided):
         """Return a mask of positions as a mask of index bits."""
         return mask_of(tuple(bit for p, bit in enumerate(bits) if positions >> p & 1))
 
-    # --- near at hand ------------------------------------------------------------------------------------------------
+    # --- visits ------------------------------------------------------------------------------------------------------
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""

@@ -90,7 +90,7 @@ class Single:
         """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
         self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True
 
-    # --- what it says of itself ----------------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def devices(self) -> tuple[Device]:

@@ -45,8 +45,8 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int
     A piece waits for the bits it mixes that are not in `near`, and for all that an earlier waiting piece waits for
     if one of the two mixes a bit that the other touches. alone: added to the reason of a step of its own.
     """
-    mixing = [0] * _MOST_BITS  # for each bit, what the waiting pieces that mix it wait for
-    touching = [0] * _MOST_BITS  # for each bit, what the waiting pieces that touch it wait for
+    mixing = [0] * _MOST_BITS  # for each bit, the reasons of the waiting pieces that mix the bit
+    touching = [0] * _MOST_BITS  # for each bit, the reasons of the waiting pieces that touch the bit
     far = ~near
     out: list[int] = []
     waiting = 0
@@ -147,7 +147,7 @@ def fill(chosen: int, allowed: int, count: int, *, lowest: bool) -> int:
     return chosen
 
 
-# --- few bits that are far -------------------------------------------------------------------------------------------
+# --- sets of far bits ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

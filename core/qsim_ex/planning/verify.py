@@ -195,4 +195,4 @@ def _apart(bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> None:
 def _slot(at: int, found: int, wanted: int, sweep: Sweep, table: bool) -> None:
     _check(found == wanted, "a slot has room for all its numbers")
     low, high = (sweep.numbers, sweep.numbers + sweep.tables) if table else (0, sweep.numbers)
-    _check(low <= at and at + found <= high, "a slot lies in its part of the packed numbers")
+    _check(low <= at and at + found <= high, "a slot is in its part of the packed numbers")

@@ -1,6 +1,6 @@
 """The use of the bits of an index: which wire each one holds (`Layout`), and which memory it divides (`Levels`).
 
-`Levels` are the memories above the tile; `Shape` is what one sweep can hold near: the machine as planning sees it.
+`Levels` are the memories above the tile; `Shape` is the tile and below: the machine as planning sees it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one sweep can hold near: the machine as planning sees it.
+    """The sizes of one sweep's memory levels, and its rates: the machine as planning sees it.
 
     tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).

@@ -41,7 +41,7 @@ class Divided(Visited):
     A subclass implements the abstract methods of `Visited`, and `another` for copies and other numbers of wires.
     """
 
-    # --- what it says of itself --------------------------------------------------------------------------------------
+    # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def planning_levels(self) -> Levels:
@@ -94,7 +94,7 @@ class Divided(Visited):
         change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
 
-    # --- by hand -----------------------------------------------------------------------------------------------------
+    # --- direct access to memory -------------------------------------------------------------------------------------
 
     def expose(self) -> None:
         """Write the zeros of fresh index bits."""

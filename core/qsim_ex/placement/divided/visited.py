@@ -113,7 +113,7 @@ class Visited(ABC):
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way; may be called again."""
 
-    # --- what a placement may do better ------------------------------------------------------------------------------
+    # --- methods that a placement may override -----------------------------------------------------------------------
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`.
@@ -142,7 +142,7 @@ class Visited(ABC):
         """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
         self.fresh |= bits
 
-    # --- what is near ------------------------------------------------------------------------------------------------
+    # --- wires that are near -----------------------------------------------------------------------------------------
 
     @property
     def most_near(self) -> int:

@@ -218,7 +218,7 @@ class SliceTable:
         self.dirty[:near] = True
         self.free = deque(range(self.device + self.num_slices - near, self.device + self.host))
 
-    # --- what happens to slices ------------------------------------------------------------------------------------
+    # --- changes of slices -----------------------------------------------------------------------------------------
 
     def room(self) -> int | None:
         """Return how many slices can leave for the host at once; None where each has its own place."""

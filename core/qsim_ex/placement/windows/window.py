@@ -112,7 +112,7 @@ class Window:
         return Window((*bits[: self.local], *sorted(bits[self.local :])), self.local, self.slice)
 
 
-# --- bits that come into slices --------------------------------------------------------------------------------------
+# --- permutations of index bits --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class WindowPass:
 
 
 def turn(window: Window, sources: Sequence[int], flip: int) -> WindowPass | None:
-    """Return the next pass towards a state where index bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
+    """Return the next pass towards a state in which bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
 
     window: the current near bits. None if nothing is left to do inside slices.
     """

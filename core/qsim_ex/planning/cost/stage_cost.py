@@ -13,7 +13,7 @@ from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_af
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What each device of a machine does in a second; the defaults were measured on H200s.
+    """The rates of each device of a machine, per second; the defaults were measured on H200s.
 
     memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
         double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.

@@ -112,7 +112,7 @@ class _WorkDivider:
         low = self._lowest(0) if self.low is None else self.low
         return Division(tuple(self.passes), low)
 
-    # --- work of operations that fit wherever their bits are ------------------------------------------------------
+    # --- operations that fit with the slice's bits near -----------------------------------------------------------
 
     def _section(self, work: list[Work]) -> None:
         """Divide work between two wide operations."""

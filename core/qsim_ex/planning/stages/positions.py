@@ -35,7 +35,7 @@ class Positions:
         self.migrated = num_bits > levels.local + levels.peers
         self.source = list(range(num_bits))  # for each position, where its amplitudes were at the start
 
-    # --- what is where -------------------------------------------------------------------------------------------
+    # --- where bits are ------------------------------------------------------------------------------------------
 
     def places(self, bits: int) -> int:
         """Return the positions of a mask of bits."""

@@ -100,7 +100,7 @@ class _Group:
     def __init__(self, first: Work) -> None:
         self.members = [first]
         self.basis: list[int] = []
-        self._reduced: dict[int, tuple[int, int]] = {}  # leading bit -> (reduced mask, which basis masks make it)
+        self._reduced: dict[int, tuple[int, int]] = {}  # leading bit -> (reduced mask, the basis masks it is a sum of)
         for mask in first.parities:
             self._add(mask)
 
