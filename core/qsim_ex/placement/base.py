@@ -110,7 +110,7 @@ class Placement(Protocol):
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits.
 
-        work: for each device, what it has prepared and the numbers of all steps. `tick` is called between steps.
+        work: for each device, its prepared steps and the numbers of all steps. `tick` is called between steps.
         """
 
     def write_zeros(self, bits: int = -1) -> None:
@@ -159,7 +159,7 @@ class Placement(Protocol):
         """
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        """Yield one sub state vector, brought near; it may be changed until the iterator ends."""
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ CPU_BYTES = 1 << 24
 """The bytes of states and numbers that a CPU works on at a time: about the size of its last cache."""
 
 GPU_BYTES = 1 << 32
-"""The same on a GPU, where more at a time costs nothing but memory."""
+"""The bytes of states and numbers that a GPU works on at a time; more costs nothing but memory."""
 
 NUMBER_BYTES = 1 << 28
 """The bytes of numbers that are made on the host at a time."""
@@ -76,7 +76,7 @@ class States(Protocol):
         """Mask of index bits that are 0 in all states (see `steps.Sweep`)."""
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
-        """Run a plan that starts in this layout; `work` holds what was prepared and the numbers of all rows."""
+        """Run a plan that starts in this layout; `work` holds the prepared steps and the numbers of all rows."""
 
     def take(self, rows: Rows) -> Self:
         """Return new states, in memory of their own: row k is row ``rows[k]`` of these."""

@@ -131,7 +131,7 @@ class Single:
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
-        work: one pair of what the device has prepared and the numbers of all steps.
+        work: one pair of the prepared steps and the numbers of all steps.
         """
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):

@@ -81,7 +81,7 @@ class NearBits(NamedTuple):
 def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> NearBits:
     """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
 
-    Raises nothing; returns `near` if no choice lets more run.
+    The result has `near` unchanged if no choice lets more work run.
     """
     found = reasons(pending, near)
     return NearBits(chosen(pending, found, near, allowed, capacity), found)

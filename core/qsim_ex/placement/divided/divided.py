@@ -107,7 +107,7 @@ class Divided(Visited):
         )
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        """Yield one sub state vector, brought near; it may be changed until the iterator ends."""
         return self.visit_some(lambda _, high: high == number, write=True)
 
     # --- changes -----------------------------------------------------------------------------------------------------
