@@ -78,7 +78,7 @@ def registered(kind: PlacementKind) -> Iterator[None]:
     For placements from outside, such as those of tests. States made by it should be closed before the context ends.
     """
     if kind.name in _BY_NAME:
-        raise ValueError(f"expected a new name, got {kind.name!r}, which is in the table already; use another name.")
+        raise ValueError(f"expected a new name, got {kind.name!r}, which is in the table already; pass another name.")
     _ROWS.insert(0, kind)
     _BY_NAME[kind.name] = kind
     try:

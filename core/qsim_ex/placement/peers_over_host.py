@@ -463,7 +463,7 @@ class PeersOverHost(Divided):
         if self.layout != layout and self.levels.local - self.levels.slice < 2:
             raise NotSupported(
                 f"moving amplitudes at home needs two local bits above the slice, got {self.levels}. Use more "
-                "device_wires."
+                "window_slots or device_wires."
             )
         self.write_zeros(mask_of(tuple(origin for k, origin in enumerate(origins) if flip >> k & 1)))
         while self.layout != layout:

@@ -278,7 +278,7 @@ class Divided(Visited):
         if not kept:
             raise NotSupported(
                 f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {self._division}. Use "
-                "more device_wires."
+                "more window_slots or device_wires."
             )
         groups = [rest[first : first + self.most_near] for first in range(0, len(rest), self.most_near)]
         narrow = strings.folded(x, zs, mask_of(rest), kept[0])

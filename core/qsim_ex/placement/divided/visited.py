@@ -130,7 +130,9 @@ class Visited(ABC):
         wires = at.wires_on(home, self.fresh & bits)
         far = [wire for wire in wires if home.address[wire] >= self.levels.local]
         if far and not self.most_near:
-            raise NotSupported(f"{len(far)} far wires cannot be brought near: {self._division}. Use more device_wires.")
+            raise NotSupported(
+                f"{len(far)} far wires cannot be brought near: {self._division}. Use more window_slots or device_wires."
+            )
         for first in range(0, len(far), max(self.most_near, 1)):
             self._rewrite(far[first : first + self.most_near])
         if self.fresh & mask_of(at.index_bits(self.layout, wires)):
@@ -180,10 +182,7 @@ class Visited(ABC):
             yield from self.visit_some(wanted, brought)
             return
         if len(wires) > self.levels.local:
-            raise NotSupported(
-                f"{len(wires)} wires cannot be near together: {self._division}. Ask for fewer wires, or use more "
-                "device_wires."
-            )
+            raise NotSupported(f"{len(wires)} wires cannot be near together: {self._division}. Ask for fewer wires.")
         home = self.layout
         self.arrange(at.with_first(home, wires))
         yield from self.visit_some(wanted)

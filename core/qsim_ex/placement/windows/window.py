@@ -235,7 +235,7 @@ def room(
     if levels.peers or not 0 <= levels.slice <= levels.local <= num_wires:
         raise InvalidInput(f"expected slice <= local <= {num_wires} wires and no peers, got {levels}.")
     if levels.slice == levels.local < num_wires:
-        raise InvalidInput(f"expected slices of fewer than {levels.local} bits, the window's, got {levels.slice}.")
+        raise InvalidInput(f"expected slices of fewer bits than the window's {levels.local}, got {levels.slice}.")
     if slots < 1 or (spare is not None and spare < 1):
         raise InvalidInput(f"expected slots >= 1 and spare >= 1, got slots={slots}, spare={spare}.")
     if scenario not in ("whole", "spread"):
