@@ -152,9 +152,9 @@ def test_max_memory_is_believed() -> None:
 @pytest.mark.parametrize(
     ("wires", "changes", "error", "message"),
     [
-        (30, {"devices": (0, 1), "device_wires": 30}, OptionError, r"make 31 wires .* has 30\. Use device_wires=29"),
-        (1, {"devices": (0, 1)}, OptionError, "1 wires cannot be divided among 2 devices"),
-        (30, {"device_wires": 28, "window_slots": 1 << 29}, OptionError, "from 2 to 268435456 slices"),
+        (30, {"devices": (0, 1), "device_wires": 30}, OptionError, r"make 31 wires .* has 30\. Pass device_wires=29"),
+        (1, {"devices": (0, 1)}, OptionError, "expected at least 2 wires for 2 devices.* got 1"),
+        (30, {"device_wires": 28, "window_slots": 1 << 29}, OptionError, "window_slots from 2 to 268435456 "),
         (36, {"device_wires": 35}, OutOfMemory, r"windows of 35 wires.* needs 256\.1 GiB on GPU 0.*device_wires=34"),
         (35, {"devices": (0,), "max_host_memory": 1}, OutOfMemory, r"34 wires, devices=\[0, 1\] or 256\.0 GiB"),
         (36, {"precision": "double", "max_host_memory": 1}, OutOfMemory, r"It would fit with precision='single', 35"),
