@@ -44,7 +44,7 @@ class Simulator:
         return f"Simulator({self.options})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles hold the options alone: what was learned about devices holds for this process.
+        # A pickle holds the options alone, since assignments to devices are those of this process.
         return type(self), (self.options,)
 
     def placement(self, num_wires: int) -> Assignment:

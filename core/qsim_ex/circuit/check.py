@@ -79,7 +79,7 @@ def wire(value: object, num_qubits: int, name: str) -> int:
     if not 0 <= number < num_qubits:
         raise WireError(
             f"{name}: expected wires 0 <= w < {num_qubits}, got wire {number}, which is out of range; number wires "
-            "from 0, or give the circuit more wires."
+            "from 0, or use more wires."
         )
     return number
 

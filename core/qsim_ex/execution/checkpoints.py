@@ -129,7 +129,7 @@ class Checkpoints:
         return {"run": self._identity, **seeds, **more}
 
     def _write(self, write: Callable[[], None]) -> None:
-        """Write a checkpoint; a failure is a warning, since the run itself can go on."""
+        """Write a checkpoint; a failure is a warning, since the run can continue without it."""
         self._last = monotonic()
         try:
             write()

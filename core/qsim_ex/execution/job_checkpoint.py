@@ -55,7 +55,7 @@ class JobCheckpoint:
                     one.unlink()
 
     def _write(self, told: dict[str, Any]) -> None:
-        """Write the file of the job; as for a run, a failure is a warning, since the job itself can go on."""
+        """Write the file of the job; as for a run, a failure is a warning, since the job can continue without it."""
         try:
             with written(self._path) as file:
                 file.write(json.dumps(told).encode())

@@ -86,4 +86,7 @@ def _check_operands(circuit: Circuit, bound: Bindings) -> None:
         raise CircuitError("expected at least one binding, got none; leave bindings out for the circuit's own numbers.")
     wanted, found = circuit.operands.shape[1], bound.operands(0, 1).shape
     if found != (1, wanted):
-        raise CircuitError(f"expected operands [bindings, {wanted}] of this structure, got {found} for one binding.")
+        raise CircuitError(
+            f"expected operands [bindings, {wanted}] of this structure, got {found} for one binding; pass operands of "
+            "circuits with this structure."
+        )

@@ -148,8 +148,8 @@ def thermal_relaxation(t1: float, t2: float, time: float, excited_population: fl
     """Return relaxation for `time`: populations tend to (1 − p1, p1) as e^(−time/t1), coherences to 0 as e^(−time/t2).
 
     All times have the same unit; t1 and t2 may be infinite. Raises `NoiseError` unless t2 ≤ 2·t1, as physics requires.
-    Up to t2 = t1 this is a decay and a phase flip; above, it is a generalised amplitude damping whose coherence is
-    replaced. Both have the Choi matrix that Aer's ``thermal_relaxation_error`` documents.
+    Up to t2 = t1 this is a decay and a phase flip; above, a generalised amplitude damping with a smaller coherence.
+    Both have the Choi matrix that Aer's ``thermal_relaxation_error`` documents.
     """
     for name, value in (("t1", t1), ("t2", t2)):
         if not value > 0:
