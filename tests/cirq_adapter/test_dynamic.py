@@ -309,7 +309,7 @@ def test_preparation_from_a_basis_state(simulator: QsimExSimulator) -> None:
 def test_a_bad_initial_vector(simulator: QsimExSimulator) -> None:
     """A vector that is not normalised is taken where a circuit goes on after a measurement."""
     circuit = cirq.Circuit(cirq.measure(A), cirq.H(A))
-    with pytest.raises(errors.StateError, match="not normalised"):
+    with pytest.raises(errors.StateError, match="of norm 1, got"):
         simulator.simulate(circuit, initial_state=np.array([1, 1], dtype=np.complex64))
 
 

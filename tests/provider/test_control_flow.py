@@ -170,7 +170,7 @@ def _variable(circuit: QuantumCircuit, c: ClassicalRegister) -> None:  # noqa: A
 
 LATER: dict[str, tuple[Callable[[QuantumCircuit, ClassicalRegister], None], str]] = {
     "while": (_while, "while_loop"),
-    "measurement inside": (_measure_inside, "measure under a classical condition"),
+    "measurement inside": (_measure_inside, "under a classical condition, got measure"),
     "variable": (_variable, "store"),
 }
 

@@ -33,8 +33,8 @@ SHAPES: list[tuple[Any, str]] = [
     ({"alpha": 1.0, "betta": 2.0}, r"'betta'. Did you mean 'beta'"),
     ({"alpha": [1.0, 2.0], "beta": [1.0, 2.0, 3.0]}, r"PUB 1: .*shape"),
     ([["one", "two"]], r"no array of numbers"),
-    ([np.inf, 0.0], r"'rx' has a parameter that is not finite in binding 0"),
-    ([[0.0, 0.0], [0.0, np.nan]], r"'ry' has a parameter that is not finite in binding 1.*'given'"),
+    ([np.inf, 0.0], r"'rx': .*not finite in binding 0"),
+    ([[0.0, 0.0], [0.0, np.nan]], r"'ry': .*not finite in binding 1.*'given'"),
 ]
 
 
@@ -71,7 +71,7 @@ def test_shapes_that_do_not_broadcast() -> None:
 @pytest.mark.parametrize("shots", [0, -3, 1.5, True])
 def test_shots(shots: Any) -> None:
     """Shots are a positive whole number wherever they are named."""
-    with pytest.raises(errors.ShotsError, match="whole number from 1 up"):
+    with pytest.raises(errors.ShotsError, match="whole number >= 1"):
         SamplerV2(default_shots=shots)
     with pytest.raises(errors.ShotsError):
         SamplerV2(device="cpu").run([], shots=shots)
