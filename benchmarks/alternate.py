@@ -1,9 +1,10 @@
-"""Two checkouts in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
+"""Two versions in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
 
 OTHER is a folder with another version of the project, such as ``git worktree add --detach ../before COMMIT``. Each
-version has a process of its own in each turn, one of them first and then the other, and runs the same cases, of which
-the least of many repetitions counts: the seven families from |0…0⟩ to the state with fresh numbers, loops of small
-circuits through the engine and both frameworks, and many bindings at once. The table has the medians over all turns.
+version has a process of its own in each turn, one of them first and then the other, and runs the same cases: the
+seven families from |0…0⟩ to the state with fresh numbers, loops of small circuits through the engine and both
+frameworks, and many bindings at once. The time of a case is the least of many repetitions; the table has the medians
+over all turns.
 """
 
 from __future__ import annotations
