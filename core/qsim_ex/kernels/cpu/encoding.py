@@ -19,7 +19,7 @@ LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD
 KIND = 0
 OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value; other tiles skip it
 FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
-TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer.reads`
+TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer._reads`
 SIZE = 10  # of DENSE; the lane bit of LANE
 PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits

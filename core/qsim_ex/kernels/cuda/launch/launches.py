@@ -61,7 +61,7 @@ native = HostCode()
 class LaunchStage(NamedTuple):
     """A launch and its input: takes (see `packing`) of reals, and where in the room they go.
 
-    to: the byte at which they begin. real: the type as which they are written.
+    to: the byte at which they begin. real: the type of the written numbers.
     """
 
     launch: Queued

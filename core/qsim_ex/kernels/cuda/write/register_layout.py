@@ -55,7 +55,7 @@ def swizzle(position_mask: int, itemsize: int) -> int:
 
 
 def slot_of(position: str, size: int, itemsize: int) -> str:
-    """Return the expression of `places.swizzle` for a thread's position in the tile."""
+    """Return the expression of `swizzle` for a thread's position in the tile."""
     step = banks(itemsize)
     low = (1 << step) - 1
     return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
