@@ -90,7 +90,7 @@ def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) 
     bad = [
         (errors.StateError, r"state 1 not normalised", {"initial": psi}),
         (errors.StateError, r"shape \(3, 4\), or \(4,\) for all, got float64 of shape \(3,\)", {"initial": np.ones(3)}),
-        (errors.CircuitError, r"of shape \(3,\), got \(4,\)", {"initial": [1, 0, 0, 0]}),
+        (errors.CircuitError, r"of shape \(3,\), got shape \(4,\)", {"initial": [1, 0, 0, 0]}),
         (errors.CircuitError, r"basis values of 2 wires .* got 4 for state 2", {"initial": [0, 1, 4]}),
         (errors.OptionError, "one piece", {"device": "cpu", "device_wires": 1}),
     ]
