@@ -1,4 +1,4 @@
-"""Two checkouts in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
+"""Two versions in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
 
 OTHER is a folder with another version of the project, such as ``git worktree add --detach ../before COMMIT``. Each
 version has a process of its own in each turn, one of them first and then the other, and runs the cases of its own

@@ -1,7 +1,7 @@
-"""Sweeps one by one: ``python -m benchmarks.sweeps --n 28`` times the kernel of every large sweep of every family.
+"""The sweeps of circuits: ``python -m benchmarks.sweeps --n 28`` times the kernel of every large sweep of every family.
 
 For each sweep: its time (the median of several, by CUDA events), bytes, bytes per second, multiply-adds, multiply-adds
-per second, the shares of what this GPU can do at most (measured in the same run), registers and spilled bytes. For each
+per second, the shares of this GPU's ceilings (measured in the same run), registers and spilled bytes. For each
 variant of writing kernels: the time of all sweeps of a family. Two variants are not for use but for understanding:
 ``moves`` has no arithmetic, and ``cached`` finds its amplitudes in the L2 cache. Where their times add up to the whole
 time, memory and arithmetic do not overlap; where ``cached`` is far above the multiply-adds' own time, look at the

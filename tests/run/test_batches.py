@@ -164,7 +164,7 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
     "no bindings": (lambda s, c: s.run_batch(c, c.operands[:0]), errors.CircuitError, "at least one binding"),
     "shape": (lambda s, c: s.run_batch(c, c.operands[0]), errors.CircuitError, r"\[bindings, total\].*\(\d+,\)"),
     "too few operands": (lambda s, c: s.run_batch(c, c.operands[:, :-3]), errors.CircuitError, "operands"),
-    "seeds": (lambda s, c: s.run_batch(c, seeds=[1, 2]), errors.OptionError, "2 seeds for 1"),
+    "seeds": (lambda s, c: s.run_batch(c, seeds=[1, 2]), errors.OptionError, r"each of 1 .*, got 2 seeds"),
     "seed": (lambda s, c: s.run_batch(c, seeds=[-1]), errors.OptionError, "seed=-1"),
     "shots": (lambda s, c: s.run_batch(c, shots=0), errors.ShotsError, "shots"),
     "wide observable": (

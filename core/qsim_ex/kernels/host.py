@@ -79,7 +79,7 @@ def _machine_memory() -> tuple[int, int]:
 def _group_limits() -> tuple[tuple[int, Path, str], ...]:
     """Return every memory limit that control groups set on this process: the limit, its folder, the file of its use.
 
-    Looked up once, since limits hardly ever change and a state must not wait for a dozen small files.
+    They are read once, since limits hardly ever change and reading a dozen small files takes long for a small state.
     """
     try:
         entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]

@@ -99,9 +99,9 @@ def test_bad_numbers(options: Options) -> None:
     matrices[2] *= 1.1
     with BatchedStateVector(3, 2, options=options, initial=[1, 2, 3]) as batch:
         for error, message, use in (
-            (errors.CircuitError, r"2 rows were given.*\(3, 6\)", lambda: batch.apply(circuit, np.zeros((2, 6)))),
+            (errors.CircuitError, r"got 2 rows.*\(3, 6\)", lambda: batch.apply(circuit, np.zeros((2, 6)))),
             (errors.CircuitError, "of 5 numbers", lambda: batch.apply(circuit, np.zeros((3, 5)))),
-            (errors.CircuitError, "5 wires on states of 2", lambda: batch.apply(CircuitBuilder(5).build())),
+            (errors.CircuitError, "at most 2 wires, got one of 5", lambda: batch.apply(CircuitBuilder(5).build())),
             (errors.ParameterError, r"shape \(2,\)", lambda: batch.gate("ry", [0], [0.1, 0.2])),
             (errors.ParameterError, "not finite", lambda: batch.gate("ry", [0], [0.1, 0.2, np.nan])),
             (errors.ParameterError, "expected numbers", lambda: batch.gate("ry", [0], "x")),

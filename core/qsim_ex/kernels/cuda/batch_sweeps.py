@@ -1,7 +1,7 @@
-"""Sweeps over every row of a batch: which are compiled and which interpreted, their numbers and their launches.
+"""Sweeps over every row of a batch: compiled or interpreted, their numbers and their launches.
 
-The rule is that of `policy`, asked about all amplitudes of the batch. All numbers lie in the device's memory and are
-made there (see `tables.TableRecipe`): a row's numbers of all sweeps behind one another, then the next row's.
+The rule is that of `policy`, for all amplitudes of the batch. All numbers are in the device's memory and are made
+there (see `tables.TableRecipe`): a row's numbers of all sweeps behind one another, then the next row's.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BatchSweepLaunch(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowNumbers:
-    """The numbers of one sweep for all rows, on the device, and the kernel that they are laid out for."""
+    """The numbers of one sweep for all rows, on the device, and the launch that they are laid out for."""
 
     launch: BatchSweepLaunch
     numbers: Array | None
@@ -54,7 +54,7 @@ class RowNumbers:
 
 @dataclass(frozen=True, eq=False)
 class CompiledBatchSweep:
-    """A sweep by its own kernel."""
+    """A sweep that runs as its own kernel."""
 
     kernel: Kernel
     function: Any
@@ -75,7 +75,7 @@ class CompiledBatchSweep:
 
 @dataclass(frozen=True, eq=False)
 class InterpretedBatchSweep:
-    """A sweep by the interpreter; its program stays on the device. threads: of a block."""
+    """A sweep that runs in the interpreter; its program stays on the device."""
 
     program: interpreter.SweepProgram
     words: Array
@@ -100,9 +100,9 @@ class InterpretedBatchSweep:
 
 
 class BatchNumberLoader:
-    """Has the numbers of all sweeps of a plan made on the device, for every row.
+    """Makes the numbers of all sweeps of a plan on the device, for every row.
 
-    launches: for each step how its sweep is launched, None where it is no sweep.
+    launches: for each step the launch of its sweep, None if it is no sweep.
     """
 
     def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Numbers, real: Any) -> None:
@@ -123,7 +123,7 @@ class BatchNumberLoader:
         self._few = HostEntries(self._entries, numbers)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
-        """For each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
+        """Return for each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
         made = self._recipe.make_rows(runtime, numbers) if self._recipe else None
         stride = self._stride if numbers.rows > 1 else 0
         found: list[RowNumbers | Packed] = []
@@ -136,7 +136,7 @@ class BatchNumberLoader:
         return found
 
     def _packed(self, given: Packed, places: Places) -> Packed:
-        """Numbers at some places of each row's number buffer, those behind its end being entries of tables."""
+        """Return numbers at some places of each row's number buffer; places behind its end are entries of tables."""
         table = places >= self._first_table
         found = np.empty((len(given), len(places)), dtype=np.complex128)
         found[:, ~table] = given[:, places[~table]]
@@ -147,7 +147,7 @@ class BatchNumberLoader:
 
 @dataclass(eq=False)
 class PreparedBatch:
-    """Steps ready to run over rows: for each sweep, by the object's identity, how it is launched."""
+    """Steps ready to run over rows: for each sweep, by the object's identity, its launch."""
 
     steps: tuple[Step, ...]
     real: Any
@@ -156,7 +156,7 @@ class PreparedBatch:
     loader: BatchNumberLoader | None = None
 
     def load(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
-        """The numbers of all rows for all steps."""
+        """Return the numbers of all rows for all steps."""
         loader = self.loader
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
@@ -164,7 +164,7 @@ class PreparedBatch:
         return loader(runtime, numbers)
 
     def give(self, runtime: Runtime, sweep: Sweep, numbers: Packed) -> RowNumbers:
-        """The numbers of one sweep, from its packed arrays [rows or 1, count]."""
+        """Return the numbers of one sweep, from its packed arrays [rows or 1, count]."""
         launch = self.launches[id(sweep)]
         if not launch.take.size:
             return RowNumbers(launch, None, 0)
@@ -176,7 +176,7 @@ class PreparedBatch:
 
 
 class BatchSweeps:
-    """Prepares sweeps over rows on one GPU and remembers what it has prepared."""
+    """Prepares sweeps over rows on one GPU and keeps the prepared batches."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -186,9 +186,9 @@ class BatchSweeps:
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
-        """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes.
+        """Choose kernels or the interpreter, and compile; all rows together have about 2^num_bits amplitudes.
 
-        Once every sweep has its kernel, this is so for any number of rows.
+        Once every sweep has its kernel, the choice is the same for any number of rows.
         """
         steps = tuple(steps)
         key = (tuple(map(id, steps)), itemsize, compile)

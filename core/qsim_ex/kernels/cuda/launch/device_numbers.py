@@ -27,13 +27,13 @@ class DeviceNumbers(NamedTuple):
 
 
 def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> DeviceNumbers:
-    """Numbers that are known on the host, [rows, total]."""
+    """Send numbers that are known on the host, [rows, total], to the device."""
     width = 2 * numbers.shape[1]
     return DeviceNumbers(runtime.upload(np.ascontiguousarray(numbers).view(np.float64)), None, width, 0, width)
 
 
 class DeviceNumberProgram:
-    """The instructions of a number program but for its tables, which `tables` makes.
+    """The instructions of a number program except for its tables, which `tables` makes.
 
     Its arrays of places are sent to the device once.
     """
@@ -54,7 +54,7 @@ class DeviceNumberProgram:
         self._sent: list[Array] | None = None
 
     def __call__(self, runtime: Runtime, operands: NDArray[np.complex128]) -> DeviceNumbers:
-        """Send operands [rows, total], and queue what makes all other numbers from them."""
+        """Send operands [rows, total], and queue the kernels that make all other numbers from them."""
         if not self._others:
             return sent(runtime, operands)
         rows, width = operands.shape

@@ -1,9 +1,9 @@
 """A sweep as CUDA C++: one straight-line kernel for each structure, written to be read.
 
-One thread block loads one tile into registers, works through the phases, and stores it. Numbers come in as data:
-what all amplitudes share by value (`Numbers n`, or at the beginning of `table` if there are too many), tables in
-global memory. Where a bit that is read lies decides what it costs: in a register nothing, since the source names
-the amplitudes that it concerns; elsewhere one lookup for each thread.
+One thread block loads one tile into registers, runs the phases, and stores it. Numbers are data: those that all
+amplitudes share are passed by value (`Numbers n`, or at the beginning of `table` if there are too many), tables are in
+global memory. The cost of a bit that is read depends on its place: in a register nothing, since the source names the
+amplitudes that it concerns; elsewhere one lookup for each thread.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from qsim_ex.steps.step import Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764
-"""Bytes that a kernel may be given by value from CUDA 12.1 on."""
+"""The bytes that a kernel may take by value from CUDA 12.1 on."""
 
 OLD_ROOM = 4_096
-"""Bytes that a kernel may be given by value before."""
+"""The bytes that a kernel may take by value before CUDA 12.1."""
 
 _OTHER_ARGUMENTS = 24
 
 OPAQUE = 'asm volatile("" : "+r"(t));'
-"""To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill."""
+"""Makes t new to the compiler in each phase: it would otherwise compute all phases' indices at the start, and spill."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A sweep's source and what it must be launched with.
+    """A sweep's source and the data of its launch.
 
     threads: of one block.
-    skipped_bits: how many of a state's bits do not number its tiles.
+    skipped_bits: the number of a state's bits that do not number its tiles.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
-    tiles: which one block handles; 1 but for batches of small states.
+    tiles: the number of tiles of one block; 1 except for batches of small states.
     """
 
     source: str
@@ -79,7 +79,7 @@ def _without_comment(line: str) -> str:
 
 
 def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
-    """The CUDA C++ of a sweep for amplitudes of `itemsize` bytes, to be printed and read.
+    """Return the CUDA C++ of a sweep for amplitudes of `itemsize` bytes, to be printed and read.
 
     rows: over every row of a batch.
     """
@@ -90,7 +90,7 @@ def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False)
 def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STYLE, *, tensor: bool = False) -> Kernel:
     """Write the kernel of a sweep.
 
-    room: how many bytes a kernel may be given by value. tensor: whether dense blocks are for the tensor cores.
+    room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
     body = KernelBody(sweep, itemsize, style)
@@ -112,7 +112,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
 
 @functools.lru_cache(maxsize=1024)
 def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
-    """Write the kernel of a sweep over every row of a batch; all its numbers lie in global memory."""
+    """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
     arranged = places(sweep, itemsize)
     body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
     for place in arranged:
@@ -128,7 +128,7 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
 
 
 def _padded(values: list[int]) -> list[int]:
-    """Numbers that lie before a table, up to where any vector of the table's numbers can be loaded."""
+    """Pad numbers that precede a table to where any vector of the table's numbers can be loaded."""
     return values + [0] * (-len(values) % ALIGNED)
 
 
@@ -185,26 +185,26 @@ def _text(
 
 
 def _share(threads: int, itemsize: int) -> int:
-    """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
+    """Return how many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
     most = BY_ITEMSIZE[itemsize].threads
     return most // threads if 2 * threads >= most else 0
 
 
 def _bounds(threads: int, itemsize: int, style: KernelStyle) -> str:
-    """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
+    """Return the threads of a block that has the largest tile."""
     held = _held(threads, itemsize, style)
     return f"{threads}, {held}" if held else str(threads)
 
 
 def _held(threads: int, itemsize: int, style: KernelStyle) -> int:
-    """How many blocks a multiprocessor shall hold; 0 if that is left open, as it is for small tiles."""
+    """Return the launch bounds: threads, and for large tiles blocks of a multiprocessor, which limits registers."""
     return _share(threads, itemsize) * (BY_ITEMSIZE[itemsize].blocks + style.more_blocks)
 
 
 def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> list[str]:
-    """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
+    """Prefetch the tile of the block that will follow; each thread prefetches its share of 128-byte lines.
 
-    Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
+    Blocks all begin with loading, and blocks that began together compute together: memory would be idle.
     """
     line = spread("t", runs(sweep.tile[LANES:]), wide=True)
     old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
@@ -223,7 +223,7 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> lis
 def _places_text(
     sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
 ) -> list[str]:
-    """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
+    """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
     lines.append(f"const u64 here = {_index(sweep, place.threads)};")
     if reads:
@@ -236,7 +236,7 @@ def _places_text(
 
 
 def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
-    """Let the tensor cores apply a matrix, in a phase that has nothing else."""
+    """Apply a matrix on the tensor cores, in a phase that has no other item."""
     sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
     place = arrange(near, len(sweep.tile), itemsize, stores=last)
@@ -265,14 +265,14 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
 
 
 def _index(sweep: Sweep, threads: Sequence[int]) -> str:
-    """Where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]`` of the tile."""
+    """Return where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]``."""
     index = spread("t", runs([sweep.tile[position] for position in threads]), wide=True)
     return f"outside | {index}" if index != "0" else "outside"
 
 
 @dataclass(frozen=True)
 class _Moves:
-    """The lines that bring a thread's amplitudes into its registers and away.
+    """The lines that load a thread's amplitudes into its registers and store them.
 
     live: whether there are threads without amplitudes, for which `live` is false.
     """
@@ -288,7 +288,7 @@ class _Moves:
         return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
 
     def load(self) -> list[str]:
-        """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
         amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
