@@ -12,7 +12,7 @@ from support.paths import DATA
 
 from qsim_ex.cli import cuda, doctor, eraser, selfcheck
 from qsim_ex.cli.machine import Driver, Gpu
-from qsim_ex.cli.report import BUG, CHECK_FAILED, NOT_MEANT, NOT_POSSIBLE
+from qsim_ex.cli.report import BAD_INPUT, BUG, CHECK_FAILED, NOT_POSSIBLE
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
 
@@ -201,7 +201,7 @@ def test_help_lists_commands_and_codes(qsim_ex):
 def test_bad_command_lines(qsim_ex, words):
     """A command line that cannot be meant ends with code 2 and two short lines."""
     ended = qsim_ex(*words)
-    assert ended.code == NOT_MEANT
+    assert ended.code == BAD_INPUT
     assert ended.err.count("\n") == 2
     assert "--help" in ended.err
 
@@ -224,7 +224,7 @@ def test_frontend_is_chosen_by_the_ending(qsim_ex, monkeypatch, tmp_path):
     told = qsim_ex("run", path, "--shots", "4", "--json").document
     assert told["counts"] == {"1001": 4}
     ended = qsim_ex("run", tmp_path / "three.txt")
-    assert ended.code == NOT_MEANT
+    assert ended.code == BAD_INPUT
     assert ".flip (flips)" in ended.err
 
 
@@ -245,7 +245,7 @@ def test_bad_variable(qsim_ex, monkeypatch):
     """A frontend that is not written as name=module:object is refused and shown."""
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "qiskit")
     ended = qsim_ex("run", DATA / "bell3.qasm")
-    assert ended.code == NOT_MEANT
+    assert ended.code == BAD_INPUT
     assert "QSIM_EX_FRONTENDS: expected name=module:object, got 'qiskit'" in ended.err
 
 

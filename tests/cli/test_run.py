@@ -8,7 +8,7 @@ import pytest
 from support.command_line import REAL, CommandLine
 from support.paths import DATA
 
-from qsim_ex.cli.report import NOT_MEANT, NOT_POSSIBLE
+from qsim_ex.cli.report import BAD_INPUT, NOT_POSSIBLE
 
 pytest.importorskip("qiskit_qasm3_import", reason="OpenQASM is read through Qiskit")
 
@@ -174,7 +174,7 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
 def test_bad_files(qsim_ex, file, says):
     """What cannot be read or run is told in one line, with its place, and nothing is printed on stdout."""
     ended = qsim_ex("run", DATA / file, "--shots", "10")
-    assert ended.code == NOT_MEANT
+    assert ended.code == BAD_INPUT
     assert re.search(says, ended.err)
     assert ended.err.startswith("qsim-ex: ")
     assert ended.err.count("\n") == 1
@@ -224,7 +224,7 @@ def test_missing_gpu(qsim_ex, monkeypatch):
 def test_bad_options(qsim_ex, words, says):
     """An option that does not exist or cannot have this value is refused and named."""
     ended = qsim_ex("run", DATA / "bell3.qasm", *words)
-    assert ended.code == NOT_MEANT
+    assert ended.code == BAD_INPUT
     assert says in ended.err
     assert ended.out == ""
 

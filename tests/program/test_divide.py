@@ -52,7 +52,7 @@ def test_other_wires_may_go_on() -> None:
 def test_what_was_used_is_known() -> None:
     """A reset of wires that may not be |0⟩ is refused, and one of wires that are |0⟩ does nothing."""
     circuit = CircuitBuilder(2).reset([1]).gate("h", [0]).build()
-    assert unitary_program(circuit.structure).chance is None
+    assert unitary_program(circuit.structure).first_random is None
     with pytest.raises(NotSupported, match=r"reset of wires that were used before.*\(reset\) acts on wire 1"):
         unitary_program(circuit.structure, 0b10)
 

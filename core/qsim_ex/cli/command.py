@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = _parse(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:  # argparse has printed what is wrong, or the help
-        return end.code if isinstance(end.code, int) else report.NOT_MEANT
+        return end.code if isinstance(end.code, int) else report.BAD_INPUT
     complaints = console(sys.stderr)
     try:
         return _print(_work(args, complaints), args.json)
@@ -92,7 +92,7 @@ def _write(told: dict[str, Any]) -> None:
 
 def _code(error: QsimExError) -> int:
     missing = isinstance(error, OutOfMemory | DeviceError | MissingPackage | SavedStateError)
-    return report.NOT_POSSIBLE if missing else report.NOT_MEANT
+    return report.NOT_POSSIBLE if missing else report.BAD_INPUT
 
 
 def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: Console, advice: str = "") -> int:
@@ -141,7 +141,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that reports a mistake in one line, without the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(report.NOT_MEANT, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+        self.exit(report.BAD_INPUT, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

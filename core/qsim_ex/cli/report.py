@@ -11,7 +11,7 @@ from rich.console import Console
 
 DONE = 0
 CHECK_FAILED = 1
-NOT_MEANT = 2
+BAD_INPUT = 2
 NOT_POSSIBLE = 3
 BUG = 70
 INTERRUPTED = 130
@@ -21,7 +21,7 @@ EXIT_CODES = """\
 exit codes:
   0    done
   1    a check failed: demo or doctor found something wrong
-  2    the command line, the file or the circuit cannot be meant, or holds
+  2    the command line, the file or the circuit is wrong, or holds
        something that this version does not support
   3    memory, the device or a package is missing
   70   a bug of qsim-ex; the traceback is shown

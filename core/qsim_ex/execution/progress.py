@@ -20,7 +20,7 @@ Tick = Callable[[], None]
 class Ticker:
     """Counts the steps of a run; it is called before each step, and several threads may share it.
 
-    told: whether the progress is reported.
+    reports: whether the progress is reported.
 
     Raises `Cancelled` when the event is set. Calls `progress` with the steps given to the device and all steps.
     """
@@ -39,7 +39,7 @@ class Ticker:
         self._progress = progress
         self._watch = watch
         self._watcher: Watcher | None = None
-        self.told = progress is not None or watch is not None
+        self.reports = progress is not None or watch is not None
         self._lock = threading.Lock()
 
     def expect(self, states: int, ends: Sequence[int], moved: Callable[[], int]) -> None:
@@ -73,7 +73,7 @@ class Ticker:
     def advance(self, steps: int) -> None:
         """Count a step that is about to begin as `steps` steps."""
         self.check()
-        if self.told:
+        if self.reports:
             self._tell()
         with self._lock:
             self.done += steps
@@ -96,7 +96,7 @@ class Ticker:
 
     def finish(self) -> None:
         """Report that all steps have been given to the device."""
-        if self.told:
+        if self.reports:
             self._tell()
 
     def _tell(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Pattern, When, mask_of, wires_of
 
-Kind = Literal["mix", "diagonal", "rename", "wide", "shuffle", "spread"]
+Kind = Literal["mix", "diagonal", "rename", "dense_matrix", "basis_permutation", "initial_amplitudes"]
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +20,7 @@ class Work:
     """One operation on index bits, with the places of its numbers in the number buffer.
 
     kind: "mix" (dense on near bits), "diagonal", "rename" (a permutation of near bits), or a step of its own:
-        "wide" (matrix), "shuffle" (permutation), "spread" (initial state).
+        "dense_matrix" (matrix), "basis_permutation" (permutation), "initial_amplitudes" (initial state).
     bits, reads, when, pattern: as in `steps.Mix`.
     source: int64, the place of each entry of the pattern in the number buffer.
     to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.InitialAmplitudes`.

@@ -31,7 +31,7 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.gathered import Piece, segment_from
-from qsim_ex.program.program import BranchPoint, LeftToChance, Node, Program, Segment, Work
+from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
 
 JOINTLY = 10
@@ -59,8 +59,8 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
     Raises `NotSupported`, naming the instruction, if the final state is random.
     """
     program = program_of(structure, True, touched)
-    if program.chance is not None:
-        raise _no_one_state(program.chance, structure.instructions)
+    if program.first_random is not None:
+        raise _no_one_state(program.first_random, structure.instructions)
     return program
 
 
@@ -110,7 +110,7 @@ class _Divider:
         self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
         self._reader = ReadingTracker(groups, structure.instructions) if groups else None
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
-        self._chance: LeftToChance | None = None
+        self._first_random: RandomInstruction | None = None
         self._place = 0
 
     def program(self) -> Program:
@@ -131,7 +131,7 @@ class _Divider:
             read=frozenset(read),
             has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
             touched=self._touched,
-            chance=self._chance,
+            first_random=self._first_random,
             branches=bool(choices) or bool(reader and reader.columns),
             labels=tuple(one.label for one in self._open if one.label is not None),
         )
@@ -182,7 +182,7 @@ class _Divider:
         self._touched |= acted
 
     def _channel(self, channel: Channel, acted: int) -> None:
-        self._left_to_chance("a noise channel", acted)
+        self._random_here("a noise channel", acted)
         number, operand, count = len(self._choices), channel.operand, channel.count
         choice = Choice("channel", number, channel.wires, operand, count, channel.mixed, channel.product)
         if choice.mixed:
@@ -197,7 +197,7 @@ class _Divider:
         sources = tuple(self._source(clbit) for clbit in conditional.clbits)
         decided = [1 + self._decided_at[source] for source in sources if source is not None]
         if decided:
-            self._left_to_chance("an operation under a classical condition", acted)
+            self._random_here("an operation under a classical condition", acted)
             level = max(self._reached(acted), *decided)
             self._at(level, acted).work.append(Conditioned(operation, sources, values))
         elif 0 in values:
@@ -246,12 +246,12 @@ class _Divider:
             self._measured[clbit] = wire
         elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
             self._recorded[clbit] = len(self._choices)
-            self._left_to_chance("measurement in the middle of a circuit", 1 << wire)
+            self._random_here("measurement in the middle of a circuit", 1 << wire)
             self._project("measure", wire)
 
     def _reset(self, wires: tuple[int, ...], feature: str) -> None:
         if used := mask_of(wires) & self._used:
-            self._left_to_chance(feature, used)
+            self._random_here(feature, used)
         for wire in wires:
             if self._used >> wire & 1:
                 self._project("reset", wire)
@@ -270,9 +270,9 @@ class _Divider:
         self._at(level, 0).choices.append(choice)
         self._at(level + 1, mask_of(choice.wires)).work.append(choice)
 
-    def _left_to_chance(self, feature: str, wires: int) -> None:
-        if self._chance is None:
-            self._chance = LeftToChance(feature, self._place, wires)
+    def _random_here(self, feature: str, wires: int) -> None:
+        if self._first_random is None:
+            self._first_random = RandomInstruction(feature, self._place, wires)
 
     def _reached(self, wires: int) -> int:
         """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
@@ -297,9 +297,9 @@ def _plain(work: Iterable[object]) -> tuple[Work, ...]:
     return tuple(piece for piece in work if isinstance(piece, Op | Permutation | Initialize))
 
 
-def _no_one_state(chance: LeftToChance, instructions: Sequence[Instruction]) -> NotSupported:
+def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instruction]) -> NotSupported:
     """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
-    place, wires = chance.place, chance.wires
+    place, wires = first_random.place, first_random.wires
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
         place = next((k for k in later if wires_acted_on(instructions[k]) & wires), place)
@@ -308,6 +308,6 @@ def _no_one_state(chance: LeftToChance, instructions: Sequence[Instruction]) -> 
     numbers = wires_of(wires)
     acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
     return NotSupported(
-        f"expected a circuit with one final state, got {chance.feature}, which makes the final state random: "
+        f"expected a circuit with one final state, got {first_random.feature}, which makes the final state random: "
         f"instruction {place} ({name}) acts on {acted}; use Simulator.run or Simulator.run_batch."
     )

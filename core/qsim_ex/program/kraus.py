@@ -52,7 +52,7 @@ class Kraus:
     least: Floats
     mean: Floats
 
-    def unasked(self, numbers: Floats) -> tuple[Values, Floats]:
+    def state_free(self, numbers: Floats) -> tuple[Values, Floats]:
         """Choose by numbers in [0, 1) without the state.
 
         Return the choices, −1 where a choice depends on the state, and the rest of each number, rescaled to [0, 1).
@@ -79,10 +79,10 @@ class Kraus:
         found: Floats = np.einsum("kji,sij->sk", self.grams, densities).real / traces[:, None]
         return found
 
-    def asked(self, p: Floats, rest: Floats) -> tuple[Values, Floats]:
+    def state_dependent(self, p: Floats, rest: Floats) -> tuple[Values, Floats]:
         """Return the choices that depend on the state, and the probability of each.
 
-        p: the probability of each matrix, [numbers, count]. rest: the rest of the numbers, as `unasked` returns it.
+        p: the probability of each matrix, [numbers, count]. rest: the rest of the numbers, as `state_free` returns it.
         """
         ends = np.cumsum(np.maximum(p - self.least, 0), axis=1)
         chosen = (ends <= np.minimum(rest * ends[:, -1], np.nextafter(ends[:, -1], -1))[:, None]).sum(axis=1)

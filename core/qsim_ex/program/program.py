@@ -58,7 +58,7 @@ Node = Segment | BranchPoint | Save
 
 
 @dataclass(frozen=True, slots=True)
-class LeftToChance:
+class RandomInstruction:
     """The first instruction with a random outcome: its description, its place, and the mask of its wires."""
 
     feature: str
@@ -78,7 +78,7 @@ class Program:
     read: groups of classical bits whose last value was read at a branch point, with its readout error.
     has_measurement: whether there is a measurement, even of no wires.
     touched: mask of the wires that may not be |0⟩ at the end.
-    chance: the first instruction with a random outcome before the end; None if there is none.
+    first_random: the first instruction with a random outcome before the end; None if there is none.
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
     labels: the labels of the saved states, in order.
     """
@@ -92,7 +92,7 @@ class Program:
     read: frozenset[tuple[int, ...]]
     has_measurement: bool
     touched: int
-    chance: LeftToChance | None
+    first_random: RandomInstruction | None
     branches: bool
     labels: tuple[str, ...]
 

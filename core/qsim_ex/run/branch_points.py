@@ -87,21 +87,23 @@ class Decider:
 
     def _by_populations(self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches) -> Branches:
         """Make choices among matrices with diagonal K†K; `earlier` choices are not applied to the states yet."""
-        unasked = [self._unasked(choice, branches) for choice in choices]
+        state_free = [self._state_free(choice, branches) for choice in choices]
         asks = np.zeros(len(branches), dtype=bool)
-        for outcomes, _, _ in unasked:
+        for outcomes, _, _ in state_free:
             asks[branches.branch_of[outcomes < 0]] = True
         weights = self._populations(choices, earlier, branches, np.flatnonzero(asks))
         place = np.where(asks, np.cumsum(asks) - 1, -1)  # of each branch among the weights
         for number, choice in enumerate(choices):
-            outcomes, scales, rest = unasked[0] if number == 0 else self._unasked(choice, branches)
+            outcomes, scales, rest = state_free[0] if number == 0 else self._state_free(choice, branches)
             values = 1 << len(choice.wires)
             weights = weights.reshape(len(weights), values, weights.shape[1] // values)
-            asking = np.flatnonzero(outcomes < 0)
-            if len(asking):
-                which = place[branches.branch_of[asking]]
+            undecided = np.flatnonzero(outcomes < 0)
+            if len(undecided):
+                which = place[branches.branch_of[undecided]]
                 populations = weights.sum(axis=2)[which]
-                self._ask(choice, branches, asking, outcomes, scales, rest, partial(_populated, populations))
+                self._choose_by_state(
+                    choice, branches, undecided, outcomes, scales, rest, partial(_populated, populations)
+                )
             branches, parent = branches.divided([choice.number], outcomes[:, None], scales[:, None])
             place = place[parent]
             kept = np.flatnonzero(place >= 0)
@@ -111,15 +113,15 @@ class Decider:
         return branches
 
     def _populations(
-        self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches, asked: Values
+        self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches, queried: Values
     ) -> Floats:
-        """Return joint populations [asked, 2^wires] of the wires of some choices, the first choice's wires highest."""
+        """Return joint populations [queried, 2^wires] of the wires of choices, those of the first highest."""
         wires = [wire for choice in reversed(choices) for wire in choice.wires]
-        if not len(asked):
+        if not len(queried):
             return np.zeros((0, 1 << len(wires)))
-        if not earlier and 2 * len(asked) > self._states.rows:
-            return self._states.marginals(wires)[branches.row[asked]]
-        return np.concatenate([copies.marginals(wires) for copies in self._copies(earlier, branches.chosen(asked))])
+        if not earlier and 2 * len(queried) > self._states.rows:
+            return self._states.marginals(wires)[branches.row[queried]]
+        return np.concatenate([copies.marginals(wires) for copies in self._copies(earlier, branches.chosen(queried))])
 
     def _gains(self, choice: Choice, branches: Branches) -> Floats:
         """Return for each branch the factors of its chosen matrix on the populations of the choice's wires."""
@@ -134,49 +136,49 @@ class Decider:
 
     def _by_density(self, choice: Choice, earlier: Sequence[Choice], branches: Branches) -> Branches:
         """Make a choice among any matrices; `earlier` choices are not applied to the states yet."""
-        outcomes, scales, rest = self._unasked(choice, branches)
-        asking = np.flatnonzero(outcomes < 0)
-        if len(asking):
-            who, which = np.unique(branches.branch_of[asking], return_inverse=True)
+        outcomes, scales, rest = self._state_free(choice, branches)
+        undecided = np.flatnonzero(outcomes < 0)
+        if len(undecided):
+            who, which = np.unique(branches.branch_of[undecided], return_inverse=True)
             densities = self._densities(choice, earlier, branches.chosen(who))[which]
-            self._ask(choice, branches, asking, outcomes, scales, rest, partial(_dense, densities))
+            self._choose_by_state(choice, branches, undecided, outcomes, scales, rest, partial(_dense, densities))
         return branches.divided([choice.number], outcomes[:, None], scales[:, None])[0]
 
-    def _densities(self, choice: Choice, earlier: Sequence[Choice], asked: Branches) -> Complex:
+    def _densities(self, choice: Choice, earlier: Sequence[Choice], queried: Branches) -> Complex:
         """Return the reduced density matrix of some branches on a channel's wires."""
         parts = strings_of(choice.wires)
-        if not earlier and 2 * len(asked) > self._states.rows:
-            return density_of(self._states.paulis(parts)[asked.row], len(choice.wires))
-        found = [density_of(copies.paulis(parts), len(choice.wires)) for copies in self._copies(earlier, asked)]
+        if not earlier and 2 * len(queried) > self._states.rows:
+            return density_of(self._states.paulis(parts)[queried.row], len(choice.wires))
+        found = [density_of(copies.paulis(parts), len(choice.wires)) for copies in self._copies(earlier, queried)]
         return np.concatenate(found)
 
     # --- both --------------------------------------------------------------------------------------------------------
 
-    def _unasked(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
+    def _state_free(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
         """Return for each shot its choice, −1 if that depends on the state, a scale, and the rest of its number."""
         u = uniforms(branches, self._inputs.seeds, 1 + choice.number, self._inputs.first, self._inputs.shots)
         outcomes, rest, scales = np.empty(len(u), dtype=np.int64), np.empty(len(u)), np.empty(len(u))
         for kraus, mine in self._by_kraus(choice, branches, np.arange(len(u))):
-            outcomes[mine], rest[mine] = kraus.unasked(u[mine])
+            outcomes[mine], rest[mine] = kraus.state_free(u[mine])
             scales[mine] = kraus.mean[outcomes[mine]] ** -0.5  # the norm is only kept near 1
         return outcomes, scales, rest
 
-    def _ask(
+    def _choose_by_state(
         self,
         choice: Choice,
         branches: Branches,
-        asking: Values,
+        undecided: Values,
         outcomes: Values,
         scales: Floats,
         rest: Floats,
         probabilities: Callable[[Kraus, Values], Floats],
     ) -> None:
-        """Choose for the shots `asking`, whose choice depends on the state.
+        """Choose for the shots `undecided`, whose choice depends on the state.
 
-        probabilities: returns those of each matrix for some of these shots, given by their places in `asking`.
+        probabilities: returns those of each matrix for some of these shots, given by their places in `undecided`.
         """
-        for kraus, mine in self._by_kraus(choice, branches, asking):
-            found, p = kraus.asked(probabilities(kraus, np.searchsorted(asking, mine)), rest[mine])
+        for kraus, mine in self._by_kraus(choice, branches, undecided):
+            found, p = kraus.state_dependent(probabilities(kraus, np.searchsorted(undecided, mine)), rest[mine])
             outcomes[mine], scales[mine] = found, p**-0.5
 
     def _by_kraus(self, choice: Choice, branches: Branches, shots: Values) -> list[tuple[Kraus, Values]]:
@@ -186,10 +188,10 @@ class Decider:
         of = branches.binding[branches.branch_of[shots]]
         return [(self._inputs.kraus[b][choice.number], shots[of == b]) for b in np.unique(of).tolist()]
 
-    def _copies(self, earlier: Sequence[Choice], asked: Branches) -> Iterator[States]:
+    def _copies(self, earlier: Sequence[Choice], queried: Branches) -> Iterator[States]:
         """Yield copies of the states of some branches with earlier choices applied, as many at a time as fit."""
-        for first in range(0, len(asked), self._room):
-            some = asked.chosen(np.arange(first, min(first + self._room, len(asked))))
+        for first in range(0, len(queried), self._room):
+            some = queried.chosen(np.arange(first, min(first + self._room, len(queried))))
             copies = self._states.take(some.row)
             try:
                 if earlier:

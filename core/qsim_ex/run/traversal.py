@@ -25,7 +25,7 @@ from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.on_the_way import OnTheWay, StoppedAt
+from qsim_ex.run.state_in_progress import StateInProgress, StoppedAt
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -40,7 +40,7 @@ class ExecutionContext:
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
     save: called at a save with its label and the amplitudes [rows, 2^n] in the order of the wires.
-    on_the_way: writes checkpoints of states that are simulated one by one; None without checkpoints.
+    in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
     machine: Machine
@@ -50,7 +50,7 @@ class ExecutionContext:
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
     save: Callable[[WorkUnit, str, Amplitudes, States, Branches], None]
-    on_the_way: OnTheWay | None
+    in_progress: StateInProgress | None
 
 
 @dataclass(slots=True)
@@ -88,17 +88,17 @@ class BranchTraversal:
     def resume(self, at: StoppedAt, branches: Branches) -> None:
         """Continue the one branch in progress of an earlier run, and all branches that come from it."""
         way = self._way
-        assert way.on_the_way is not None
+        assert way.in_progress is not None
         segment = self._nodes[at.node]
         assert isinstance(segment, Segment)
         plan = self._plan(at.node, segment, at.start, at.fresh)
         states = self._begin(1)
         assert states.single is not None
         try:
-            way.on_the_way.restore(states.single, cut(plan), at.part)
+            way.in_progress.restore(states.single, cut(plan), at.part)
             for node in range(at.node):
                 if isinstance(one := self._nodes[node], Save):
-                    amplitudes = way.on_the_way.saved_before(node, self._unit.begin + int(branches.binding[0]))
+                    amplitudes = way.in_progress.saved_before(node, self._unit.begin + int(branches.binding[0]))
                     way.save(self._unit, one.label, amplitudes[None], states, branches)
                 elif isinstance(one, Segment):
                     way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
@@ -123,7 +123,7 @@ class BranchTraversal:
         self.most_rows = max(self.most_rows, self._held() + rows)
         way = self._way
         states = way.machine.begin(rows)
-        if way.ticker.told:
+        if way.ticker.reports:
             way.ticker.expect(way.states, states.stage_ends(way.machine.plans), lambda: way.machine.bytes_moved)
         return states
 
@@ -213,7 +213,7 @@ class BranchTraversal:
 
     def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: StoppedAt | None) -> None:
         """Run the work of a segment; with checkpoints in parts, between which the state may be written."""
-        way, kept = self._way, self._way.on_the_way
+        way, kept = self._way, self._way.in_progress
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
         plan = self._plan(node, segment, *begun)
         operands = self._operands(segment, branches)
@@ -233,7 +233,7 @@ class BranchTraversal:
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
         """Return the ticks of a segment; work that branches repeat, since they began again, counts for nothing."""
-        if not self._way.ticker.told:
+        if not self._way.ticker.reports:
             return self._way.ticker.tick
         shots = 0 if node < branches.decided else len(branches.shots)
         return self._way.ticker.of_states(shots, states.ticks(self._way.plans[node]))
@@ -248,8 +248,8 @@ class BranchTraversal:
     def _save(self, node: int, label: str, states: States, branches: Branches) -> None:
         """Put the wires of the states in order, and save the states."""
         amplitudes = states.read_in_order()
-        if self._way.on_the_way is not None and states.single is not None:
-            self._way.on_the_way.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
+        if self._way.in_progress is not None and states.single is not None:
+            self._way.in_progress.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
         self._way.save(self._unit, label, amplitudes, states, branches)
 
     # --- choices and their operands ----------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.on_the_way import OnTheWay
 from qsim_ex.run.request import Request
+from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.plan import Plan
@@ -82,7 +82,7 @@ class Worker:
         self._collector = collector
         segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
-        kept = None if checkpoints is None or machine.batched else OnTheWay(checkpoints, program, plans)
+        kept = None if checkpoints is None or machine.batched else StateInProgress(checkpoints, program, plans)
         states = count * request.trajectories
         self._way = ExecutionContext(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
 
@@ -110,7 +110,7 @@ class Worker:
         """Return the branches of a unit that an earlier run has not done; its state in progress is run to its end."""
         left = self._collector.left(unit, branches)
         self._way.ticker.skip_states(len(branches.shots) - len(left.shots))
-        kept = self._way.on_the_way
+        kept = self._way.in_progress
         if kept is not None and (found := kept.found(unit, left)) is not None:
             traversal.resume(*found)
             left = self._collector.left(unit, branches)

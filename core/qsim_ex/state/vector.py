@@ -106,7 +106,7 @@ class StateVector(Wiring, MemoryLender):
             plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             ticker = Ticker(cancel, options.progress, options.watch)
-            if ticker.told or cancel is not None:
+            if ticker.reports or cancel is not None:
                 ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
                 self._run(plan, work, ticker)
             else:

@@ -142,7 +142,7 @@ def _placed(
     to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= _widest_renaming(shape) else None
     if to is not None:
         return Work("rename", bits, (), when, of, NOTHING, label, to=to)
-    kind: Kind = "mix" if len(bits) <= shape.dense else "wide"
+    kind: Kind = "mix" if len(bits) <= shape.dense else "dense_matrix"
     return Work(kind, bits, reads, when, of, source, label)
 
 
@@ -158,7 +158,7 @@ def _permutation(step: Permutation, at: _Tracker, shape: Shape) -> Work | None:
     bits = at.bits(step.wires)
     flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
     to = tuple(step.indices[x ^ flip] ^ flip for x in range(len(step.indices)))
-    kind: Kind = "rename" if len(bits) <= _widest_renaming(shape) else "shuffle"
+    kind: Kind = "rename" if len(bits) <= _widest_renaming(shape) else "basis_permutation"
     return Work(kind, bits, (), ALWAYS, pattern(""), NOTHING, "permutation", to=to)
 
 
@@ -166,4 +166,4 @@ def _initialize(wires: tuple[int, ...], operand: int, at: _Tracker) -> Work:
     bits = at.bits(wires)
     flip = sum((at.flip >> bit & 1) << k for k, bit in enumerate(bits))
     source = operand + (np.arange(1 << len(bits)) ^ flip)
-    return Work("spread", bits, (), ALWAYS, pattern(""), source, "initialize", held=flip)
+    return Work("initial_amplitudes", bits, (), ALWAYS, pattern(""), source, "initialize", held=flip)

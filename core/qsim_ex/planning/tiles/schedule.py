@@ -63,11 +63,11 @@ def schedule(
 def _alone(piece: Work) -> Step | None:
     """Return the step that a piece of work makes alone, None if it runs in a sweep."""
     match piece.kind:
-        case "wide":
+        case "dense_matrix":
             return DenseMatrix(piece.bits, piece.reads, piece.when, piece.label)
-        case "shuffle":
+        case "basis_permutation":
             return BasisPermutation(piece.bits, piece.to, piece.label)
-        case "spread":
+        case "initial_amplitudes":
             return InitialAmplitudes(piece.bits, piece.held, piece.label)
         case _:
             return None

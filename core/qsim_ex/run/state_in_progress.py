@@ -35,7 +35,7 @@ class StoppedAt:
     fresh: int
 
 
-class OnTheWay:
+class StateInProgress:
     """Writes states in progress, one at a time, and restores the state of an earlier run.
 
     plans: the plan of each segment, by its node.
