@@ -1,6 +1,6 @@
 """What every placement answers, whichever it is: the contract that `Single` and all divided states fulfil.
 
-A deployment is a way to make a placement; `test_divided.py` lists them. Expected answers are definitions in NumPy.
+`test_placements.py` has the cases. Expected answers are definitions in NumPy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from qsim_ex.steps import Layout, Shape
 
 
 @dataclass(frozen=True)
-class Deployment:
+class PlacementCase:
     """A way to make a placement.
 
     make: a placement of so many wires and this dtype in |0…0>, all bits fresh. wires: fewest and most that tests use.
@@ -91,7 +91,9 @@ def put(placement: Any, amplitudes: np.ndarray, layout: Layout) -> np.ndarray:
     return stored[[layout.index(value) for value in range(len(stored))]]
 
 
-def draw_case(data: st.DataObject, deployment: Deployment, dtype: np.dtype[Any], num_wires: int | None = None) -> Case:
+def draw_case(
+    data: st.DataObject, deployment: PlacementCase, dtype: np.dtype[Any], num_wires: int | None = None
+) -> Case:
     """A random state in a random layout, in which some bits are fresh and some amplitudes zero."""
     fewest, most = deployment.wires
     n = data.draw(st.integers(fewest, most), label="wires") if num_wires is None else num_wires
@@ -137,7 +139,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_amplitudes(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_amplitudes(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """An amplitude is looked for in another sub state vector, or at another place in it."""
         case = draw_case(data, deployment, dtype)
         n, order = case.n, data.draw(st.permutations(range(case.n)))
@@ -153,7 +155,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_amplitudes_as_they_lie(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_amplitudes_as_they_lie(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """An index is not the one that the layout says, or a piece of the state is left out or given twice."""
         case = draw_case(data, deployment, dtype)
         size, layout = 1 << case.n, case.placement.layout
@@ -169,7 +171,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_probabilities(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_probabilities(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A marginal is summed over other wires, in another order, or forgets its condition where wires are far."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n)
@@ -185,7 +187,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_shots(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_shots(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A shot is another value than the one its number falls on in the running sum over values."""
         case = draw_case(data, deployment, dtype)
         numbers = sampling.uniforms(data.draw(st.integers(0, 99)), 0, data.draw(st.integers(1, 40)))
@@ -199,7 +201,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_search(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_search(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A target behind a prefix is looked for in another sub state vector, or among other wires."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, case.placement.levels.local)
@@ -222,7 +224,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_pauli_strings(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_pauli_strings(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A string with X on far wires, or several that share visits, has not the value of its definition."""
         case = draw_case(data, deployment, dtype)
         size = 1 << case.n
@@ -239,7 +241,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_density(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_density(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A reduced density matrix is that of other wires, transposed, or lacks what far wires hold."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, min(4, case.placement.levels.local))
@@ -250,11 +252,11 @@ class Contract:
 
     @asked
     @given(data=st.data(), other=st.sampled_from(["same", "single", "other precision"]))
-    def test_inner(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject, other: str) -> None:
+    def test_inner(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject, other: str) -> None:
         """States in different layouts, places or precisions are compared at different indices, or one is lost."""
         one = draw_case(data, deployment, dtype)
         kind = np.dtype(np.complex64 if dtype == np.complex128 else np.complex128) if other[0] == "o" else dtype
-        on_cpu = Deployment("single", lambda n, dtype: single(n, dtype, CpuDevice(2)), (0, 0))
+        on_cpu = PlacementCase("single", lambda n, dtype: single(n, dtype, CpuDevice(2)), (0, 0))
         deployed = on_cpu if other == "single" else deployment
         two = draw_case(data, deployed, kind, one.n)
         wanted = np.vdot(one.psi, two.psi)
@@ -266,7 +268,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_scale(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_scale(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A projection spares a sub state vector, or reaches one at which its condition does not hold."""
         case = draw_case(data, deployment, dtype)
         when = draw_when(data, list(range(case.n)))
@@ -279,7 +281,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_arrange_and_write(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_arrange_and_write(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """Moving amplitudes to another layout loses some, or overwriting a range touches others."""
         case = draw_case(data, deployment, dtype)
         n, layout = case.n, data.draw(layouts(case.n))
@@ -300,7 +302,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_other_numbers_of_wires(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_other_numbers_of_wires(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A clone shares memory, a new wire is not |0>, or a wire that is taken away takes amplitudes along."""
         if not deployment.copies:
             pytest.skip("this placement cannot be copied")
@@ -328,7 +330,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_entangled_wires_stay(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_entangled_wires_stay(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A wire that is in a superposition is taken away, and with it a part of the state."""
         case = draw_case(data, deployment, dtype)
         wires, _ = draw_wires(data, case.n)
@@ -340,7 +342,7 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_circuits(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_circuits(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
         """A circuit, planned for these levels and run here, leaves another state than its definition."""
         fewest, most = deployment.wires
         circuit = data.draw(circuits(min_qubits=max(fewest, 1), max_qubits=most))

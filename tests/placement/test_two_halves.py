@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.deployments import TinyMachine
 from support.states import random_state
 from support.strategies import circuits
+from support.tiny_machine import TinyMachine
 from support.two_halves import NAME, ROW, threads_of_halves
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.deployments import ON_CPU, DeploymentRow
 from support.noisy import random_noisy
 from support.paths import ROOT
 from support.strategies import circuits
@@ -83,24 +84,17 @@ def test_any_circuit(circuit: Circuit, rows: int) -> None:
     np.testing.assert_allclose(found.saved["statevector"], np.repeat(wanted[None], rows, axis=0), atol=1e-12)
 
 
-DIVIDED: dict[str, dict[str, Any]] = {
-    "peers": {"virtual_peers": 2},
-    "migrated": {"device_wires": 4, "window_slots": 2},
-    "both": {"virtual_peers": 2, "device_wires": 3, "window_slots": 2},
-}
-
-
-@pytest.mark.parametrize("kind", sorted(DIVIDED))
-def test_divided_states(kind: str) -> None:
+@pytest.mark.parametrize("row", [row for row in ON_CPU.values() if row.kind != "single"], ids=str)
+def test_divided_states(row: DeploymentRow) -> None:
     """A state that does not fit one device is not run by itself, or chance goes another way there."""
-    some = many(3)
-    whole, divided = Simulator(device="cpu"), Simulator(device="cpu", **DIVIDED[kind])
+    some = many(3, max(row.wires, 5))
+    whole, divided = Simulator(device="cpu"), Simulator(device="cpu", **row.options)
     wanted = whole.run_batch(some[0], operands_of(some), shots=50, seeds=1, observables=SUMS)
     found = divided.run_batch(some[0], operands_of(some), shots=50, seeds=1, observables=SUMS)
-    assert found.placement != "single"
+    assert found.placement == row.kind
     assert (found.packed == wanted.packed).all()
     np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)
-    noisy = random_noisy(5, 25, 3, ("pauli", "damping", "measure", "reset", "kraus pair"))
+    noisy = random_noisy(max(row.wires, 5), 25, 3, ("pauli", "damping", "measure", "reset", "kraus pair"))
     assert (divided.run(noisy, 40, seed=2).packed == whole.run(noisy, 40, seed=2).packed).all()
 
 
@@ -255,7 +249,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for number, machine in enumerate(machines):
         monkeypatch.setattr(machine, "run_batch", working(number))
-    monkeypatch.setattr(assign, "place", place)
+    monkeypatch.setattr(assign, "assign", place)
     some = many(9)
     found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
     monkeypatch.undo()
@@ -301,7 +295,7 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(machines[0], "run_batch", slow)
     monkeypatch.setattr(machines[1], "run_batch", broken)
-    monkeypatch.setattr(assign, "place", place)
+    monkeypatch.setattr(assign, "assign", place)
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 2)
     some = many(1)[0]
     with pytest.raises(errors.DeviceError, match="lost"):

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import ON_CPU
 from support.paths import TESTS
+from support.tiny_machine import TinyMachine
 
 from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference
 from qsim_ex.devices import discover
@@ -48,7 +49,7 @@ def run(path: Path | None, deployment: str, made: Circuit, **more: Any) -> Resul
     """A run on the CPU with a checkpoint at every boundary."""
     cancel = more.pop("cancel", None)
     keeps: dict[str, Any] = {} if path is None else {"checkpoint": path, "checkpoint_every": 0}
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment], **keeps, **more)
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options, **keeps, **more)
     return simulator.run(made, shots=100, cancel=cancel)
 
 
@@ -62,7 +63,7 @@ def stop_after(steps: int, **more: Any) -> Any:
     return progress
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_run_goes_on_with_the_same_result(tmp_path: Path, deployment: str) -> None:
     """A run that is stopped after any of its steps ends otherwise when it goes on, or begins anew."""
     made, path = circuit(), tmp_path / "run"
@@ -96,7 +97,7 @@ def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
 import sys, time
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(TESTS)!r}]
 from pathlib import Path
-from support.deployments import TinyMachine
+from support.tiny_machine import TinyMachine
 from qsim_ex.devices import discover
 from test_checkpoints import circuit, run
 device = TinyMachine()
@@ -193,12 +194,12 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         run(path, "single", circuit())
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_after_ctrl_c_the_process_goes_on(tmp_path: Path, deployment: str) -> None:
     """An interrupted run keeps its memory, damages its checkpoint, or leaves the process unable to run another."""
     path = tmp_path / "run"
     made = circuit()
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment])
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     for error in (KeyboardInterrupt, Cancelled, MemoryError)[: None if deployment == "single" else 1]:
         with pytest.raises(error):
             run(path, deployment, made, seed=7, progress=stop_after(4, error=error))
@@ -237,7 +238,7 @@ def test_checkpoints_wait_for_their_time(tmp_path: Path, monkeypatch: pytest.Mon
     assert written == []
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_watcher_is_told_everything(deployment: str) -> None:
     """Stages, bytes or times that a watcher is told go backwards, stop early, or are not those of the plan."""
     told: list[Progress] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.deployments import ON_CPU
 
 from qsim_ex import BatchResult, Checkpoint, CircuitBuilder, JobCheckpoint, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
@@ -18,11 +19,8 @@ from qsim_ex.errors import SavedStateError
 
 WIRES = 6
 SUMS = [PauliSum((PauliString(0, 1),)), PauliSum((PauliString(2, 4),))]
-PLACES: dict[str, dict[str, Any]] = {
-    "together": {},
-    "one by one": {"virtual_peers": 2},
-    "migrated": {"device_wires": 4},
-}
+PLACES = {"together": "single", "one by one": "peers 2", "migrated": "migrated, 3 windows"}
+"""How the states of a batch are worked on, and the row of `ON_CPU` that leads to it."""
 
 
 def noisy(*, saved: bool = False) -> Circuit:
@@ -64,7 +62,7 @@ def run(made: Circuit, where: str, **options: Any) -> BatchResult:
     asked = {name: options.pop(name) for name in ("shots", "observables", "trajectories", "readout") if name in options}
     bindings = np.repeat(made.operands, options.pop("bindings", 1), axis=0)
     seeds = options.pop("seeds", None)
-    simulator = Simulator(device="cpu", checkpoint_every=0, **PLACES[where], **options)
+    simulator = Simulator(device="cpu", checkpoint_every=0, **ON_CPU[PLACES[where]].options, **options)
     return simulator.run_batch(made, bindings, seeds=seeds, **asked)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import ON_CPU
 from support.states import far, random_state, values_of
+from support.tiny_machine import TinyMachine
 
 from qsim_ex import CircuitBuilder, StateVector
 from qsim_ex.devices import discover
@@ -29,10 +30,10 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
 
 
-@pytest.fixture(params=list(DEPLOYMENTS))
+@pytest.fixture(params=ON_CPU.values(), ids=str)
 def deployment(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Options of each deployment."""
-    return {"device": "cpu", **DEPLOYMENTS[request.param]}
+    return {"device": "cpu", **request.param.options}
 
 
 def spread_out(deployment: dict[str, Any], psi: np.ndarray) -> StateVector:
