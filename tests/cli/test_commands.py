@@ -146,7 +146,7 @@ def test_doctor_names_the_missing_parts(qsim_ex, monkeypatch):
 
 
 def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
-    """Where the driver is too old no package helps, and none is advised."""
+    """Where the driver is too old, no package is advised."""
     with_gpu(monkeypatch, (), driver=(11, 8))
     (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"]
     assert "CUDA 11.8" in problem["what"]
@@ -154,7 +154,7 @@ def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
 
 
 def test_doctor_says_which_kernels_came_with_the_package(qsim_ex, monkeypatch):
-    """One line for each kind of GPU: what came, that nothing came, or that the driver refuses it: that is a finding."""
+    """Each kind of GPU has a line: its kernels came, none came, or the driver refuses them, which is a finding."""
     with_gpu(monkeypatch, ())
     monkeypatch.setattr(doctor, "gpu_missing", lambda: None)
     monkeypatch.setattr(doctor, "gpu", lambda _number: SimpleNamespace(memory=lambda: (1 << 30, 2 << 30)))
@@ -199,7 +199,7 @@ def test_help_lists_commands_and_codes(qsim_ex):
 
 @pytest.mark.parametrize("words", [(), ("rnu",), ("run",), ("run", "a", "b")])
 def test_bad_command_lines(qsim_ex, words):
-    """A command line that cannot be meant ends with code 2 and two short lines."""
+    """A malformed command line ends with code 2 and two short lines."""
     ended = qsim_ex(*words)
     assert ended.code == NOT_MEANT
     assert ended.err.count("\n") == 2
@@ -207,7 +207,7 @@ def test_bad_command_lines(qsim_ex, words):
 
 
 def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
-    """An error that nobody foresaw shows its traceback, asks to be reported, and has a code of its own."""
+    """An unexpected error shows its traceback, asks to be reported, and has a code of its own."""
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=command_line:broken")
     ended = qsim_ex("run", DATA / "bell3.qasm", "--json")
     assert ended.code == BUG
@@ -229,7 +229,7 @@ def test_frontend_is_chosen_by_the_ending(qsim_ex, monkeypatch, tmp_path):
 
 
 def test_no_frontend(qsim_ex, monkeypatch):
-    """Without any frontend the way to get one is told; a registered one that lacks its package names its command."""
+    """Without any frontend the page says how to get one; a registered one that lacks its package names its command."""
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "")
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_POSSIBLE

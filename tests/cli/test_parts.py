@@ -1,4 +1,4 @@
-"""The small parts of the command line: sizes, times, pictures, progress, and work that can be interrupted."""
+"""The small parts of the command line work: sizes, times, pictures, progress, and work that can be interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["", "GiB", "-1", "8 GiBs", "1e9", "0", "0.1", "8 i", "∞"])
 def test_bad_sizes(text):
-    """What is no size, or less than a byte, is refused with what was given."""
+    """A malformed size, or one below a byte, is refused together with what was given."""
     with pytest.raises(ValueError, match=r"is not a size|less than one byte"):
         parse_size(text)
 
@@ -60,7 +60,7 @@ def test_bins():
 
 
 def test_ranges():
-    """Bits that follow one another are written as a range, in any order they come."""
+    """Bits that follow one another are written as a range, in whatever order they are given."""
     assert ranges((11, 0, 1, 2, 4, 12)) == "0–2 4 11–12"
     assert ranges(()) == ""
 

@@ -1,4 +1,4 @@
-"""Threads that talk over a loopback get what the others gave, and none of them waits for one that is gone."""
+"""Threads that talk over a loopback get what the others gave, and none of them waits for one that has ended."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_arrays_of_another_shape_or_precision_are_refused() -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    """A connection without ranks, and ranks that there are not, are refused before anybody waits."""
+    """A connection without ranks, and ranks that do not exist, are refused before anybody waits."""
     with pytest.raises(ValueError, match="size >= 1"):
         loopback(0)
     (end,) = loopback(1)

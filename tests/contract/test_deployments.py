@@ -1,4 +1,4 @@
-"""Whole runs in every deployment: the same amplitudes and shots, told where; and after every fault another run."""
+"""Whole runs in every deployment give the same amplitudes and shots and say where they ran, also after errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def layers(num_qubits: int, count: int = 4) -> Circuit:
 @given(circuit=circuits(min_qubits=6, max_qubits=WIRES).filter(narrow))
 @pytest.mark.parametrize("deployment", ON_CPU)
 def test_the_same_amplitudes_and_shots(deployment: str, circuit: Circuit) -> None:
-    """A deployment gives other amplitudes than the definition, or other shots than one device."""
+    """A deployment gives the amplitudes of the definition and the shots of one device."""
     measured = wide_as(circuit, WIRES)
     result = Simulator(device="cpu", **ON_CPU[deployment].options).run(measured, shots=40, seed=3)
     wanted = reference.simulate(Circuit(WIRES, 0, circuit.instructions, circuit.operands))
@@ -75,7 +75,7 @@ def test_the_same_amplitudes_and_shots(deployment: str, circuit: Circuit) -> Non
 
 @pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_result_says_how_it_was_divided(deployment: str) -> None:
-    """A result hides its placement, bytes, links or kind of memory, or JSON cannot hold them."""
+    """A result names its placement, bytes, links and kind of memory, as JSON."""
     result = Simulator(device="cpu", **ON_CPU[deployment].options).run(wide_as(layers(WIRES), WIRES), shots=3)
     told = json.loads(json.dumps(result.metadata()))
     how = told["deployment"]
@@ -96,7 +96,7 @@ def test_a_result_says_how_it_was_divided(deployment: str) -> None:
 
 @pytest.mark.parametrize("deployment", ON_CPU)
 def test_planned_and_moved_bytes_agree(deployment: str) -> None:
-    """The plan counts other bytes between devices than are sent."""
+    """The bytes sent between devices are those that the plan counts."""
     circuit = layers(WIRES)
     simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     with simulator.state(circuit) as state, state.placed() as placed:
@@ -109,7 +109,7 @@ def test_planned_and_moved_bytes_agree(deployment: str) -> None:
 def test_memory_that_fails_halfway_is_given_back(
     deployment: str, machine: TinyMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory that cannot be had after some of it was leaves the process unable to run, or keeps what it got."""
+    """After an allocation that failed halfway the same run works once there is memory."""
     simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     allocate, made = machine.allocate, [0]
 
@@ -141,7 +141,7 @@ def test_memory_that_fails_halfway_is_given_back(
     ],
 )
 def test_after_what_cannot_be_another_run(changes: dict[str, Any], error: type[Exception], message: str) -> None:
-    """What cannot be is tried all the same, or spoils the process."""
+    """Impossible options are refused with the reason, and the next run in the process works."""
     device = "auto" if "devices" in changes else "cpu"
     if "devices" in changes and not gpu_missing():
         pytest.skip("a GPU is here")
@@ -151,7 +151,7 @@ def test_after_what_cannot_be_another_run(changes: dict[str, Any], error: type[E
 
 
 def test_an_operation_wider_than_a_sub_state_vector_is_refused() -> None:
-    """An operation that no sub state vector can hold is tried, or the state that was begun cannot go on."""
+    """An operation that no sub state vector can hold is refused, and the state can be worked on."""
     matrix = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0]
     with StateVector(WIRES, device="cpu", device_wires=2) as state:
         with pytest.raises(NotSupported, match="3"):
@@ -160,7 +160,7 @@ def test_an_operation_wider_than_a_sub_state_vector_is_refused() -> None:
 
 
 def test_a_plan_for_machines_that_are_not_here() -> None:
-    """A QFT of 38 wires on 4 GPUs and host memory cannot be explained on a machine without a GPU."""
+    """A QFT of 38 wires on 4 GPUs and host memory is explained on a machine without a GPU."""
     builder = CircuitBuilder(38)
     for k in reversed(range(38)):
         builder.gate("h", [k])
@@ -182,7 +182,7 @@ def test_a_plan_for_machines_that_are_not_here() -> None:
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("deployment", ON_GPUS)
 def test_on_gpus(deployment: str, precision: Any, tmp_path: Any) -> None:
-    """On real GPUs a deployment gives other amplitudes or shots, or hand-made work and saved states go astray."""
+    """On real GPUs a deployment gives the right amplitudes and shots, also after work by hand and from a file."""
     if reason := gpu_missing():
         pytest.skip(reason)
     options = ON_GPUS[deployment].options
@@ -219,7 +219,7 @@ def test_on_gpus(deployment: str, precision: Any, tmp_path: Any) -> None:
 
 
 def test_operations_of_the_corpus_are_of_one_kind() -> None:
-    """`narrow` lets through what no sub state vector can hold."""
+    """`narrow` refuses a circuit with an operation that no sub state vector can hold, and accepts the corpus."""
     wide = CircuitBuilder(6).permutation(list(range(32)), range(5)).build()
     assert not narrow(wide)
     assert narrow(layers(6))

@@ -1,4 +1,4 @@
-"""One loop executes steps: in order, on all targets in lockstep, cancelled between two steps, never queued too far."""
+"""One loop executes steps: in order, on all targets in lockstep, cancelled between two steps, with a bounded queue."""
 
 from __future__ import annotations
 

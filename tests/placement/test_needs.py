@@ -1,4 +1,4 @@
-"""There is one sum of memory: what a placement was chosen by is what it allocates, for every row of the table."""
+"""There is one sum of memory: a placement allocates what it was chosen by, for every row of the table."""
 
 from __future__ import annotations
 

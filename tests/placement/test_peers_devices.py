@@ -1,6 +1,6 @@
 """States over several real devices: the CPU as virtual peers everywhere, GPUs where there are some.
 
-The same plan, exchange or layout on one buffer of one CPU says what is right.
+The same plan, exchange or layout on one buffer of one CPU is the expected state.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def swapped(psi: np.ndarray, swaps: tuple[tuple[int, int], ...]) -> np.ndarray:
 @pytest.mark.parametrize("reach", ["as it is", "through the host"])
 @pytest.mark.parametrize("piece", [1 << 12, 1 << 17, 1 << 27])
 def test_exchange(row: DeploymentRow, network: str, reach: str, piece: int) -> None:
-    """An amplitude is not where it belongs after exchanges one upon the other, or more is sent than planned."""
+    """Every amplitude is where it belongs after several exchanges, and as much is sent as planned."""
     options = {} if reach == "as it is" else {"reach": lambda *_: "through the host"}
     state = made(row, np.complex64, network, piece_bytes=piece, **options)
     n, peers = state.num_wires, state.levels.peers
@@ -128,7 +128,7 @@ def test_exchange(row: DeploymentRow, network: str, reach: str, piece: int) -> N
 
 @pytest.mark.parametrize("row", PEERS, ids=str)
 def test_run(row: DeploymentRow, dtype: Any) -> None:
-    """A growing state of two stages and an exchange between them is another than the circuit's by definition."""
+    """A growing state of two stages and an exchange between them is the circuit's by definition."""
     state = made(row, dtype)
     n, peers = state.num_wires, state.levels.peers
     rng = np.random.default_rng(3)
@@ -180,7 +180,7 @@ def test_run(row: DeploymentRow, dtype: Any) -> None:
 
 @pytest.mark.parametrize("row", PEERS, ids=str)
 def test_layouts_and_visits(row: DeploymentRow, dtype: Any) -> None:
-    """A layout moves amplitudes to other places than it says, or a visit changes or misses some."""
+    """A layout moves amplitudes where it says, and a visit shows each of them and changes none."""
     state = made(row, dtype)
     n = state.num_wires
     psi = random_state(n)
@@ -204,7 +204,7 @@ def test_layouts_and_visits(row: DeploymentRow, dtype: Any) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("count", [2, 4])
 def test_peers_reach_each_other(count: int) -> None:
-    """GPUs that the driver lets read each other are staged through the host, or asking twice is refused."""
+    """GPUs that the driver lets read each other are linked directly, also when asked twice."""
     devices = gpus(count)
     import cupy
 

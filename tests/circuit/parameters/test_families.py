@@ -1,4 +1,4 @@
-"""Families: what shares a structure meets, and keeps its place."""
+"""Families: circuits that share a structure form one family, and keep their places."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GIVEN = [turns([0.1, 0.2]), flip(), turn(0.3), turns([]), turns([0.4, 0.5, 0.6])
 
 
 def test_equal_structures_meet() -> None:
-    """Members of one structure are together, in their order, with their places among all bindings."""
+    """Members of one structure form a family, in their order, with their places among all bindings."""
     first, second = families(GIVEN)
     assert first.place.tolist() == [0, 1, 3, 4, 5, 6]
     assert second.place.tolist() == [2, 7]

@@ -112,7 +112,7 @@ def test_permute(dtype, data):
 
 
 def test_passes_end():
-    """Reversing 40 bits takes a handful of passes, and none is needed for nothing."""
+    """Reversing 40 bits takes a handful of passes, and moving nothing takes none."""
     assert passes(tuple(range(40)), 0) == []
     assert len(passes(tuple(reversed(range(40))), 0)) <= 6
 
@@ -152,7 +152,7 @@ def test_read_write_gather(dtype):
 
 
 def test_out_of_memory():
-    """A state that can not fit is refused with the sum."""
+    """A state that does not fit is refused with the sum."""
     with pytest.raises(OutOfMemory, match=r"16777216.0 GiB.*free of"):
         CpuDevice().allocate(1 << 50, np.complex128)
     free, total = CpuDevice().memory()

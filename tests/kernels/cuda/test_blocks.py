@@ -67,7 +67,7 @@ def test_no_bank_is_asked_twice(name):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_tensor_kernels_compile_for_hopper(name):
-    """A shape that sm_90 lacks, or a kernel that does not fit into its registers, shows here."""
+    """Every shape exists on sm_90, and every kernel fits into its registers."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
     kind = KINDS[name]
     near = [blocks.NEAR[kind.itemsize][k] for k in (0, 1)]
@@ -84,7 +84,7 @@ def test_tensor_kernels_compile_for_hopper(name):
 @pytest.mark.parametrize("way", rotations.WAYS)
 @pytest.mark.parametrize("angles", rotations.ANGLES)
 def test_every_way_turns(way, angles):
-    """Whatever is taken out of a rotation comes back; only a scaled one may fail, where its tangent has no bound."""
+    """Each way makes the rotation; only the scaled one may fail, where its tangent has no bound."""
     theta = rotations.turns(angles, 1, np.random.default_rng(2))
     row = blocks.Row("rotations", "single", way, 1)
     made, packed = rotations.sweep(way, 1), rotations.numbers(way, theta)
@@ -143,7 +143,7 @@ class EmulatedBench:
 
 
 def test_the_whole_benchmark(monkeypatch):
-    """Everything is measured but what is wrong or does not compile, and that is said."""
+    """Everything is measured except for what is wrong or does not compile, which is reported."""
     monkeypatch.setattr(blocks.sweeps, "measure_ceilings", lambda *_: blocks.sweeps.Ceilings(1e12, 1e13))
     monkeypatch.setattr(blocks, "CEILING_ROUNDS", 1)
     monkeypatch.setattr(blocks, "PHASES", (2,))
@@ -160,7 +160,7 @@ def test_the_whole_benchmark(monkeypatch):
 
 
 def test_the_page_says_how_many_gates_a_block_must_replace():
-    """Beyond moving amplitudes, what takes half as long as four gates is worth two."""
+    """Beyond moving amplitudes, a block that takes half as long as four gates is worth two."""
     cost = {"moves": 0.25, "gates": 1.25, "3xtf32": 0.75}
     rows = [
         blocks.Row("dense", "single", name, size, seconds=1e-3 * (1 + size * each), error=1e-7)
