@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import means
+from support.exact_distributions import means
 
 from benchmarks import many
 from benchmarks.ansatz import ESTIMATED, SAMPLED, SWEPT, Ansatz

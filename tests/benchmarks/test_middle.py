@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import means, unitary
+from support.exact_distributions import means, unitary
 
 from benchmarks import middle
 from benchmarks.middle import Case

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import embedded, means, unitary
+from support.exact_distributions import embedded, means, unitary
 
 from benchmarks import noise, table
 from benchmarks.families import structure_of

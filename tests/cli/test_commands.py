@@ -16,7 +16,7 @@ from qsim_ex.cli.report import BUG, CHECK_FAILED, NOT_MEANT, NOT_POSSIBLE
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
 
-HONEST = "honest=command_line:honest"
+HONEST = "honest=support.frontends:honest"
 
 
 def register(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
@@ -49,7 +49,7 @@ def test_demo_agrees(qsim_ex, precision):
 @pytest.mark.parametrize("liar", ["wrong_phase", "wrong_shots"])
 def test_demo_finds_out_a_liar(qsim_ex, monkeypatch, liar):
     """One wrong sign, or one shot in the wrong place, fails the demonstration and names who was wrong."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", f"{HONEST}, liar=command_line:{liar}")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", f"{HONEST}, liar=support.frontends:{liar}")
     ended = qsim_ex("demo", "--shots", "1000", "--device", "cpu")
     assert ended.code == CHECK_FAILED
     assert f"do not agree: {liar.replace('_', ' ')}." in ended.out
@@ -57,7 +57,7 @@ def test_demo_finds_out_a_liar(qsim_ex, monkeypatch, liar):
 
 def test_demo_page(qsim_ex, monkeypatch):
     """The page shows who took part, who is missing and how to get them, and who runs no gates."""
-    both = f"{HONEST},shop=command_line:unbought,flips=command_line:flips"
+    both = f"{HONEST},shop=support.frontends:unbought,flips=support.frontends:flips"
     monkeypatch.setenv("QSIM_EX_FRONTENDS", both)
     ended = qsim_ex("demo", "--shots", "2000", "--seed", "4", "--device", "cpu")
     assert ended.code == 0
@@ -208,7 +208,7 @@ def test_bad_command_lines(qsim_ex, words):
 
 def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
     """An unexpected error shows its traceback, asks to be reported, and has a code of its own."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=command_line:broken")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.frontends:broken")
     ended = qsim_ex("run", DATA / "bell3.qasm", "--json")
     assert ended.code == BUG
     assert "Traceback" in ended.err
@@ -218,7 +218,7 @@ def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
 
 def test_frontend_is_chosen_by_the_ending(qsim_ex, monkeypatch, tmp_path):
     """A third framework's files are read by its frontend, which the engine has never heard of."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=command_line:broken,flips=command_line:flips")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.frontends:broken,flips=support.frontends:flips")
     path = tmp_path / "three.flip"
     path.write_text("0 2 2 3")
     told = qsim_ex("run", path, "--shots", "4", "--json").document
@@ -234,7 +234,7 @@ def test_no_frontend(qsim_ex, monkeypatch):
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_POSSIBLE
     assert "pip install -e '.[qiskit,cirq]'" in ended.err
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "shop=command_line:unbought,mill=no_such_module:frontend")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "shop=support.frontends:unbought,mill=no_such_module:frontend")
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_POSSIBLE
     assert "shop: the package has not been bought. Run: pip install" in ended.err
@@ -253,7 +253,7 @@ def test_installed_frontends_are_found(monkeypatch):
     """Entry points of installed packages are found, each name once, after what the variable names."""
     from qsim_ex.frameworks import frontends
 
-    installed = [EntryPoint(name, "command_line:flips", frontends.GROUP) for name in ("honest", "flips")]
+    installed = [EntryPoint(name, "support.frontends:flips", frontends.GROUP) for name in ("honest", "flips")]
     register(monkeypatch, *installed)
     monkeypatch.setenv("QSIM_EX_FRONTENDS", HONEST)
     assert [(point.name, point.attr) for point in frontends.registered()] == [("honest", "honest"), ("flips", "flips")]

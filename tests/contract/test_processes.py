@@ -22,7 +22,8 @@ pytest.importorskip("qiskit")
 pytest.importorskip("cirq")
 
 from qiskit.providers import JobError, JobStatus
-from support.used import ask, in_fork, measured, used
+from support.child_processes import in_fork
+from support.used_objects import ask, measured, used
 
 from qsim_ex import BatchedStateVector, Simulator, StateVector
 from qsim_ex.devices import discover
@@ -61,7 +62,7 @@ def test_children_answer_alike(how: str) -> None:
     paths = [str(path) for path in (ROOT / "core", ROOT, TESTS)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", str(TESTS / "support" / "used.py"), how],
+        [sys.executable, "-W", "ignore::DeprecationWarning", str(TESTS / "support" / "child_processes.py"), how],
         capture_output=True,
         text=True,
         timeout=300,
@@ -167,7 +168,7 @@ def test_a_fork_waits_for_what_numba_compiles() -> None:
     script = """
 import os, signal, sys, threading, time
 sys.path[:0] = {paths!r}
-from support.used import in_fork
+from support.child_processes import in_fork
 from qsim_ex import CircuitBuilder, Simulator
 circuit = CircuitBuilder(3, 3).gate("h", [0]).measure(range(3), range(3)).build()
 def run():

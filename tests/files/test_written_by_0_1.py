@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.paths import DATA
-from support.written import RUNS, STATES, circuit_of, run_circuit, run_of
+from support.written_by_0_1 import RUNS, STATES, circuit_of, run_circuit, run_of
 
 from qsim_ex import StateVector, reference
 from qsim_ex.files import saved_state

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.late_device import LateDevice, Machine
-from support.migrations import (
+from support.migrated_states import (
     MACHINE,
     Division,
     amplitudes,

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.by_hand import (
+from support.hand_made_stages import (
     KINDS,
     by_value,
     exchanged,
     held,
-    permuted,
     plan_of,
     quiet,
     some_mask,
     steps_of,
     swaps_of,
+    traded,
     without,
     worked_on,
 )
@@ -88,7 +88,7 @@ def hold(state: Peers, psi: np.ndarray, fresh: int = 0) -> None:
 def exchange_plan(state: Peers, swaps: tuple[tuple[int, int], ...]) -> Plan:
     """A plan that exchanges, behind work that writes NaN where nothing is, and before work that writes zeros there."""
     before = Stage((Sweep((), (), 0, 0, state.fresh),), None, state.fresh)
-    stage = Stage((), Exchange(swaps), permuted(state.fresh, swaps))
+    stage = Stage((), Exchange(swaps), traded(state.fresh, swaps))
     inside = stage.fresh & (1 << state.levels.local) - 1
     cleared = Stage((ZeroFill(inside),), None, stage.fresh)
     return plan_of([before, stage, cleared], state, stage.fresh & ~inside)
@@ -205,7 +205,7 @@ def test_run(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         motion = Exchange(data.draw(swaps_of(levels))) if data.draw(st.booleans()) else None
         if motion is not None:
-            fresh, psi = permuted(fresh, motion.swaps), exchanged(psi, motion.swaps)
+            fresh, psi = traded(fresh, motion.swaps), exchanged(psi, motion.swaps)
         steps, packed, after = data.draw(steps_of(levels, fresh, n))
         stages.append(Stage(tuple(steps), motion, fresh))
         psi = worked_on(psi, steps, packed)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.by_hand import (
+from support.hand_made_stages import (
     KINDS,
     by_value,
     exchanged,
     held,
-    permuted,
     plan_of,
     quiet,
     some_mask,
     steps_of,
     swaps_of,
+    traded,
     without,
     worked_on,
 )
@@ -102,7 +102,7 @@ def test_run(data: st.DataObject) -> None:
             motion = None
             if levels.peers and data.draw(st.booleans()):
                 motion = Exchange(data.draw(swaps_of(levels)))
-                psi, fresh = exchanged(psi, motion.swaps), permuted(fresh, motion.swaps)
+                psi, fresh = exchanged(psi, motion.swaps), traded(fresh, motion.swaps)
                 bits = tuple(exchanged_bits(bits, motion))
         if motion is not None:
             stages.append(Stage((), motion, fresh))

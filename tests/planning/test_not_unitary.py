@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.literal import run
+from support.literal_executor import run
 from support.strategies import disturbed, layouts, shapes
 
 from qsim_ex import reference

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.deployments import ON_CPU, DeploymentRow
-from support.noisy import random_noisy
+from support.noisy_circuits import random_noisy
 from support.paths import ROOT
 from support.strategies import circuits
 

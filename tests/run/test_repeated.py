@@ -8,7 +8,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
 
 from qsim_ex import reference

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.noisy import KINDS, random_noisy
+from support.noisy_circuits import KINDS, random_noisy
 from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference

@@ -1,7 +1,7 @@
-"""Devices that do everything late: work and copies wait in queues and run in any order that marks allow.
+"""The late device: work and copies wait in queues and run in any order that marks allow.
 
-A GPU runs its queues as it likes, and most missing waits show there once in a thousand runs. Here the order is drawn
-at random, so that a copy which does not wait for what it needs is soon seen to read the wrong amplitudes.
+On a GPU most missing waits show once in a thousand runs. Here the order of queues is drawn at random, so that a copy
+which does not wait for what it needs soon reads the wrong amplitudes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The device protocol in plain NumPy, straight from the definitions: the executor of plans that tests trust.
+"""The plain device: the device protocol in NumPy, straight from the definitions. Tests of plans and devices trust it.
 
 Every item of every step is applied to the whole buffer, one after the other, by the formula that defines it. There
 are no tiles, no registers and no order of memory here, so what the planner gets wrong shows, and nothing else does.

@@ -1,4 +1,4 @@
-"""A placement for tests: two halves of a state that live in two threads and talk over a communicator alone.
+"""The two halves: a placement for tests, of a state in two threads that talk over a communicator alone.
 
 Each thread holds the amplitudes of one value of the highest index bit, runs the plan's steps on them, and answers for
 them; what both answer is added up by the communicator. Nothing of the engine knows this file: `ROW` is registered with

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contract.batches import BatchContract
-from support.cuda.definition import numbers_of_rows, random_state, random_sweep
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 from support.plain_device import PlainDevice
 
 from qsim_ex import Simulator

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.cuda.definition import random_state, random_sweep
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.random_sweeps import random_state, random_sweep
 from support.plain_device import PlainDevice
 
 from qsim_ex import reference

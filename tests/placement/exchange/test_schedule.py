@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.hand_made_stages import exchanged, traded
 
 from qsim_ex.errors import PlanError
-from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule, sources
+from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule
 from qsim_ex.steps import Levels
 
 
@@ -57,11 +58,7 @@ def numbered(case: Case) -> np.ndarray:
 
 def wanted(case: Case) -> np.ndarray:
     """The state after the exchange, by definition; −1 where it is known to be zero."""
-    index = np.arange(1 << case.num_bits)
-    old = np.zeros_like(index)
-    for k, source in enumerate(sources(case.num_bits, case.swaps)):
-        old |= (index >> k & 1) << source
-    return numbered(case).reshape(-1)[old]
+    return exchanged(numbered(case).reshape(-1), case.swaps)
 
 
 def carried_out(case: Case, trades: tuple[Trade, ...]) -> np.ndarray:
@@ -112,9 +109,7 @@ def test_bytes_are_counted_by_definition(case: Case) -> None:
     """The bytes from one device to another are those of the amplitudes that have to go there."""
     below = (1 << case.levels.slice) - 1 & ~sum(1 << a for a, _ in case.swaps)
     new = np.arange(1 << case.num_bits)
-    old = np.zeros_like(new)
-    for k, source in enumerate(sources(case.num_bits, case.swaps)):
-        old |= (new >> k & 1) << source
+    old = traded(new, case.swaps)
     there, here = new >> case.levels.local, old >> case.levels.local
     goes = (there != here) & (old & case.fresh & ~below == 0)
     count = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import literal
+from support import literal_executor as literal
 from support.states import random_state
 
 from qsim_ex import reference

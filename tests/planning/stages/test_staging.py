@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from support import literal
+from support import literal_executor as literal
 from support.strategies import circuits, layouts
 
 from qsim_ex import reference

@@ -7,7 +7,7 @@ import pytest
 from contract.batches import structures
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, in_parts, random_rows, same_device
+from support.batched_states import batch_in, in_parts, random_rows, same_device
 from support.states import TOLERANCE, far
 from support.strategies import layouts, random_unitary
 

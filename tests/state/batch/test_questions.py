@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, host, in_parts, random_rows, same_device
+from support.batched_states import batch_in, host, in_parts, random_rows, same_device
 from support.states import TOLERANCE, state_in, values_of
 from support.strategies import layouts
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, host, in_parts, near, random_rows, same_device
+from support.batched_states import batch_in, host, in_parts, near, random_rows, same_device
 from support.plain_device import PlainDevice
 from support.states import state_in
 from support.strategies import layouts

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cuda.definition import random_state, random_sweep, run_sweep
+from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret.interpreter import encode, source
 from qsim_ex.kernels.cuda.interpret.packing import pack

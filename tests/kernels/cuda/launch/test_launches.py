@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.device import GpuDevice

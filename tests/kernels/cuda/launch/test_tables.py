@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime, needs_compiler
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.emulator import needs_compiler
 
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cuda.definition import random_state
-from support.cuda.emulator import EmulatedRuntime, Kernel, call, library, wrapped
+from support.cuda.emulated_runtime import EmulatedRuntime, Kernel
+from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import random_state
 from support.paths import TESTS
 
 from benchmarks import blocks, fragments, rotations

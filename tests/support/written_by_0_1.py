@@ -1,4 +1,4 @@
-"""The states and runs of which tests/data/written_by_0_1 keeps files, described so that any version can make them."""
+"""The states and runs whose files are in tests/data/written_by_0_1, described so that any version can make them."""
 
 from __future__ import annotations
 
