@@ -79,7 +79,7 @@ class Definition:
 
 
 def held(address: int, count: int, dtype: Any) -> Any:
-    """What lies at an address."""
+    """Return the memory at an address."""
     return np.frombuffer((ctypes.c_byte * (count * dtype.itemsize)).from_address(address), dtype)
 
 

@@ -108,7 +108,7 @@ def test_every_way_turns(way, angles):
 
 
 def test_the_matrix_of_a_phase_is_the_product_of_its_gates():
-    """What the tensor cores multiply by is what the emitter's gates do, in the same order."""
+    """The matrix of a phase is the product of the emitter's gates, in the same order."""
     gates, product = blocks.block(np.random.default_rng(1))
     state = random_state(1, 4, np.complex128)[None]
     want = state

@@ -31,7 +31,7 @@ def states(ansatz: Ansatz, turn: int, bindings: int) -> np.ndarray:
 
 
 def exact(what: str, turn: int) -> Means:
-    """What a row should find."""
+    """Return the exact means of a row."""
     if what == "estimator":
         letters = np.random.default_rng(0).choice(list("IXYZ"), (SIZES.strings, ESTIMATED.n))
         return Means.exact(_expectations(states(ESTIMATED, turn, SIZES.bindings), letters))

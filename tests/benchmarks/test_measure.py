@@ -128,7 +128,7 @@ def test_a_broken_peer_is_reported_and_stops_nobody() -> None:
 
 
 def test_missing_peers_stand_under_the_table() -> None:
-    """What was not measured stands under the table."""
+    """Peers that were not measured stand under the table."""
     assert "not measured: aer: not here" in markdown(document(cells(OraclePeer("ours", 1))))
 
 

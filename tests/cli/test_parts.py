@@ -71,7 +71,7 @@ def terminal() -> Console:
 
 
 def shown(watch: progress.Watch, console: Console) -> str:
-    """What a watch prints during work of a tenth of a second."""
+    """Return what a watch prints during work of a tenth of a second."""
     with watch:
         watch.stage("sweeping the floor")
         watch.step(1, 4)
@@ -100,7 +100,7 @@ def test_progress_stays_away(monkeypatch):
 
 
 def test_work_returns_and_raises():
-    """What work returns and what it raises come out as if it were called directly."""
+    """The result and the error of supervised work are those of a direct call."""
     assert Supervised(lambda cancel: cancel.is_set()).result() is False
     with pytest.raises(KeyError, match="lost"):
         Supervised(lambda _: {}["lost"]).result()

@@ -17,7 +17,7 @@ PATIENCE = 60
 
 
 def together(size: int, work: Callable[[Loopback], Any]) -> list[Any]:
-    """What each rank returns, or the error that it raises."""
+    """Return each rank's result, or the error that it raises."""
     ends = loopback(size)
     found: list[Any] = [None] * size
 
@@ -61,7 +61,7 @@ def test_everybody_gets_what_the_others_gave(size: int) -> None:
 
 
 def test_exchanged_arrays_may_be_reused_at_once() -> None:
-    """What a rank receives is what was sent, although the sender overwrites it as soon as the call returns."""
+    """A rank receives what was sent, although the sender overwrites it as soon as the call returns."""
 
     def work(end: Loopback) -> list[float]:
         mine, theirs = np.empty(1000), np.empty(1000)

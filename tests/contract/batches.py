@@ -1,4 +1,4 @@
-"""What every device with batches does, whichever it is: each method against its namesake on one row after the other.
+"""The contract of devices with batches: each method does to every row what its namesake does to one state.
 
 A test module of a device subclasses `BatchContract` and gives it a fixture `device`. Expected answers are the plain
 device's; that a row does not depend on the others is asked bit for bit.
@@ -92,7 +92,7 @@ def run(device: Any, plan: Plan, operands: np.ndarray, dtype: Any, rows: int) ->
 
 
 def run_plain(plan: Plan, operands: np.ndarray) -> np.ndarray:
-    """One state after a plan, by definition, in complex128."""
+    """Return one state after a plan, by definition, in complex128."""
     psi = np.full(1 << plan.num_wires, np.nan, dtype=np.complex128)
     psi[0] = 1
     for step, own in zip(plan.steps, fill(plan.numbers, operands), strict=True):

@@ -1,4 +1,4 @@
-"""What every placement answers, whichever it is: the contract that `Single` and all divided states fulfil.
+"""The contract of placements: the answers that `Single` and all divided states give.
 
 `test_placements.py` has the cases. Expected answers are definitions in NumPy.
 """
@@ -71,11 +71,11 @@ class Case:
         return self.placement.num_wires
 
     def close(self, found: Any, wanted: Any, tolerance: float = 1e-12) -> None:
-        """Whether an answer is what is wanted; sums over amplitudes as stored are exact to float64."""
+        """Assert that an answer is the expected one; sums over amplitudes as stored are exact to float64."""
         assert np.allclose(found, wanted, rtol=0, atol=tolerance), (found, wanted)
 
     def unchanged(self) -> None:
-        """No question loses amplitudes."""
+        """Assert that the placement still holds psi."""
         self.close(self.placement.read(0, 1 << self.n, range(self.n)), self.psi)
 
 
@@ -135,7 +135,7 @@ asked = settings(
 
 
 class Contract:
-    """Every answer of a placement, in any layout, with any bits fresh; fixtures: `deployment` and `dtype`."""
+    """Tests of every answer of a placement, in any layout, with any bits fresh; fixtures: `deployment` and `dtype`."""
 
     @asked
     @given(data=st.data())

@@ -20,7 +20,7 @@ from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
 
 Found = tuple[np.ndarray, int]
-"""What a job found, and the seed that gives it again."""
+"""The findings of a job, and the seed that gives them again."""
 
 
 def _backend(circuits: list[Any], **how: Any) -> Callable[..., Found]:

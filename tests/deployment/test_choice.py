@@ -21,7 +21,7 @@ H200 = 139 * GIB
 
 
 def gpus(count: int, each: int = H200, host: int = 500 * GIB) -> FreeMemory:
-    """So many equal GPUs."""
+    """Return the free memory of this many equal GPUs."""
     return FreeMemory("gpu", tuple((number, each) for number in range(count)), host)
 
 

@@ -120,7 +120,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_that_is_no_header_is_refused(name: str) -> None:
-    """What is not one JSON object of finite numbers and unique names, of a few levels, is a SavedStateError."""
+    """Text that is not one JSON object of finite numbers and unique names, of a few levels, is a SavedStateError."""
     text, message = TEXTS[name]
     with pytest.raises(SavedStateError, match=message):
         saved_state.look_into(io.BytesIO(file_of(text)), Path("a"))

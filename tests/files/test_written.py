@@ -23,7 +23,7 @@ def listed(folder: Path) -> list[str]:
 
 
 def test_two_processes_leave_one_whole_file(tmp_path: Path) -> None:
-    """Whoever reads a path to which two processes write all the time finds one whole file of one of them."""
+    """A reader of a path to which two processes write all the time finds one whole file of one of them."""
     path = tmp_path / "a"
     script = f"""
 import sys

@@ -24,7 +24,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 BOUND = shutil.which("setpriv") if hasattr(os, "geteuid") and os.geteuid() == 0 else None
-"""What takes root's right to write everywhere from a process."""
+"""The prefix that takes root's right to write everywhere from a process."""
 PERMISSIONS = pytest.mark.skipif(
     os.name == "nt" or (os.geteuid() == 0 and BOUND is None), reason="permissions of POSIX, and for root setpriv"
 )
@@ -37,7 +37,7 @@ pwd.getpwuid = unknown
 
 
 def run(before: str = "", **environment: str) -> tuple[list[str], str]:
-    """What a new process prints, and what it warns of. Permissions hold for it even if it is root's."""
+    """Return a new process's output and warnings. Permissions hold for it even if it is root's."""
     paths = os.pathsep.join(path for path in sys.path if path)
     given = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": paths, **environment}
     bound = [] if BOUND is None else [BOUND, "--bounding-set=-dac_override,-dac_read_search"]

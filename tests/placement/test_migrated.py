@@ -115,7 +115,7 @@ def test_settle(division: Division, data: st.DataObject, seed: int) -> None:
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_bytes(scenario: str, slots: int) -> None:
-    """What stays on the device is not copied, nor is what is known to be zero."""
+    """Amplitudes that stay on the device, and those known to be zero, are not copied."""
     division = Division(8, Levels(5, slice=2), slots, scenario, 4, 16 << 3)
     state = division.state(device())
     slot, whole = 16 << 5, 16 << 8

@@ -48,7 +48,7 @@ def work(gpu: Any, state: Any, made: Circuit, levels: Levels) -> tuple[Any, Any,
 
 
 def in_one_piece(gpu: Any, made: Circuit, dtype: Any) -> np.ndarray:
-    """What a circuit makes of |0…0⟩ in one buffer of the GPU."""
+    """Return the state of a circuit from |0…0⟩ in one buffer of the GPU."""
     n = made.num_qubits
     buffer = gpu.allocate(1 << n, dtype)
     gpu.begin(buffer)

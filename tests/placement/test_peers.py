@@ -173,7 +173,7 @@ def test_spoiled_copies_are_noticed(fault: str, reach: str, data: st.DataObject)
 
 
 def test_what_is_zero_is_not_sent() -> None:
-    """What is known to be zero is not sent, and what meets nothing on its way needs no staging memory."""
+    """Amplitudes known to be zero are not sent, and a one-way copy needs no staging memory."""
     for fresh, amplitudes, copies in [
         (0, 16, 8), (1 << 4, 8, 2), (1 << 3, 8, 2), (1 << 3 | 1 << 4, 0, 0), (1 << 2, 8, 4)
     ]:  # fmt: skip

@@ -26,7 +26,7 @@ TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
 
 
 def gpus(count: int) -> list[Any]:
-    """So many GPUs; skips where there are fewer."""
+    """Return this many GPUs; skips where there are fewer."""
     if reason := gpu_missing():
         pytest.skip(reason)
     import cupy
@@ -45,7 +45,11 @@ def on(row: DeploymentRow) -> list[Any]:
     return [devices[number] for number in row.devices]
 
 
-PEERS = [pytest.param(row, marks=pytest.mark.gpu if row.gpus else ()) for row in ROWS if row.kind == "peers"]
+PEERS = [
+    pytest.param(row, marks=pytest.mark.gpu if row.gpus else ())
+    for row in {(row.gpus, row.devices): row for row in ROWS if row.kind == "peers"}.values()
+]
+"""The rows of peers, one for each set of devices; tests choose the network."""
 
 
 @pytest.fixture(params=[np.complex64, np.complex128], ids=["single", "double"])

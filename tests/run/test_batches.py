@@ -202,7 +202,7 @@ def test_a_saved_state_of_a_trajectory_is_normalised() -> None:
 
 @pytest.mark.parametrize("name", ["control", "diagonal", "fresh"])
 def test_a_run_goes_on_after_a_measurement(name: str) -> None:
-    """What follows on a measured wire runs and is explained where it leaves nothing more to chance."""
+    """Gates on a measured wire run and are explained where they leave nothing more to chance."""
     builder = CircuitBuilder(2, 2)
     if name != "fresh":
         builder.gate("h", [0])

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def in_fork(ask_there: Callable[[], Any], seconds: int = 60) -> Any:
-    """What a forked child answers; None if it is killed, after so many seconds at the latest."""
+    """Return a forked child's answer, or None if it is killed, after this many seconds at the latest."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -56,7 +56,7 @@ class WrongShots(Honest):
 
 @dataclass(frozen=True)
 class Info:
-    """What the reader below knows of its files."""
+    """The facts that the reader below has of its files."""
 
     name: str = "flip"
     format: str = "flips"

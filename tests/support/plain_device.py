@@ -62,7 +62,7 @@ class PlainDevice(Batches):
         self._free = free
 
     def shape(self, dtype: DTypeLike) -> Shape:  # noqa: ARG002  (the protocol's)
-        """What the planner should plan for."""
+        """The shape that the planner plans for."""
         return self._shape
 
     def memory(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 
 def first_choice(row: DeploymentRow, num_wires: int) -> Deployment | None:
-    """What the options of a row lead to on a machine with room for it, or None where they contradict one another."""
+    """Return the first choice of a row's options on a machine with room for it, or None where they contradict."""
     numbers = range(max(row.gpus, 1))
     free = FreeMemory("gpu" if row.gpus else "cpu", tuple((number, GIB) for number in numbers), GIB)
     try:

@@ -81,7 +81,7 @@ class Half(Divided):
             device.begin(self._mine)
 
     def ask(self, question: str, *given: Any) -> Any:
-        """What all ranks answer together: all of them are asked the same."""
+        """Return what all ranks answer together; all of them get the same question."""
         found = getattr(self, question)(*given)
         match question:
             case "norm_squared":
@@ -355,7 +355,7 @@ class TwoHalves(Divided):
 
 
 def _work(control: Communicator, ranks: Communicator, *given: Any) -> None:
-    """What each thread does: make a half, and answer for it until the end, or until an error of anybody."""
+    """Make a half, and answer for it until the end, or until an error of any thread."""
     half: Half | None = None
     try:
         half = Half(ranks, *given)

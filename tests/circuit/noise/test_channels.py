@@ -26,7 +26,7 @@ def applied(kraus: Any, rho: Any) -> Any:
 
 
 def mixed_state(size: int, seed: int = 3) -> Any:
-    """Some density matrix without zeros."""
+    """Return a density matrix without zeros."""
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(size, size)) + 1j * rng.normal(size=(size, size))
     rho = half @ half.conj().T

@@ -108,7 +108,7 @@ def test_models_do_not_change() -> None:
     ],
 )
 def test_what_is_no_noise(make: Any, message: str) -> None:
-    """What is no channel or no probability is refused, and the error says what is wrong."""
+    """A matrix that is no channel, or a number that is no probability, is refused with the reason."""
     with pytest.raises(errors.NoiseError, match=re.escape(message)):
         make(NoiseModel())
 

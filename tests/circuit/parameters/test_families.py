@@ -47,7 +47,7 @@ def test_equal_structures_meet() -> None:
 
 
 def test_some_members() -> None:
-    """Some members of a family are a family with the places that they had."""
+    """A selection of a family's members is a family with the places that they had."""
     some = families(GIVEN)[0].of(np.array([1, 2, 5]))
     assert some.place.tolist() == [1, 3, 6]
     wanted = np.concatenate([turn(angle).template.operands for angle in (0.2, 0.3, 0.6)])

@@ -138,7 +138,7 @@ def test_scale_and_move(dtype, data):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_read_write_gather(dtype):
-    """What is written is read, and a basis state is one amplitude."""
+    """Reading gives the amplitudes that were written, and a basis state is one amplitude."""
     device = CpuDevice(2)
     buffer = device.allocate(1 << 19, dtype)
     assert buffer.ctypes.data % 64 == 0

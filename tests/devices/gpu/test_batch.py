@@ -378,7 +378,7 @@ class TestEmulated(BatchContract):
 
     @pytest.fixture
     def device(self):
-        """One that interprets."""
+        """A device that interprets."""
         return Interpreting.on(EmulatedRuntime())
 
 
@@ -390,7 +390,7 @@ class TestReal(BatchContract):
 
     @pytest.fixture
     def device(self):
-        """One that interprets."""
+        """A device that interprets."""
         real()
         return Interpreting()
 

@@ -57,7 +57,7 @@ class Case:
         return packed.ravel(), np.uint64(len(take) if len(packed) > 1 else 0)
 
     def tiles(self):
-        """What kernels are told of the batch: tiles of all rows, of a row, and the bits of a row."""
+        """Return the sizes that kernels get: tiles of all rows, of a row, and the bits of a row."""
         tiles = self.num_bits - skipped_bits(self.sweep)
         return np.uint64(self.rows << tiles), np.uint32(tiles), np.uint32(self.num_bits)
 

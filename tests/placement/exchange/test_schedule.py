@@ -21,7 +21,7 @@ from qsim_ex.steps import Levels
 
 
 class Case(NamedTuple):
-    """What a schedule is made from."""
+    """The arguments of a schedule."""
 
     levels: Levels
     swaps: tuple[tuple[int, int], ...]
@@ -62,7 +62,7 @@ def wanted(case: Case) -> np.ndarray:
 
 
 def carried_out(case: Case, trades: tuple[Trade, ...]) -> np.ndarray:
-    """What is where after some trades, one after the other."""
+    """Return the state after some trades, one after the other."""
     state = numbered(case)
     for trade in trades:
         (d, e), (left, right) = trade.devices, trade.parts

@@ -41,7 +41,7 @@ class EmulatedRuntime:
         self._handles: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
     def memory(self) -> tuple[int, int]:
-        """What it claims to have."""
+        """The free and total bytes that it claims."""
         return self.free, self.free
 
     def empty(self, count: int, dtype: Any) -> Any:
