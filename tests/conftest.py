@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from support.gpus import gpu_missing
 from support.paths import ROOT
 from support.plain_device import PlainDevice
@@ -27,6 +28,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.en
 # A shell lets background processes ignore Ctrl-C, and children inherit that; some tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is; limits of time stand where a test is about time.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 
