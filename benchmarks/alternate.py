@@ -1,9 +1,10 @@
-"""Two checkouts in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
+"""Two versions in turn on one machine: ``python -m benchmarks.alternate OTHER [--device gpu] [--out FILE.json]``.
 
 OTHER is a folder with another version of the project, such as ``git worktree add --detach ../before COMMIT``. Each
-version has a process of its own in each turn, one of them first and then the other, and runs the same cases, of which
-the least of many repetitions counts: the seven families from |0…0⟩ to the state with fresh numbers, loops of small
-circuits through the engine and both frameworks, and many bindings at once. The table has the medians over all turns.
+version has a process of its own in each turn, one of them first and then the other, and runs the cases of its own
+`benchmarks`, so that names may differ between versions. A case is the median of many repetitions: the seven families
+from |0…0⟩ to the state with fresh numbers, loops of small circuits through the engine and both frameworks, and many
+bindings at once. The table has the medians over all turns.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def families(device: str, sizes: Sequence[int], repeat: int) -> dict[str, float]
         made = circuit_of(FAMILIES["ghz"].build(12, 0), 12)
         for _ in range(6):
             simulator.state(made).close()
-        native.settle()
+        native.wait()
     for n, name in product(sizes, FAMILIES):
         made = [circuit_of(FAMILIES[name].build(n, seed), n) for seed in range(repeat + 6)]
 
@@ -132,7 +133,7 @@ def child(device: str, sizes: Sequence[int], repeat: int) -> None:
 def one_turn(checkout: Path, arguments: Sequence[str]) -> dict[str, float]:
     """The cases of one version, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": f"{checkout / 'core'}:{checkout}:{os.environ.get('PYTHONPATH', '')}"}
-    command = [sys.executable, str(Path(__file__).resolve()), "--child", *arguments]
+    command = [sys.executable, "-m", "benchmarks.alternate", "--child", *arguments]
     done = subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -1,4 +1,4 @@
-"""Variational circuits with parameters, in the words of the engine, of Qiskit and of Cirq."""
+"""Variational circuits with parameters, for the engine, Qiskit and Cirq."""
 
 from __future__ import annotations
 

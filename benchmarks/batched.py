@@ -1,11 +1,13 @@
 """Many states of one structure: ``python -m benchmarks.batched [--device cpu] [--out FILE.json]``.
 
 *Gates*: 200 gates on 16 qubits for 256 states whose angles all differ, beside cuStateVec's batched gates where they are
-installed: all in turn, a different one first each time. What counts for cuStateVec is set to zero, gates,
-synchronise; for us it is also to bind the numbers and to bring them to the device. Medians are compared.
-*Shots*: 1,000 circuits of 10 qubits (efficient SU2), 100 shots of each; binding, loading, running and drawing apart.
+installed: all in turn, a different one first each time. The time of cuStateVec includes setting to zero, gates and
+synchronising; ours also includes binding the numbers and sending them to the device. Medians are compared.
+*Shots*: 1,000 circuits of 10 qubits (efficient SU2), 100 shots of each; binding, loading, running and drawing are timed
+separately.
 
-Two states of the last repetition, the first and the last, are compared with the oracle; returns 1 if one is wrong.
+Two states of the last repetition, the first and the last, are compared with the oracle; the exit code is 1 if one is
+wrong.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Dense blocks and real rotations: ``python -m benchmarks.blocks --n 28`` asks whether other arithmetic would pay.
+"""Dense blocks and real rotations: ``python -m benchmarks.blocks --n 28`` measures whether other arithmetic is faster.
 
-*Dense blocks*: a sweep of k phases, in each of which all of a tile goes through the same dense unitary on four bits:
-as four gates on two bits, as one matrix on four (both written by the emitter), and by tensor cores in several number
-formats. ``moves`` has the same phases without arithmetic. *Rotations*: all bits of a tile are turned many times, in the
-four ways of `benchmarks.rotations`.
+*Dense blocks*: a sweep of k phases, each of which applies the same dense unitary on four bits to the whole tile: as
+four gates on two bits, as one matrix on four (both written by the emitter), and by tensor cores in several number
+formats. ``moves`` has the same phases without arithmetic. *Rotations*: all bits of a tile are rotated many times, in
+the four ways of `benchmarks.rotations`.
 
-Every kernel is compared with complex128 NumPy on sampled tiles before it is timed; what is wrong, or does not compile,
-is reported and has no time. Tiles are the lowest index bits, for all kernels alike.
+Every kernel is compared with complex128 NumPy on sampled tiles before it is timed; a kernel that is wrong, or does not
+compile, is reported and has no time. Tiles are the lowest index bits, for all kernels alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a GPU could do at most: a copy of device memory, and multiply-adds that touch no memory.
+"""The ceilings of a GPU: a copy of device memory, and multiply-adds that access no memory.
 
 Kernels of sweeps are long straight code, so multiply-adds are measured in straight code of several lengths too: where
 that is slower than a loop, fetching instructions is the limit and not arithmetic.

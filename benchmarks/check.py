@@ -1,8 +1,8 @@
-"""Is every peer right? ``python -m benchmarks.check cpu|gpu`` compares whole states with the oracle.
+"""Correctness of every peer: ``python -m benchmarks.check cpu|gpu`` compares whole states with the oracle.
 
 Run this first on a new machine: a fast wrong answer is worth nothing. Each peer, variant, precision
 and family runs twice with fresh numbers (the second run would show a stale plan or queue); norm
-and relative error of all amplitudes are judged.
+and relative error of all amplitudes are checked.
 """
 
 from __future__ import annotations

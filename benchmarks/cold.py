@@ -1,7 +1,7 @@
 """First calls: ``python -m benchmarks.cold cpu|gpu --n 20 28`` measures in fresh processes.
 
 Each case runs twice, each time in a process of its own. *cold*: all caches on disk are empty.
-*reopened*: the caches that the first process left are there. Reported are the seconds of the import,
+*reopened*: the caches of the first process are there. The report has the seconds of the import,
 of the GPU's context (which is the driver's, not the engine's), and of the first and second whole
 call: open, translate, plan, compile, run, synchronise; the second has fresh numbers.
 """

@@ -1,4 +1,4 @@
-"""The benchmarks' gates in the engine's words."""
+"""The benchmarks' gates as the engine's circuits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The circuits: seven families of the kind people run, for any number of qubits.
+"""The circuits: seven families of common kinds, for any number of qubits.
 
 Each family is a function ``(n, seed) -> list[Gate]``. The seed draws numbers only (angles,
 matrices); graphs, permutations and wires depend on n alone. So a fresh seed is the same structure
-with other numbers, which is what a variational loop asks for.
+with other numbers, as in a variational loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Dense matrices on four bits by tensor cores: where `mma.sync` wants each number, and the kernel's text.
+"""Dense matrices on four bits by tensor cores: the places of numbers for `mma.sync`, and the kernel's text.
 
 A tile is a matrix of 16 rows (the values of the four near bits) and many columns, its groups. A warp multiplies eight
-columns at a time. Column bits go to lanes as the instruction wants them; which of the near bits a lane's number holds
-is free, and so is which of the others: they are chosen so that neither reading nor writing meets bank conflicts.
+columns at a time. Column bits go to lanes as the instruction requires; the near bits of a lane's number are free, and
+so are the others: they are chosen so that neither reading nor writing has bank conflicts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The neutral gate list: what every peer is asked to simulate, in nobody's own format.
+"""The neutral gate list that every peer simulates, in a format of no framework.
 
 A circuit is a list of `Gate`. Wires are little endian: wire 0 is the least significant index bit,
 and ``wires[0]`` of a matrix is its least significant bit. For ``cx``, ``cz`` and ``cp`` the control

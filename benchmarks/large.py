@@ -2,9 +2,9 @@
 
 The QFT of a basis state |x> has the amplitude exp(2πi·x·y / 2^n) / √(2^n) at y. It is run from |x> on one GPU, with
 host memory where the state does not fit, or on several (--gpus 4 --n 36), and slices of consecutive amplitudes,
-anywhere in the state, are compared: ‖found − known‖ / ‖known‖ over all of them. Printed, and in the JSON: seconds,
-bytes over each link as planned and as counted, where the state lay, and the memory that it took. The first run also
-plans and compiles kernels; --repeat 2 shows one that does not.
+anywhere in the state, are compared: ‖found − known‖ / ‖known‖ over all of them. The page and the JSON have seconds,
+bytes over each link as planned and as counted, the placement of the state, and the memory that it took. The first run
+also plans and compiles kernels; --repeat 2 adds one that does not.
 
 Each pass over a state of 35 wires in single precision copies 256 GiB to the GPU and back, about 6 s; the QFT needs two
 or three, the comparison up to one (--slices fewer, or 0). Locking host memory takes 0.2 s for each GiB, once.
@@ -180,7 +180,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="the JSON file to write")
     chosen = parser.parse_args(argv)
     if not 2 <= chosen.n <= 62:
-        parser.error("--n: from 2 to 62 wires are wanted")
+        parser.error(f"expected --n from 2 to 62, got {chosen.n}")
     if chosen.x is None:
         chosen.x = 0x2C9B_7A63_5D1E_94F5 & (1 << chosen.n) - 1
     if not 0 <= chosen.x < 1 << chosen.n:

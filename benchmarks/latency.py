@@ -1,8 +1,8 @@
-"""Small circuits, again and again: ``python -m benchmarks.latency [--device cpu] [--out FILE.json]``.
+"""Loops of small circuits: ``python -m benchmarks.latency [--device cpu] [--out FILE.json]``.
 
 *Loops*: a circuit of 10 qubits and 150 gates with fresh angles each time, 1000 shots, as users of Qiskit and Cirq run
 it, beside Aer and ``cirq.Simulator``: all in turn, a different one first each time. Medians are compared.
-*Parts*: what a warm run costs on the host besides its kernels, for the seven families, each part alone.
+*Parts*: the time of a warm run on the host besides its kernels, for the seven families, each part alone.
 
 Goals: at most `GOALS` of the peer's time in a loop; translation at most 5 µs a gate; all parts of a warm run together
 at most 150 µs on the host.
@@ -149,7 +149,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     simulator = Simulator(device=device, precision="single")  # type: ignore[arg-type]
     for _ in range(5):  # kernels are compiled at the third time, and their launches laid out after that
         simulator.state(made).close()
-    native.settle()
+    native.wait()
     empty = StateVector(n, options=simulator.options)
     worker, dtype, start = empty.device, empty.dtype, empty.layout
     shape, fresh = worker.shape(dtype), (1 << n) - 1 if worker.grows else 0

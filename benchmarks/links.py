@@ -1,10 +1,10 @@
-"""What links between memories reach, plain copies beside ours: ``python -m benchmarks.links --n 30 --device-wires 27``.
+"""The rates of links between memories, beside plain copies: ``python -m benchmarks.links --n 30 --device-wires 27``.
 
 Ceilings are plain copies in the same process: host to device, device to host, and both at once, from page-locked
 memory in pieces of 1 GiB; with --gpus, from each GPU to its partner for every XOR of their numbers, all GPUs and both
-directions at once. Beside them: a full migration, in which every window of a state in host memory comes and goes once
-and nothing is changed (a visit that writes); and exchanges of a state on several GPUs, one for each number of device
-bits that trade places with local bits.
+directions at once. Beside them: a full migration, in which every window of a state in host memory is copied in and out
+once and not changed (a visit that writes); and exchanges of a state on several GPUs, one for each number of device
+bits that are exchanged with local bits.
 
 A full migration of 30 wires in single precision takes 0.2 s and the first one, which locks memory, about 5 s; with
 both scenarios and two numbers of device wires the command takes about 30 s. Exchanges take 10 s on 4 GPUs.
@@ -264,7 +264,7 @@ def migration(device: Literal["cpu", "gpu"], setup: Setup, variant: str, ceiling
     setup = replace(setup, in_flight=setup.windows(some_elsewhere=True))
     with StateVector(setup.n, options=options(setup, device, variant)) as state, state.placed() as placed:
         if not isinstance(placed, Migrated):
-            raise TypeError(f"a migrated state is wanted, and this one is {placed.kind}")
+            raise TypeError(f"expected a migrated state, got one that is {placed.kind}")
         placed.forget()  # no part of it is known to be zero; what it holds does not matter for copies
 
         def visit() -> None:
@@ -294,7 +294,7 @@ def exchanges(
     for bits in range(1, setup.peers + 1):
         with StateVector(setup.n, options=options(setup, device, "default")) as state, state.placed() as placed:
             if not isinstance(placed, Peers):
-                raise TypeError(f"a state on several devices is wanted, and this one is {placed.kind}")
+                raise TypeError(f"expected a state on several devices, got one that is {placed.kind}")
             yield _exchange(device, setup, placed, bits, ceiling, repeat)
 
 
@@ -389,7 +389,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         machine.memory_bytes(chosen.device)
         for wires in chosen.device_wires:
             if Setup(chosen.n, chosen.precision, 1, device_wires=wires, in_flight=chosen.in_flight).migration == 0:
-                parser.error(f"--device-wires {wires}: fewer than {chosen.n} are wanted, or nothing migrates")
+                parser.error(f"expected --device-wires below {chosen.n}, so that windows migrate, got {wires}")
         Setup(chosen.n, chosen.precision, 1, gpus=chosen.gpus)
     except RuntimeError as error:
         print(error, file=sys.stderr)

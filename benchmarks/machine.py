@@ -1,4 +1,4 @@
-"""Where and with what a table was measured: hardware, versions, commit, date."""
+"""The environment of a measurement: hardware, versions, commit, date."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 """Sweeps over parameters: ``python -m benchmarks.many [--device gpu] [--out FILE.json]``, in single precision.
 
 *engine*: 1,000 bindings of an efficient SU2 circuit (10 qubits, 150 gates: RZ RY RZ on all wires four times, a ring of
-CX between), 100 shots each, in one call of `Simulator.run_batch`; out come packed bits. The numbers of all bindings are
-there before. *engine from angles*: the same, and the numbers are made of the angles within the clock.
+CX between), 100 shots each, in one call of `Simulator.run_batch`, which returns packed bits. The numbers of all
+bindings are made before. *engine from angles*: the same, but making the numbers from the angles is timed too.
 *qiskit*: the same through ``backend.run(circuit, parameter_binds=…).result()``; *qiskit counts*: and all counts are
 read. Beside it Aer's, with its defaults, with parallel circuits, and with parameters bound at run time.
 *cirq samples*, *cirq states*: 200 resolvers, 8 qubits, 62 gates, through `run_sweep` (100 repetitions) and
 `simulate_sweep`, beside ``cirq.Simulator``.
-*estimator*: `EstimatorV2`, exact, 100 random Pauli strings on 12 qubits over 1,000 bindings; Aer's does a share of it.
+*estimator*: `EstimatorV2`, exact, 100 random Pauli strings on 12 qubits over 1,000 bindings; Aer runs a part of these.
 
-Whole calls by the wall clock, everybody's Python included. Every turn has fresh angles; circuits with their parameters
-are made before, and stay the same.
+Whole calls are timed by the wall clock, with the Python of each package. Every turn has fresh angles; circuits with
+their parameters are made before, and stay the same.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ REHEARSAL_LIMIT = 20
 """Up to this many qubits a state fits into caches, so every turn begins with a run that is not timed."""
 
 ROUNDS = 4
-"""Up to as many qubits, so many runs of a turn count, each with fresh numbers: as in a user's loop, where nobody
-else's data and no pause lies between two runs."""
+"""Up to as many qubits, a turn has this many timed runs, each with fresh numbers: as in a user's loop, where no other
+program's data and no pause come between two runs."""
 
 PAUSE = 0.01
 """Seconds before a turn, in which the OpenMP threads of the peer before stop spinning."""

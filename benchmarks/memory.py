@@ -1,4 +1,4 @@
-"""How much memory of GPUs is taken: what the driver has left, and the most that CuPy's pool gave away at a time."""
+"""The GPU memory in use: the driver's free bytes, and the largest use of CuPy's pool."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Measurements in the middle of a circuit: ``python -m benchmarks.middle [--peer-shots 200] [--out FILE.json]``.
 
 20 qubits in single precision. A layer is a random gate on every wire, then CZ on neighbours, every other pair, and then
-one wire is measured and used on; ten layers, one more without a measurement, and at the end all wires are measured.
-10,000 shots, 30 bits each. Circuits are built outside of the clock; Aer is timed by its own clock.
+a measurement of one wire, which later layers use; ten layers, one more without a measurement, and a measurement of all
+wires. 10,000 shots, 30 bits each. Building circuits is not timed; Aer is timed by its own clock.
 
-Without branching Aer runs every shot from the beginning, which takes minutes: --peer-shots gives it fewer, and the time
-is taken to be as many times as long (the JSON says so). With branching, where shots that measured alike share a state,
-as ours do, time does not grow with the number of shots alone, so it always has all of them.
+Without branching Aer runs every shot from the beginning, which takes minutes: --peer-shots gives it fewer, and its time
+is scaled up to all shots (the JSON says so). With branching, where shots with equal results share a state, as ours do,
+time is not proportional to the number of shots, so Aer always runs all of them.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Noise as trajectories: ``python -m benchmarks.noise --n 12 16 [--device gpu --n 12 20] [--out FILE.json]``.
 
-A random circuit of 20 cycles (a random gate on every wire, then CZ on neighbours, every other pair) in complex64. After
-every gate stands a channel: *depolarizing* with p = 0.01 in Qiskit's convention, on both wires of a CZ together, or
-*damping*, amplitude damping with γ = 0.01, on each wire of the gate by itself. 1,000 trajectories with one shot each.
-Everybody has the same channels behind the same gates, in circuits of their own that are built outside of the clock.
+A random circuit of 20 cycles (a random gate on every wire, then CZ on neighbours, every other pair) in complex64. A
+channel follows every gate: *depolarizing* with p = 0.01 in Qiskit's convention, on both wires of a CZ together, or
+*damping*, amplitude damping with γ = 0.01, on each wire of the gate alone. 1,000 trajectories with one shot each.
+All packages have the same channels behind the same gates, in circuits of their own; building these is not timed.
 
-*ours* is one call of `Simulator.run_batch`; *one by one* are calls of `Simulator.run` with one shot, as many as
---singles says, and the time of all of them is taken to be as many times as long. *qsim* runs the circuit of Cirq, with
-fused gates of up to 2, 3 and 4 qubits and with one thread or all. *aer* is timed by its own clock, with its defaults,
-without fusion, and with branching. On a GPU our two are measured alone, since the wheels of the others know none.
+*ours* is one call of `Simulator.run_batch`; *one by one* are --singles calls of `Simulator.run` with one shot, whose
+time is scaled up to all trajectories. *qsim* runs the circuit of Cirq, with fused gates of up to 2, 3 and 4
+qubits and with one thread or all. *aer* is timed by its own clock, with its defaults, without fusion, and with
+branching. On a GPU our two are measured alone, since the wheels of the others have no GPU support.
 
-At 16 qubits a call of Aer takes a minute or two, and several where there is damping: --peer-trajectories 100 gives it
-and qsim fewer, and --no-branching leaves out the variant that always has all of them, as shots share work there.
+At 16 qubits a call of Aer takes a minute or two, and several minutes with damping: --peer-trajectories 100 gives Aer
+and qsim fewer, and --no-branching leaves out the variant that always runs all of them, since its shots share work.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Device memory: ``python -m benchmarks.peak --n 24 28 30 [--out FILE.json]`` needs a GPU.
 
-Each family runs five times through `Simulator.run` with 1,000 shots; counted is the most that was taken from CuPy's
-memory pool at a time: state, numbers and tables of sweeps, those that are kept for the next run among them, and what
-sampling needs. Beside it is what the result says. The goal is the state and 5 % of it.
+Each family runs five times through `Simulator.run` with 1,000 shots. The figure is the largest use of CuPy's memory
+pool: state, numbers and tables of sweeps, including those kept for the next run, and the workspace of sampling. Beside
+it is the figure in the result. The goal is the state and 5 % of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How fast is planning? ``python -m benchmarks.planning`` plans the seven families at 28 wires, on one core.
+"""The speed of planning: ``python -m benchmarks.planning`` plans the seven families at 28 wires, on one core.
 
-Goal: 15,000 gates per second, counting the gates of the circuit and not the operations that they are written as. Times
-are processor time, so that a busy machine does not matter; plans are made from nothing each time.
+Goal: 15,000 gates per second, counting the gates of the circuit and not the operations into which they are translated.
+Times are processor time, so that a busy machine does not matter; no plan is reused.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 Warm: plans, kernels and compiled code are cached by one warm-up of the same structure; every
 repetition that counts has fresh numbers. `benchmarks.cold` measures first calls.
 
-States larger than one device: --device-wires puts what is above so many wires into host memory, --gpus
-divides a state among GPUs. Peers that have no such states are named and left out. What each command
-takes is what its runs take: (warm-up + repetitions) times all peers and variants. At n = 30 in single
+States larger than one device: --device-wires puts wires above this number into host memory, --gpus
+divides a state among GPUs. Peers that have no such states are named and left out. The time of a command
+is that of its runs: (warm-up + repetitions) times all peers and variants. At n = 30 in single
 precision every pass over host memory takes 0.1 to 0.2 s, so the seven families may take minutes: name
-some with --families and use --repeat 3. Locking host memory takes 0.2 s for each GiB and each of ours,
-which is once in the process, and for cuStateVec Ex once for each family. On 4 GPUs the seven take less
+some with --families and use --repeat 3. Locking host memory takes 0.2 s for each GiB: once in the
+process for ours, and once for each family for cuStateVec Ex. On 4 GPUs the seven take less
 than a minute.
 """
 

@@ -1,8 +1,8 @@
-"""A million shots: ``python -m benchmarks.shots gpu --n 28`` times what they take beyond the state.
+"""A million shots: ``python -m benchmarks.shots gpu --n 28`` times them, without the preparation of the state.
 
-The state is a layer of rotations and a ring of CX, so that shots fall everywhere. Timed is from a synchronised state to
-the packed bits of all shots on the host; medians. Beside it: 200 different circuits, each run once with 1000 shots in a
-process that has run nothing before (`--many`).
+The state is a layer of rotations and a ring of CX, so that shots fall everywhere. The time is from a synchronised state
+to the packed bits of all shots on the host; medians. Beside it: 200 different circuits, each run once with 1000 shots
+in a process that has run nothing before (`--many`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sweeps one by one: ``python -m benchmarks.sweeps --n 28`` times the kernel of every large sweep of every family.
+"""The sweeps of circuits: ``python -m benchmarks.sweeps --n 28`` times the kernel of every large sweep of every family.
 
 For each sweep: its time (the median of several, by CUDA events), bytes, bytes per second, multiply-adds, multiply-adds
-per second, the shares of what this GPU can do at most (measured in the same run), registers and spilled bytes. For each
+per second, the shares of this GPU's ceilings (measured in the same run), registers and spilled bytes. For each
 variant of writing kernels: the time of all sweeps of a family. Two variants are not for use but for understanding:
 ``moves`` has no arithmetic, and ``cached`` finds its amplitudes in the L2 cache. Where their times add up to the whole
 time, memory and arithmetic do not overlap; where ``cached`` is far above the multiply-adds' own time, look at the
@@ -93,10 +93,10 @@ VARIANTS = {
     "gates": Variant(tensor=False),
     "moves": Variant(empty=True),
     "cached": Variant(edit=_cached),
-    "blocks2": Variant(replace(STYLE, blocks=(2, 3))),
-    "blocks4": Variant(replace(STYLE, blocks=(4, 5))),
+    "blocks2": Variant(replace(STYLE, more_blocks=-1)),
+    "blocks4": Variant(replace(STYLE, more_blocks=1)),
     "ahead": Variant(replace(STYLE, ahead=True)),
-    "ahead4": Variant(replace(STYLE, ahead=True, blocks=(4, 5))),
+    "ahead4": Variant(replace(STYLE, ahead=True, more_blocks=1)),
     "stagger": Variant(edit=_staggered),
     "step256": Variant(replace(STYLE, in_step=256)),
     "step768": Variant(replace(STYLE, in_step=768)),

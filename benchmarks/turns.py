@@ -1,7 +1,7 @@
-"""Whole calls in turn: who takes part, whether all found the same, and which goals are met.
+"""Calls in turn: the contestants, the agreement of their results, and the goals that are met.
 
-What `measure` is for one state, this is for batches: a call has thousands of states, and what comes out is shots or
-expectation values, on which all must agree as far as chance allows.
+`measure` does this for one state, this module for batches: a call has thousands of states, and its results are shots or
+expectation values, on which all must agree within statistical bounds.
 """
 
 from __future__ import annotations
@@ -105,14 +105,14 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Within:
-    """Ours takes at most so many seconds."""
+    """The goal that ours takes at most this time."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Times:
-    """The peer takes at least so many times as long as ours."""
+    """The goal that the peer takes at least this multiple of our time."""
 
     peer: str
     least: float
@@ -122,7 +122,7 @@ Goal = Within | Times
 
 
 def judged(goal: Goal, medians: Mapping[str, float]) -> dict[str, Any]:
-    """A goal beside what was found; `met` is None where somebody did not take part. medians: by name."""
+    """Return a goal with its figure; `met` is None if a contestant is missing. medians: by name."""
     ours = medians.get(OURS)
     match goal:
         case Within(seconds):
@@ -138,7 +138,7 @@ def judged(goal: Goal, medians: Mapping[str, float]) -> dict[str, Any]:
 
 
 def gathered(makers: Mapping[str, Callable[[], Sequence[Contestant]]], missing: dict[str, str]) -> list[Contestant]:
-    """Those of the contestants that are here; `missing` is told why the others are not."""
+    """Return the contestants that can run here; the others' errors are written to `missing`."""
     found: list[Contestant] = []
     for name, make in makers.items():
         try:
@@ -153,7 +153,7 @@ def row(what: str, contestants: Sequence[Contestant], goals: Sequence[Goal], rep
     """Measure one row of the table: warm everybody up, then take turns, a different one first each time.
 
     Of several variants of one name the fastest in the warm-up goes on; the others' warm-up is kept in the JSON.
-    An error ends the part of whom it befalls, and is kept too.
+    A contestant that raises an error takes no further part, and the error is kept too.
     """
     seconds: dict[str, list[float]] = {one.label: [] for one in contestants}
     errors: dict[str, str] = {}

@@ -13,13 +13,13 @@ from qsim_ex.errors import MissingPackage
 
 with uninterrupted():
     try:
-        import cirq as _cirq  # noqa: F401  (looked for here, so that whoever lacks it reads what to type)
+        import cirq as _cirq  # noqa: F401  (looked for here, so that the message about a missing package says what to type)
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-    from qsim_ex_cirq.points import Estimates
-    from qsim_ex_cirq.reading import Measurement
+    from qsim_ex_cirq.measurements import Measurement
     from qsim_ex_cirq.results import QsimExTrialResult
+    from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
     from qsim_ex_cirq.translate import translate
     from qsim_ex_cirq.translation import Translation

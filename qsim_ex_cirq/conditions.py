@@ -7,37 +7,40 @@ from typing import Any
 
 import cirq
 
-from qsim_ex.circuit.check import CONDITION_BITS
 from qsim_ex.errors import MeasurementError, NotSupported
-from qsim_ex_cirq.reading import Read, Readings
+from qsim_ex.frameworks import check
+from qsim_ex_cirq.measurements import MeasuredKey, PendingMeasurements
 
 Condition = tuple[tuple[int, ...], tuple[int, ...]]
 """Classical bits, the first one least significant, and the values of them at which a condition holds."""
 
 
-def condition_of(condition: cirq.Condition, readings: Readings) -> Condition:
-    """The classical bits that a condition looks at, which are measured now, and where it holds.
+def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Condition:
+    """Return the classical bits that a condition looks at, which are measured now, and where it holds.
 
-    Every value of the bits is put to Cirq's own condition. Raises `MeasurementError` for a key that was not measured
+    Cirq's own condition is asked for every value of the bits. Raises `MeasurementError` for a key that was not measured
     before, and `NotSupported` for too many bits.
     """
     index = getattr(condition, "index", -1)
-    reads = {key: _read(str(key), index, readings) for key in dict.fromkeys(condition.keys)}
+    reads = {key: _read(str(key), index, pending) for key in dict.fromkeys(condition.keys)}
     clbits = tuple(clbit for read in reads.values() for clbit in read.clbits)
-    if len(clbits) > CONDITION_BITS:
-        raise NotSupported(f"a classical control on {len(clbits)} qubits' results; at most {CONDITION_BITS}.")
+    if len(clbits) > check.CONDITION_BITS:
+        most = check.CONDITION_BITS
+        raise NotSupported(f"expected a classical control on at most {most} measured qubits, got one on {len(clbits)}.")
     return clbits, tuple(value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value))
 
 
-def _read(key: str, index: int, readings: Readings) -> Read:
-    read = readings.now(key, index)
+def _read(key: str, index: int, pending: PendingMeasurements) -> MeasuredKey:
+    read = pending.now(key, index)
     if read is None:
-        raise MeasurementError(f"a classical control looks at the key {key!r}, which is not measured before it.")
+        raise MeasurementError(
+            f"a classical control looks at the key {key!r}, which is not measured before it; measure it first."
+        )
     return read
 
 
-def _holds(condition: cirq.Condition, reads: dict[Any, Read], index: int, value: int) -> bool:
-    """Whether a condition holds where the classical bits of all reads together have a value."""
+def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, value: int) -> bool:
+    """Return whether a condition holds where the classical bits of all keys together have a value."""
     store = cirq.ClassicalDataDictionaryStore()
     for key, read in reads.items():
         digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
@@ -49,16 +52,16 @@ def _holds(condition: cirq.Condition, reads: dict[Any, Read], index: int, value:
     return bool(condition.resolve(store))
 
 
-def nested(conditions: Sequence[cirq.Condition], readings: Readings) -> list[Condition]:
-    """Conditions that must all hold; those that always do are left out."""
-    found = [condition_of(condition, readings) for condition in conditions]
+def nested(conditions: Sequence[cirq.Condition], pending: PendingMeasurements) -> list[Condition]:
+    """Return conditions that must all hold; those that always do are left out."""
+    found = [condition_of(condition, pending) for condition in conditions]
     return [(clbits, values) for clbits, values in found if len(values) < 1 << len(clbits)]
 
 
 def conjunctions(
     wires: tuple[int, ...], values: cirq.ops.AbstractControlValues
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the controls and wanted values of each term; the terms exclude each other, so they commute."""
+    """Yield the controls and control values of each term; the terms exclude each other, so they commute."""
     if isinstance(values, cirq.ProductOfSums):
         free = [k for k, allowed in enumerate(values) if len(allowed) == 2]
         terms: Any = [[min(allowed) for allowed in values]]

@@ -12,31 +12,35 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import check
-from qsim_ex.circuit.noise.channels import simplified
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
+from qsim_ex.frameworks import check, simplified
 from qsim_ex_cirq.gates import TOLERANCE, Place
 
 Kraus = NDArray[np.complex128]
 
 
 def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
-    """A noise model, or a one-qubit channel after every moment, as in ``cirq.Simulator``; raises `OptionError`."""
+    """Return a noise model, or that of a one-qubit channel after every moment, as in ``cirq.Simulator``.
+
+    Raises `OptionError`.
+    """
     try:
         return cirq.NoiseModel.from_noise_model_like(noise)
     except (TypeError, ValueError) as error:
-        raise OptionError(f"noise={noise!r}: None, a cirq.NoiseModel or a one-qubit gate is wanted.") from error
+        raise OptionError(
+            f"expected noise as None, a cirq.NoiseModel or a one-qubit gate, got {noise!r}; pass cirq.depolarize(0.01)."
+        ) from error
 
 
 def channel(op: cirq.Operation, place: Place) -> bool:
-    """Append an operation that is a channel, and say whether it is one.
+    """Append an operation if it is a channel, and return whether it is one.
 
     A mixture of unitary matrices stays one. Raises `NotSupported` for a channel under controls or with a key.
     """
     size = len(place.wires)
     name = str(op.gate or type(op).__name__)
     if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
-        raise NoiseError(f"{name}: a channel acts on at most {check.CHANNEL_WIRES} qubits, this one on {size}.")
+        raise NoiseError(f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}.")
     kraus = _kraus(op, size, name)
     if kraus is None:
         return False
@@ -49,7 +53,7 @@ def channel(op: cirq.Operation, place: Place) -> bool:
 
 
 def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
-    """The Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None if it has none."""
+    """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any."""
     mixture = cirq.mixture(op, None)
     if mixture is not None:
         weighted = [np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture]
@@ -59,7 +63,7 @@ def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
 
 
 def _unitary(matrix: Any, size: int, name: str) -> Kraus:
-    """A matrix that is unitary to Cirq's tolerance as the nearest one that is so to rounding."""
+    """Return the matrix that is unitary to rounding and nearest to one that is unitary to Cirq's tolerance."""
     array = check.unitary(matrix, size, name, TOLERANCE)
     if np.abs(array.conj().T @ array - np.eye(len(array))).max() < check.ROUNDING / 10:
         return array
@@ -68,15 +72,15 @@ def _unitary(matrix: Any, size: int, name: str) -> Kraus:
     return nearest
 
 
-Numbered = tuple[int, cirq.Operation]
+MomentOperation = tuple[int, cirq.Operation]
 """A moment's number and an operation in it."""
 
 
-def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, sampled: bool) -> list[Numbered]:
-    """The operations of a circuit with a model's noise, as ``cirq.Simulator`` adds it, each with its moment's number.
+def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, sampled: bool) -> list[MomentOperation]:
+    """Return the operations of a circuit with a model's noise, as ``cirq.Simulator`` adds it, with moments' numbers.
 
-    sampled: nothing but the measurements counts. Then noise that comes after the last measurement of its qubits, as
-    noise does that befalls all qubits after every moment, is left out.
+    sampled: only the measurements are asked for. Then noise after the last measurement of its qubits is left out, such
+    as that which a model puts after the last moment.
     """
     if noise == cirq.NO_NOISE:
         operations = [(number, op) for number, moment in enumerate(circuit) for op in moment]
@@ -93,12 +97,12 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
 
 
 def _is_virtual(op: cirq.Operation) -> bool:
-    """Whether an operation bears the mark of those that noise models add."""
+    """Return whether an operation bears the tag of those that noise models add."""
     return isinstance(op, cirq.TaggedOperation) and cirq.VirtualTag() in op.tags
 
 
-def _counting(operations: Sequence[Numbered]) -> list[bool]:
-    """Whether each operation can change what is measured: whether a measurement follows on what it acts on."""
+def _counting(operations: Sequence[MomentOperation]) -> list[bool]:
+    """Return whether each operation can change a measurement: whether one follows on the qubits that it acts on."""
     found: list[bool] = []
     live: set[cirq.Qid] = set()
     for _, op in reversed(operations):

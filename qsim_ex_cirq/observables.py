@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cirq
 
-from qsim_ex.circuit.observables import PauliString, PauliSum
+from qsim_ex import PauliString, PauliSum
 from qsim_ex.errors import WireError
 
 

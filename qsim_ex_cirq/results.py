@@ -1,4 +1,4 @@
-"""What a run gives back: Cirq's own result types, with `qsim_ex` on them, which says where and how they came about."""
+"""Results: Cirq's own types, with an attribute `qsim_ex` that says where and how they were found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
-from qsim_ex_cirq.reading import Measurement
+from qsim_ex_cirq.measurements import Measurement
 from qsim_ex_cirq.translation import Translation
 
 Bits = NDArray[np.uint8]
@@ -34,12 +34,12 @@ def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Bit
 
 
 def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
-    """The record of each key, uint8 [qubits], in a single repetition; of several instances Cirq keeps the last."""
+    """Return the record of each key, uint8 [qubits], in one repetition; of several instances Cirq keeps the last."""
     return {key: found[0, -1] for key, found in records_of(translation.measurements, bits).items()}
 
 
 class ResultDict(cirq.ResultDict):
-    """Cirq's result of a run, and what is known of the run.
+    """Cirq's result of a run, with the engine's own result.
 
     engine_result: the engine's own result, None if this was read from a file or added up from others. It carries
     its parent's name, so that what Cirq writes to JSON it can read again.
@@ -55,7 +55,7 @@ class ResultDict(cirq.ResultDict):
         return {} if self.engine_result is None else self.engine_result.metadata()
 
     def histogram(self, *, key: Any, **how: Any) -> Counter[Any]:
-        """How often each value of a key was found, its first qubit most significant; as in `cirq.Result`.
+        """Return how often each value of a key was found, its first qubit most significant; as in `cirq.Result`.
 
         Cirq folds the bits of one repetition after the other in Python; here that is one matrix product, unless
         another way of folding is asked for.
@@ -71,7 +71,7 @@ class ResultDict(cirq.ResultDict):
 
     @classmethod
     def _json_namespace_(cls) -> str:
-        """The namespace of Cirq's own types."""
+        """Return the namespace of Cirq's own types."""
         return ""
 
 
@@ -96,7 +96,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
 
     @property
     def qsim_ex(self) -> Metadata:
-        """Where and how the state came about: seed, device, precision, times; put together when it is asked for."""
+        """Where and how the state was found: seed, device, precision, times; put together when it is read."""
         return self._about.metadata() if isinstance(self._about, Result) else self._about
 
     @property
@@ -107,7 +107,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
         return vector
 
     def __str__(self) -> str:
-        """The measurements and, where few amplitudes matter, the state in Dirac notation."""
+        """Return the measurements and, where few amplitudes matter, the state in Dirac notation."""
         vector = self.final_state_vector
         measured = cirq.SimulationTrialResult.__str__(self)
         few = np.count_nonzero(np.abs(vector) > 0.001) < 16
@@ -117,7 +117,7 @@ class QsimExTrialResult(cirq.StateVectorTrialResult):
 
 
 class _StateWhenAsked:
-    """Stands where Cirq's result wants a simulation state, and becomes one when it is used as one."""
+    """Stands for the simulation state in Cirq's result, and makes one when it is used as one."""
 
     def __init__(self, vector: Vector, qubits: tuple[cirq.Qid, ...]) -> None:
         self.vector = vector
@@ -125,7 +125,7 @@ class _StateWhenAsked:
 
     @property
     def qubit_map(self) -> dict[cirq.Qid, int]:
-        """The place of each qubit in the order."""
+        """The number of each qubit in the order."""
         return {qubit: k for k, qubit in enumerate(self.qubits)}
 
     def create_merged_state(self) -> cirq.StateVectorSimulationState:

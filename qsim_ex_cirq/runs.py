@@ -1,8 +1,7 @@
-"""The runs of the engine behind one call of a simulator: their seeds, and what each leaves on the disk on its way."""
+"""The runs of the engine behind one call of the simulator, with their seeds and their checkpoint."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,14 +10,14 @@ from typing import Any
 import cirq
 import numpy as np
 
-from qsim_ex import JobCheckpoint, Simulator
-from qsim_ex.circuit.parameters.families import families
+from qsim_ex import Simulator
 from qsim_ex.errors import OptionError
+from qsim_ex.frameworks import JobRuns, binding_groups, digest
 from qsim_ex_cirq.translation import Translation
 
 
-class Seeds:
-    """The seeds of a simulator's runs, from what Cirq takes for a seed; equal ones give equal runs in the same order.
+class SeedStream:
+    """The seeds of a simulator's runs, made of what Cirq takes for a seed; equal seeds give equal runs in order.
 
     A number that was given is the seed of the first run, so the engine, or another framework's simulator, draws the
     same shots from it. given: whether there was one. Raises `OptionError`.
@@ -36,57 +35,38 @@ class Seeds:
         self._first = deque([int(given)] if isinstance(given, int | np.integer) else [])
 
     def __call__(self) -> int:
-        """The seed of the next run."""
+        """Return the seed of the next run."""
         with suppress(IndexError):  # and not a check first, which two threads could pass
             return self._first.popleft()
         return int(self._draw(1 << 62, dtype=np.int64))
 
 
-class Runs:
-    """What a call asks of the engine, run by run.
+class SweepRuns:
+    """The runs of the engine for the points of a call, and their seeds.
 
-    Where the simulator has a checkpoint, each run has one of its own, and those that had ended before a kill give their
-    results at once; without a seed the points have those that come from the file's. most: runs that there are at most.
+    Each point has the next seed of the simulator; where there is a checkpoint and no seed was given, the points have
+    seeds that come from that of the checkpoint's file. most: how many runs there are at most.
     """
 
-    def __init__(self, engine: Simulator, seeds: Seeds, most: int) -> None:
-        self._engine = engine
+    def __init__(self, engine: Simulator, seeds: SeedStream, most: int) -> None:
+        self.job = JobRuns(engine)
         self._seeds = seeds
         self._most = most
-        self._kept: JobCheckpoint | None = None
-        self._begun = 0
 
     def seeds(self, count: int, key: Callable[[], str]) -> list[int]:
-        """Those of the next points; key: tells the call from others, and is asked for by the first points only."""
-        checkpoint: Any = self._engine.options.checkpoint
+        """Return the seeds of the next points; key: tells the call from others, made for the first points only."""
         found: list[int] = []
-        if checkpoint is not None and self._kept is None and count:
+        if count and self.job.waits_for_checkpoint:
             given = self._seeds() if self._seeds.given else None
-            self._kept = JobCheckpoint(getattr(checkpoint, "path", checkpoint), key(), self._most, given)
+            seed = self.job.begin(key, self._most, given)
             if given is None:
-                self._seeds = Seeds(self._kept.seed % (1 << 32))  # which is what Cirq takes for a seed, to run it again
+                self._seeds = SeedStream(seed % (1 << 32))  # which is what Cirq takes for a seed, to run it again
             else:
                 found.append(given)
         return found + [self._seeds() for _ in range(count - len(found))]
 
-    def engine(self) -> Simulator:
-        """What does the next run."""
-        if self._kept is None:
-            return self._engine
-        self._begun += 1
-        return Simulator(self._engine.options.with_({"checkpoint": self._kept.part(self._begun - 1)}))
-
-    def unkept(self) -> Simulator:
-        """What holds a state that was found already, which needs no checkpoint."""
-        return self._engine if self._kept is None else Simulator(self._engine.options.with_({"checkpoint": None}))
-
-    def end(self) -> None:
-        """All runs have ended: nothing is left on the disk."""
-        if self._kept is not None:
-            self._kept.end()
-
 
 def key_of(translations: Sequence[Translation], *asked: object) -> str:
-    """A digest of circuits and their numbers, and of what is asked of them."""
-    parts = [family.key() for family in families(one.sweep for one in translations)]
-    return hashlib.blake2b(repr((parts, asked)).encode(), digest_size=8).hexdigest()
+    """Return a digest of circuits, their numbers and their readout errors, and of what is asked of them."""
+    groups = binding_groups([one.sweep for one in translations], [one.readout for one in translations])
+    return digest(*(group.key() for group in groups), asked)

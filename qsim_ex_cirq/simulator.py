@@ -11,22 +11,19 @@ import cirq
 import numpy as np
 
 import qsim_ex
-from qsim_ex.circuit import check
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.options import Options, Precision
+from qsim_ex.frameworks import BY_DTYPE, check
+from qsim_ex.options import Options
+from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.noise import noise_of
 from qsim_ex_cirq.observables import pauli_sum
-from qsim_ex_cirq.points import Estimates, Points
+from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
-from qsim_ex_cirq.runs import Seeds
+from qsim_ex_cirq.runner import Estimates, SweepRunner
+from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.together import SavedState, chunks, resolvers_of
 from qsim_ex_cirq.translate import order_of
 
-_PRECISIONS: dict[np.dtype[Any], Precision] = {
-    np.dtype(np.complex64): "single",
-    np.dtype(np.complex128): "double",
-}
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
 """Fields of `qsim_ex.Options` that the simulator takes as they are."""
@@ -42,19 +39,19 @@ class QsimExSimulator(
     """Simulates circuits of qubits exactly, on a GPU or on all cores of a CPU; noise and measurements as trajectories.
 
     Takes the place of ``cirq.Simulator``: the same constructor, the same methods, the same result types. Every
-    result has an attribute `qsim_ex` besides, which says where and how it came about. An array of amplitudes is big
+    result has an attribute `qsim_ex` besides, which says where and how it was found. An array of amplitudes is big
     endian by the qubit order, as everywhere in Cirq.
 
     dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: as in Cirq, a noise model, or a one-qubit
-    channel that befalls every qubit after every moment.
+    channel that acts on every qubit after every moment.
     split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
     planner needs no advice.
-    trajectories: how many an expectation value is the mean of where the circuit leaves something to chance; the
-    engine's 1,000 if None.
+    trajectories: how many an expectation value is the mean of where something in the circuit is random; the engine's
+    1,000 if None.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
     ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 
-    Raises `OptionError` for an unknown option and for what is no noise.
+    Raises `OptionError` for an unknown option and for a value that it cannot take.
     """
 
     def __init__(
@@ -73,13 +70,13 @@ class QsimExSimulator(
         self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
         self._split_untangled_states = split_untangled_states
-        self._engine = qsim_ex.Simulator(Options(precision=_PRECISIONS[self._dtype], **engine))
+        self._engine = qsim_ex.Simulator(Options(precision=BY_DTYPE[self._dtype].name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
-        self._points = Points(self._engine, self._noise, known, Seeds(seed))
+        self._runner = SweepRunner(self._engine, self._noise, known, SeedStream(seed))
 
     @property
     def noise(self) -> cirq.NoiseModel:
-        """What goes wrong in every run; `cirq.NO_NOISE` if nothing does."""
+        """The noise of every run; `cirq.NO_NOISE` if there is none."""
         return self._noise
 
     # --- samples -------------------------------------------------------------------------------------------------
@@ -96,10 +93,10 @@ class QsimExSimulator(
         """
         shots = check.shots(repetitions)
         _require_measurement(program)
-        runs = self._points.runs([params])
+        runs = self._runner.runs([params])
         for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
-            yield from self._points.samples([program], [resolvers], shots, runs)
-        runs.end()
+            yield from self._runner.samples([program], [resolvers], shots, runs)
+        runs.job.end()
 
     def run_batch(
         self,
@@ -107,7 +104,7 @@ class QsimExSimulator(
         params_list: Sequence[cirq.Sweepable] | None = None,
         repetitions: int | Sequence[int] = 1,
     ) -> Sequence[Sequence[ResultDict]]:
-        """Sample several circuits, each for all points of its sweep; those of one structure are worked on together.
+        """Sample several circuits, each for all points of its sweep; those of one structure run together.
 
         A circuit, its parameters and its repetitions are paired as in Cirq. Raises what `run_sweep_iter` raises.
         """
@@ -116,13 +113,13 @@ class QsimExSimulator(
         each = repetitions if isinstance(repetitions, Sequence) else [repetitions] * count
         if len(sweeps) != count or len(each) != count:
             raise CircuitError(
-                f"{count} circuits, {len(sweeps)} sweeps and {len(each)} numbers of repetitions; as many of each are "
-                "wanted, or one number of repetitions for all."
+                f"expected as many sweeps and numbers of repetitions as circuits, got {count} circuits, {len(sweeps)} "
+                f"sweeps and {len(each)} numbers of repetitions; pass one number of repetitions for all."
             )
         shots = [check.shots(one) for one in each]
         for program in programs:
             _require_measurement(program)
-        return self._points.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
+        return self._runner.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
 
     async def run_batch_async(
         self,
@@ -137,9 +134,9 @@ class QsimExSimulator(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        runs = self._points.runs([param_resolver])
-        (result,) = self._points.samples([circuit], [[param_resolver]], check.shots(repetitions), runs)
-        runs.end()
+        runs = self._runner.runs([param_resolver])
+        (result,) = self._runner.samples([circuit], [[param_resolver]], check.shots(repetitions), runs)
+        runs.job.end()
         return dict(result.records)
 
     def sample_from_amplitudes(
@@ -175,15 +172,15 @@ class QsimExSimulator(
     ) -> Iterator[QsimExTrialResult]:
         """Return the final state for each set of parameters; measurements collapse it, as in Cirq.
 
-        Where noise, measurements or resets leave the state to chance, it is that of one trajectory. Of a key that is
+        Where noise, measurements or resets make the state random, it is that of one trajectory. Of a key that is
         measured again and again, the result holds the last value.
         initial_state: a basis value (first qubit most significant), amplitudes, one value for each qubit, or a
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
-        for resolver, final in self._points.states(program, params, order, initial_of(initial_state, order)):
+        for resolver, final in self._runner.states(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
-            about = final.result if isinstance(final, SavedState) else final.metadata()
+            about = final.result if isinstance(final, SavedFinalState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
 
     def simulate_into_1d_array(
@@ -198,7 +195,7 @@ class QsimExSimulator(
         return result.params, result.final_state_vector, tuple(result.qubit_map)
 
     def simulate_moment_steps(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """Not supported yet: the engine reorders gates, so the state between two moments never exists."""
+        """Raise `NotSupported`: the engine reorders gates, so the state between two moments never exists."""
         raise NotSupported(
             "simulate_moment_steps is not supported yet: simulate circuit[:k] for the state after k moments."
         )
@@ -214,20 +211,19 @@ class QsimExSimulator(
     ) -> Iterator[Sequence[complex]]:
         """Return the amplitudes of basis values (first qubit most significant) for each set of parameters.
 
-        They are those of the state that `simulate` gives: of one trajectory, where there is something left to chance.
+        They are those of the state that `simulate` gives: of one trajectory, where something is random.
         """
         if np.ndim(bitstrings) != 1:
             raise CircuitError(
-                f"bitstrings: a 1-dimensional list of whole numbers is wanted, got shape {np.shape(bitstrings)}."
+                f"expected bitstrings as a 1-dimensional list of whole numbers, got shape {np.shape(bitstrings)}."
             )
         values = [check.count(value, "a bitstring") for value in bitstrings]
         order = order_of(program, qubit_order)
         if max(values, default=0) >> len(order):
             raise CircuitError(
-                f"bitstrings: {max(values)} is out of range, {len(order)} qubits have the values 0 to "
-                f"{(1 << len(order)) - 1}."
+                f"expected bitstrings from 0 to {(1 << len(order)) - 1} for {len(order)} qubits, got {max(values)}."
             )
-        for _, final in self._points.states(program, params, order, 0):
+        for _, final in self._runner.states(program, params, order, 0):
             yield final.amplitudes(values).tolist()
 
     def simulate_expectation_values_sweep_iter(
@@ -241,11 +237,11 @@ class QsimExSimulator(
     ) -> Iterator[list[float]]:
         """Return the expectation value of each observable for each set of parameters.
 
-        It is exact, or, where noise, resets or measurements on the way leave something to chance, the mean over
+        It is exact, or, where noise, resets or measurements on the way make it random, the mean over
         `trajectories` of the simulator; ``cirq.Simulator`` gives the values of a single trajectory. For standard
         errors see `simulate_expectation_estimates_sweep`. A value is complex only if a coefficient is.
         Measurements at the end are refused with `MeasurementError`, as in Cirq; if they are permitted and nothing else
-        is left to chance, the values are those of one collapsed state, as there. (A Pauli measurement stands on the
+        is random, the values are those of one collapsed state, as there. (A Pauli measurement stands on the
         way, since the state is turned back after it.)
         """
         given = (program, observables, params, qubit_order, initial_state, permit_terminal_measurements)
@@ -279,10 +275,10 @@ class QsimExSimulator(
                 "the circuit ends in measurements, which collapse the state. If that is meant, set "
                 "permit_terminal_measurements=True."
             )
-        wanted = observables if isinstance(observables, list) else [observables]
+        listed = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
-        sums = [pauli_sum(observable, order) for observable in wanted]
-        yield from self._points.estimates(program, params, order, initial_of(initial_state, order), sums)
+        sums = [pauli_sum(observable, order) for observable in listed]
+        yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
 
 
 def _require_measurement(program: cirq.AbstractCircuit) -> None:
@@ -292,8 +288,8 @@ def _require_measurement(program: cirq.AbstractCircuit) -> None:
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
-    for dtype in _PRECISIONS:
+    for dtype in BY_DTYPE:
         with suppress(TypeError):  # what NumPy raises for what is no dtype at all
             if np.dtype(given) == dtype:
                 return dtype
-    raise OptionError(f"dtype={given!r}: numpy.complex64 or numpy.complex128 is wanted.")
+    raise OptionError(f"expected dtype=numpy.complex64 or numpy.complex128, got {given!r}.")

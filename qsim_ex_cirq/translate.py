@@ -2,7 +2,7 @@
 
 Qubit k of the order becomes wire n−1−k, so that the engine's little-endian state is Cirq's big-endian one without
 any amplitude being moved. Measurements at the end become one `Measure` of all measured wires, wire w into
-classical bit w; what is measured before goes into classical bits of its own (see `reading`).
+classical bit w; what is measured before goes into classical bits of its own (see `measurements`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import cirq
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
 from qsim_ex_cirq.noise import noisy_operations
 from qsim_ex_cirq.translation import Translation
-from qsim_ex_cirq.walk import Walk, require_numbers
+from qsim_ex_cirq.translator import Translator, require_numbers
 
 
 def translate(
@@ -27,9 +27,9 @@ def translate(
 ) -> Translation:
     """Translate a circuit, its symbols replaced by the resolver's numbers, with the noise of a model.
 
-    from_zero: the state that the circuit will act on is |0…0>; otherwise whatever is reset leaves it to chance.
-    sampled: nothing but the measurements counts, so that noise after them may be left out. initial: a basis value, bit
-    w of which is wire w, that is prepared first.
+    from_zero: the state that the circuit will act on is |0…0>; from another one every reset is random.
+    sampled: only the measurements are asked for, so that noise after them is left out. initial: a basis value, bit w of
+    which is wire w, that is prepared first.
 
     Raises `ParameterError` for symbols without a number, `WireError` for qudits and for a bad order,
     `UnknownInstruction` for an operation with neither a matrix nor a decomposition, and `NotSupported` for
@@ -38,14 +38,14 @@ def translate(
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
     pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
     symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
-    walk = Walk(order_of(circuit, qubit_order), from_zero)
-    walk.begin(initial)
+    translator = Translator(order_of(circuit, qubit_order), from_zero)
+    translator.begin(initial)
     try:
-        walk.operations(noisy_operations(resolved, noise, sampled), lambda op: id(op) not in symbolic)
+        translator.operations(noisy_operations(resolved, noise, sampled), lambda op: id(op) not in symbolic)
     except (InvalidInput, NotSupported):
         require_numbers(resolved)
         raise
-    return walk.translation(sampled)
+    return translator.translation(sampled)
 
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:

@@ -1,4 +1,4 @@
-"""What comes of translating a circuit of Cirq."""
+"""A translated circuit of Cirq, with what its results need."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit import check
-from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Reset, Save
-from qsim_ex.circuit.parameters.sweep import ParameterSweep
-from qsim_ex_cirq.reading import Measurement
+from qsim_ex import Circuit
+from qsim_ex.frameworks import Channel, Initialize, Instruction, ParameterSweep, ReadoutErrors, Reset, Save, check
+from qsim_ex_cirq.measurements import Measurement
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A circuit of the engine, or several that differ in numbers alone, and what Cirq's side must remember of them.
+    """A circuit of the engine, or several that differ in numbers alone, and what their results need.
 
     qubits: the order; qubit k is wire n−1−k. measurements: in the order of the circuit. at_end: the wires that are
     measured at the end, ascending, wire w into classical bit w. readout: how classical bits are misread.
@@ -42,18 +39,18 @@ class Translation:
         return self.circuit.num_clbits > len(self.qubits)
 
     @property
-    def leaves_to_chance(self) -> bool:
-        """Whether something happens at random on the way: noise, a reset, a measurement."""
+    def is_random(self) -> bool:
+        """Whether something is random before the end: noise, a reset, a measurement."""
         return self.measures_midway or any(isinstance(one, Channel | Reset) for one in self.circuit.instructions)
 
     def saving(self, label: str) -> Translation:
-        """The same, with the state before the measurements at the end saved under a label."""
+        """Return the same, with the state before the measurements at the end saved under a label."""
         of = self.circuit
         end = len(of.instructions) - bool(self.at_end)
         return self._with((*of.instructions[:end], Save(label), *of.instructions[end:]), of.operands)
 
     def beginning_in(self, vector: NDArray[np.complexfloating[Any, Any]]) -> Translation:
-        """The same, from a state of all wires, complex [2^n]; raises `StateError` if it is none."""
+        """Return the same, from a state of all wires, complex [2^n]; raises `StateError` if it is none."""
         of, n = self.circuit, len(self.qubits)
         operands = np.concatenate([of.operands, check.state(vector, n)[None]], axis=1)
         operands.setflags(write=False)

@@ -1,4 +1,4 @@
-"""The backend: what Qiskit's users run circuits on."""
+"""The backend, which runs circuits of Qiskit on the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
 from qiskit.providers import Options as QiskitOptions
@@ -18,16 +17,16 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
-from qsim_ex.circuit.noise.model import Noise
-from qsim_ex.circuit.ops import Measure, Save
 from qsim_ex.errors import CircuitError, MeasurementError
+from qsim_ex.frameworks import Measure, Noise, Save, fresh_seed, job_checkpoint, job_seeds
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.job import CancelFlag, OneThread, Outcome, QsimExJob, Task
+from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.noise import basis_gates_of, noise_of
-from qsim_ex_provider.results import Experiments, Head, Place
+from qsim_ex_provider.parameter_binds import NO_BINDS, binds_of
+from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.work import binds_of, job_checkpoint, translated
+from qsim_ex_provider.translate import translate_job
 
 
 class QsimExBackend(BackendV2):
@@ -85,35 +84,36 @@ class QsimExBackend(BackendV2):
         """Run a circuit or several in the background.
 
         parameter_binds: values for the circuits' parameters, a dictionary for each circuit, as Aer takes them: see
-        `work.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by binding.
-        Circuits need not be transpiled. Those that differ in numbers alone are planned once and run together.
-        With a checkpoint, a job that was killed goes on with the circuits at which it was; its files are there until
-        its result was asked for, and it has the seed that they name unless one is given.
-        What is wrong with circuits, with options or with a checkpoint is raised here; what shows only when they run
-        (memory, a missing device) is raised by `QsimExJob.result`.
+        `parameter_binds.binds_of`. Each binding gives an experiment of its own, circuit by circuit and binding by
+        binding. Circuits need not be transpiled. Those that differ in numbers alone are planned once and run together.
+        With a checkpoint, a job that was killed goes on with the circuits at which it was; its files stay until its
+        result is asked for, and it has the seed that they name unless one is given.
+        Errors in circuits, options or a checkpoint are raised here; those that show only when circuits run (memory, a
+        missing device) are raised by `QsimExJob.result`.
         """
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
-        work = translated(circuits, binds_of(circuits, parameter_binds), _noise_of(chosen))
+        binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
+        translated = translate_job(circuits, binds, _noise_of(chosen))
         shots, engine, cancel = int(chosen.shots), chosen.engine, CancelFlag()
-        kept = None if engine.checkpoint is None else job_checkpoint(engine, work.key(shots), len(work.families))
+        count = len(translated.groups)
+        kept = None if engine.checkpoint is None else job_checkpoint(engine, translated.key(shots), count, engine.seed)
         base = engine.seed if kept is None else kept.seed
         base = fresh_seed() if base is None else base
-        seeds = circuit_seeds(base, len(work.owners))
+        seeds = job_seeds(base, len(translated.owners))
         tasks = []
-        for part, family in enumerate(work.families):
-            names = tuple((number, circuits[number].name) for number in work.circuits(family))
-            first, name = names[0]
-            wanted = shots if _measures(family.template, name) else None
-            own = tuple(seeds[place] for place in family.place.tolist())
+        for part, group in enumerate(translated.groups):
+            names = tuple((number, circuits[number].name) for number in translated.circuits(group))
+            own_shots = shots if _measures(group.family.template, names[0][1]) else None
+            own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
-            tasks.append(Task(names, family, work.readout_errors[first], own_options, wanted, own, cancel))
+            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
             job_id=job_id,
-            heads=work.heads,
-            places=_places(tasks, work.owners),
+            headers=translated.headers,
+            places=_places(tasks, translated.owners),
             shots=shots,
             memory=bool(chosen.memory),
             base_seed=base,
@@ -124,22 +124,22 @@ class QsimExBackend(BackendV2):
 
     @cached_property
     def _thread(self) -> concurrent.futures.Executor:
-        """One thread, so that jobs of a backend run in the order of their submission and share no memory."""
+        """An executor of one thread, so that jobs run in the order of their submission and share no memory."""
         return OneThread()
 
     def _result(
         self,
-        outcomes: Sequence[Outcome],
+        task_results: Sequence[TaskResult],
         *,
         job_id: str,
-        heads: Sequence[Head],
-        places: Sequence[Place],
+        headers: Sequence[CircuitHeader],
+        places: Sequence[ExperimentPlace],
         shots: int,
         memory: bool,
         base_seed: int,
     ) -> Result:
         return results.assemble(
-            Experiments(outcomes, heads, places, shots, memory),
+            Experiments(task_results, headers, places, shots, memory),
             backend_name=self.name,
             backend_version=self.backend_version,
             job_id=job_id,
@@ -152,12 +152,12 @@ def _noise_of(chosen: run_options.RunOptions) -> Noise | None:
     return None if chosen.noise_model is None else noise_of(chosen.noise_model)
 
 
-def _places(tasks: Sequence[Task], owners: Sequence[tuple[int, int]]) -> list[Place]:
-    """Where each experiment of a job is found; owners: the circuit of each, and which of its bindings."""
+def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list[ExperimentPlace]:
+    """Return where each experiment of a job is found; owners: the circuit of each, and which of its bindings."""
     places: list[Any] = [None] * len(owners)
     for k, task in enumerate(tasks):
-        for member, number in enumerate(task.family.place.tolist()):
-            places[number] = Place(k, member, *owners[number])
+        for member, number in enumerate(task.group.places):
+            places[number] = ExperimentPlace(k, member, *owners[number])
     return places
 
 
@@ -169,37 +169,23 @@ def _version() -> str:
 
 
 def _circuits(run_input: Any) -> list[QuantumCircuit]:
-    """The circuits of a list; raises `CircuitError` for what is none."""
+    """Return the circuits of a list; raises `CircuitError` for what is none."""
     if not isinstance(run_input, Iterable):
-        raise CircuitError(f"a QuantumCircuit or a list of them is wanted, got {run_input!r}.")
+        raise CircuitError(f"expected a QuantumCircuit or a list of them, got {run_input!r}.")
     circuits = list(run_input)
     for number, circuit in enumerate(circuits):
         if not isinstance(circuit, QuantumCircuit):
-            raise CircuitError(f"a QuantumCircuit is wanted, item {number} is a {type(circuit).__name__}.")
+            raise CircuitError(f"expected a list of QuantumCircuits, got a {type(circuit).__name__} as item {number}.")
     return circuits
 
 
 def _measures(circuit: Circuit, name: str) -> bool:
-    """Whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
+    """Return whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
     if any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions)):
         return True
     if any(isinstance(instruction, Save) for instruction in circuit.instructions):
         return False
     raise MeasurementError(
-        f"circuit {name!r} measures nothing and saves nothing, so it has no result. Add measure_all(), or "
+        f"circuit {name!r} measures nothing and saves nothing, so it has no result; add measure_all(), or "
         "save_statevector(circuit) of qsim_ex_provider."
     )
-
-
-def fresh_seed() -> int:
-    """A base seed from the operating system's entropy, below 2^63."""
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) >> 1
-
-
-def circuit_seeds(base: int, count: int) -> list[int]:
-    """The seeds of a job's circuits: the base seed for the first one, numbers below 2^63 made of it for the others.
-
-    However many circuits there are, the seed of one of them is the same.
-    """
-    seeds: list[int] = (np.random.SeedSequence(base).generate_state(count, np.uint64) >> np.uint64(1)).tolist()
-    return [base, *seeds[1:]][:count]

@@ -9,22 +9,22 @@ from qiskit.circuit import ClassicalRegister, Clbit, ForLoopOp, IfElseOp, Switch
 from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
 
-from qsim_ex.circuit.check import CONDITION_BITS
 from qsim_ex.errors import NotSupported
-from qsim_ex_provider.walk import Place, Walk
+from qsim_ex.frameworks import check
+from qsim_ex_provider.translator import Place, Translator
 
-Bits = Mapping[Clbit, int]
+ClbitNumbers = Mapping[Clbit, int]
 """The engine's number of each classical bit of a circuit."""
 
 
-def if_else(operation: IfElseOp, place: Place, to: Walk) -> None:
+def if_else(operation: IfElseOp, place: Place, to: Translator) -> None:
     """Append both branches, each under its condition."""
     clbits, results = results_of(operation.condition, to.bits)
-    for wanted, block in zip((True, False), operation.blocks, strict=False):
-        _under(block, clbits, [value for value, found in enumerate(results) if bool(found) == wanted], place, to)
+    for holds, block in zip((True, False), operation.blocks, strict=False):
+        _under(block, clbits, [value for value, found in enumerate(results) if bool(found) == holds], place, to)
 
 
-def switch_case(operation: SwitchCaseOp, place: Place, to: Walk) -> None:
+def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> None:
     """Append all cases, each under its condition; the default stands for every value that no other case has."""
     clbits, results = results_of(operation.target, to.bits)
     named: set[int] = set()
@@ -36,7 +36,7 @@ def switch_case(operation: SwitchCaseOp, place: Place, to: Walk) -> None:
         _under(block, clbits, holds, place, to)
 
 
-def for_loop(operation: ForLoopOp, place: Place, to: Walk) -> None:
+def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> None:
     """Append the body once for every index."""
     indices, parameter, body = operation.params
     for index in indices:
@@ -44,21 +44,21 @@ def for_loop(operation: ForLoopOp, place: Place, to: Walk) -> None:
         to.circuit(once, place.wires, place.clbits, place.controls)
 
 
-def _under(block: Any, clbits: tuple[int, ...], values: Sequence[int], place: Place, to: Walk) -> None:
+def _under(block: Any, clbits: tuple[int, ...], values: Sequence[int], place: Place, to: Translator) -> None:
     if values:
         with to.builder.condition(clbits, values):
             to.circuit(block, place.wires, place.clbits, place.controls)
 
 
-def results_of(condition: Any, bits: Bits) -> tuple[tuple[int, ...], list[int]]:
-    """The classical bits that a condition or target reads, and what it is for each of their values.
+def results_of(condition: Any, bits: ClbitNumbers) -> tuple[tuple[int, ...], list[int]]:
+    """Return the classical bits that a condition or target reads, and its value for each value of these.
 
     Bit k of a value is the k-th classical bit. Raises `NotSupported` for run-time variables and for too many bits.
     """
     if isinstance(condition, tuple):
-        read, wanted = condition
+        read, number = condition
         clbits = _clbits(read)
-        return _numbers(clbits, bits), [int(value == int(wanted)) for value in range(1 << len(clbits))]
+        return _numbers(clbits, bits), [int(value == int(number)) for value in range(1 << len(clbits))]
     if isinstance(condition, Clbit | ClassicalRegister):
         clbits = _clbits(condition)
         return _numbers(clbits, bits), list(range(1 << len(clbits)))
@@ -76,9 +76,10 @@ def _clbits(read: Any) -> list[Clbit]:
     raise NotSupported("run-time variables are not supported; conditions may read classical bits and registers.")
 
 
-def _numbers(clbits: Sequence[Clbit], bits: Bits) -> tuple[int, ...]:
-    if len(clbits) > CONDITION_BITS:
-        raise NotSupported(f"a condition on {len(clbits)} classical bits; at most {CONDITION_BITS} are supported.")
+def _numbers(clbits: Sequence[Clbit], bits: ClbitNumbers) -> tuple[int, ...]:
+    if len(clbits) > check.CONDITION_BITS:
+        most = check.CONDITION_BITS
+        raise NotSupported(f"expected a condition on at most {most} classical bits, got one on {len(clbits)}.")
     return tuple(bits[bit] for bit in clbits)
 
 
@@ -98,11 +99,11 @@ BINARY: dict[Any, Callable[[int, int], int]] = {
     _Op.SHIFT_LEFT: lambda a, b: a << b,
     _Op.SHIFT_RIGHT: lambda a, b: a >> b,
 }
-"""What Qiskit's binary operations do with unsigned integers, before the result is cut to its width."""
+"""Qiskit's binary operations on unsigned integers, before the result is cut to its width."""
 
 
 def evaluate(node: Any, held: Mapping[Clbit, int]) -> int:
-    """The value of a classical expression as an unsigned integer; raises `NotSupported` for other kinds."""
+    """Return the value of a classical expression as an unsigned integer; raises `NotSupported` for other kinds."""
     match node:
         case expr.Var():
             found = sum(held[bit] << k for k, bit in enumerate(_clbits(node.var)))

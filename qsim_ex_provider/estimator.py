@@ -13,13 +13,19 @@ from qiskit.primitives import BaseEstimatorV2, DataBin, PrimitiveJob, PrimitiveR
 from qiskit.primitives.containers.estimator_pub import EstimatorPub
 from qiskit.quantum_info import SparseObservable
 
-from qsim_ex import Options, PauliString, PauliSum
-from qsim_ex.circuit import check
+from qsim_ex import Options, PauliString, PauliSum, Simulator
 from qsim_ex.errors import OptionError
-from qsim_ex_provider.asked import groups
+from qsim_ex.frameworks import (
+    BindingGroup,
+    JobRuns,
+    check,
+    derived_seeds,
+    digest,
+    observable_groups,
+    random_generator,
+)
 from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import Runs, Swept, coerced, engine_options, seed_sequence, swept
-from qsim_ex_provider.work import digest
+from qsim_ex_provider.pubs import coerced, engine_options, translate_pub, where_of
 
 
 class EstimatorV2(BaseEstimatorV2):
@@ -27,7 +33,7 @@ class EstimatorV2(BaseEstimatorV2):
 
     default_precision: the standard error of a PUB where neither it nor `run` names one. With 0 values are exact; with
     another one, normal noise of that standard deviation is added to them, and `stds` says so.
-    trajectories: of how many a value is the mean where a circuit leaves something to chance; `stds` holds its standard
+    trajectories: of how many a value is the mean where something in a circuit is random; `stds` holds its standard
     error. None leaves the number to the engine, which takes 1,000.
     noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`. Readout
     errors change values where conditions read what was measured.
@@ -50,7 +56,7 @@ class EstimatorV2(BaseEstimatorV2):
 
     @property
     def default_precision(self) -> float:
-        """The standard error of a PUB where nothing else is said."""
+        """The standard error of a PUB that names none."""
         return self._default_precision
 
     @property
@@ -67,95 +73,94 @@ class EstimatorV2(BaseEstimatorV2):
         when they run by the job's `result`: `NotSupported`, `OutOfMemory`, `DeviceError`.
         """
         default = self._default_precision if precision is None else _checked(precision, "precision")
-        work = []
+        translated = []
         for number, given in enumerate(pubs):
             pub = coerced(EstimatorPub, given, number, default, 2)
             _checked(pub.precision, f"PUB {number}: precision")
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
-            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise), sums))
-        job = PrimitiveJob(_run, work, self._options, self._trajectories)
+            groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
+            translated.append(_EstimatedPub(pub, groups, sums))
+        job = PrimitiveJob(_run, translated, self._options, self._trajectories)
         job._submit()
         return job
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _EstimatedPub:
+    """A PUB, its bindings, and its observables, translated."""
+
     pub: EstimatorPub
-    swept: Swept
+    groups: Sequence[BindingGroup]
     sums: Sequence[PauliSum]
 
+    def key(self) -> tuple[Any, ...]:
+        """Return what tells its values from others."""
+        return (*(group.key() for group in self.groups), *self.sums)
 
-def _run(work: Sequence[_Work], options: Options, trajectories: int | None) -> PrimitiveResult:
-    most = sum(one.pub.size * len(one.swept.families) for one in work)  # runs that there may be
-    runs = Runs(options, lambda: digest(trajectories, *((one.swept.key(), *one.sums) for one in work)), most)
-    found = [_estimate(one, runs, trajectories, seed_sequence(runs.seed, k)) for k, one in enumerate(work)]
+
+_TRAJECTORIES = 0
+"""The place within a PUB of the random choices of its circuit; the noise of a precision has the place of the PUB."""
+
+
+def _run(pubs: Sequence[_EstimatedPub], options: Options, trajectories: int | None) -> PrimitiveResult:
+    runs = JobRuns(Simulator(options))
+    most = sum(one.pub.size * len(one.groups) for one in pubs)
+    seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
+    found = [_estimate(one, runs, trajectories, seed, number) for number, one in enumerate(pubs)]
     runs.end()
-    return PrimitiveResult(found, metadata={"version": 2, "seed": runs.seed})
+    return PrimitiveResult(found, metadata={"version": 2, "seed": seed})
 
 
-def _estimate(work: _Work, runs: Runs, trajectories: int | None, seeds: np.random.SeedSequence) -> PubResult:
-    """All bindings of one PUB, their values with the noise that its precision asks for."""
+def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seed: int, number: int) -> PubResult:
+    """Estimate all values of PUB `number`, with the noise that its precision asks for."""
     begin = perf_counter()
-    pub, precision = work.pub, float(work.pub.precision)
-    values, errors, where = _exact(work, runs, trajectories, _seeds(seeds, pub.parameter_values.size))
+    pub, precision = estimated.pub, float(estimated.pub.precision)
+    seeds = derived_seeds(seed, pub.parameter_values.size, number, _TRAJECTORIES)
+    values, errors, where = _exact(estimated, runs, trajectories, seeds)
     evs, stds = values.reshape(pub.shape), np.hypot(errors, precision).reshape(pub.shape)
     if precision:
-        evs = np.asarray(np.random.default_rng(seeds).normal(evs, precision))
+        evs = np.asarray(random_generator(seed, number).normal(evs, precision))
     about = {"precision": runs.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"target_precision": precision, "circuit_metadata": pub.circuit.metadata, **about}
     return PubResult(DataBin(evs=evs, stds=stds, shape=pub.shape), metadata=metadata)
 
 
 def _exact(
-    work: _Work, runs: Runs, trajectories: int | None, seeds: NDArray[np.uint64]
+    estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seeds: NDArray[np.uint64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-    """Values and errors, float64 [size of the PUB], and where they were found.
+    """Return values and errors, float64 [size of the PUB], and where they were found.
 
     Each binding runs once, and is asked for the distinct observables that it meets and few others.
     """
-    pub = work.pub
+    pub = estimated.pub
     numbers: dict[PauliSum, int] = {}  # of the distinct observables
-    of = np.array([numbers.setdefault(one, len(numbers)) for one in work.sums], dtype=np.intp)
+    of = np.array([numbers.setdefault(one, len(numbers)) for one in estimated.sums], dtype=np.intp)
     bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)
     pairs = [flat.reshape(-1) for flat in np.broadcast_arrays(bindings, of.reshape(pub.observables.shape))]
     distinct, values, errors = list(numbers), np.zeros(pub.size), np.zeros(pub.size)
     where: dict[str, Any] = {}
-    for group in groups(*pairs):
-        for family in work.swept.families:
-            some = family.of(np.flatnonzero(np.isin(family.place, group.bindings)))
+    for alike in observable_groups(*pairs):
+        observables = [distinct[k] for k in alike.observables.tolist()]
+        for group in estimated.groups:
+            some = group.among(alike.bindings)
             if not len(some):
                 continue
-            result = runs.simulator().run_batch(
-                some.template,
-                some.bindings(),
-                seeds=seeds[some.place].tolist(),
-                observables=[distinct[k] for k in group.observables.tolist()],
-                trajectories=trajectories,
-                readout=work.swept.readout_errors,
-            )
-            at, rows, columns = group.of(some.place)
+            asked: dict[str, Any] = {"observables": observables, "trajectories": trajectories}
+            result = some.run(runs.next(), seeds[some.places].tolist(), **asked)
+            at, rows, columns = alike.of(some.family.place)
             values[at], errors[at] = result.values[rows, columns], result.errors[rows, columns]
-            where = {"device": result.device, "placement": result.placement}
-            if result.trajectories is not None:
-                where["trajectories"] = result.trajectories
+            where = where_of(result)
     return values, errors, where
 
 
-def _seeds(seeds: np.random.SeedSequence, count: int) -> NDArray[np.uint64]:
-    """A seed for each binding, for what a circuit leaves to chance; apart from the noise that a precision adds."""
-    assert isinstance(seeds.entropy, int)
-    apart = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
-    return apart.generate_state(count, np.uint64).astype(np.uint64, copy=False)
-
-
 def _pauli_sum(observable: SparseObservable) -> PauliSum:
-    """An observable of Qiskit; projectors among its letters are expanded into Pauli strings."""
+    """Return an observable of Qiskit as the engine's; projectors among its letters become Pauli strings."""
     terms = observable.as_paulis().to_sparse_list()
     return PauliSum(tuple(PauliString.parse(letters, wires, float(c.real)) for letters, wires, c in terms))
 
 
 def _checked(precision: Any, name: str) -> float:
-    """A standard error; raises `OptionError`."""
+    """Return a standard error; raises `OptionError`."""
     if isinstance(precision, bool) or not isinstance(precision, int | float | np.number) or not 0 <= precision < np.inf:
-        raise OptionError(f"{name}={precision!r}: a standard error is wanted, 0 (exact) or more.")
+        raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values.")
     return float(precision)

@@ -1,7 +1,7 @@
 """Qiskit for the engine's command line, which finds `frontend` under the entry-point group ``qsim_ex.frontends``.
 
-What the command line asks of it is written down in `qsim_ex.frontends`: it reads circuits from files, and it runs
-plain lists of gates the way a user of Qiskit would. Errors are those of `qsim_ex.errors`.
+`qsim_ex.frontends` says what the command line asks of it: it reads circuits from files, and it runs plain lists of
+gates the way a user of Qiskit would. Errors are those of `qsim_ex.errors`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from qsim_ex_provider.limits import Limits, check_circuit, check_program, check_
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.save import save_statevector
 from qsim_ex_provider.translate import translate
-from qsim_ex_provider.walk import class_rows
+from qsim_ex_provider.translator import class_rows
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedInfo:
-    """What is known of a circuit from a file.
+    """The name, format and registers of a circuit from a file.
 
     registers: names and sizes of the classical registers, if they follow one another without gaps.
     """
@@ -95,13 +95,13 @@ def neutral_circuit(gates: Sequence[tuple[str, Sequence[int], Sequence[float]]],
     circuit = QuantumCircuit(num_qubits)
     for name, wires, angles in gates:
         if name not in classes:
-            raise NotSupported(f"the gate {name!r} of the engine's table is none of Qiskit's.")
+            raise NotSupported(f"Qiskit has no gate for {name!r} of the engine's table.")
         circuit.append(classes[name](*angles), list(wires))
     return circuit
 
 
 def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  # noqa: B008 - frozen
-    """Read a file in OpenQASM 2 or 3, whichever its first statement names (3 if it names none), and say which.
+    """Read a file in OpenQASM 2 or 3, whichever its first statement names (3 if it names none), and return which.
 
     Raises `CircuitError` for a file that asks for more than the limits, or for files outside its own folder.
     """
@@ -170,7 +170,7 @@ def _read3(path: Path, text: str, limits: Limits) -> QuantumCircuit:
 
 
 def _token_line(error: BaseException | None) -> str:
-    """The line and column of the token at which the parser of OpenQASM 3 gave up, if an error of it holds one."""
+    """Return the line and column of the token at which the parser of OpenQASM 3 gave up, if its error holds one."""
     while error is not None:
         for found in (error, *error.args):
             token = getattr(found, "offendingToken", None)

@@ -1,4 +1,4 @@
-"""A job: circuits at work in the background; those that differ in numbers alone are one task."""
+"""A job: circuits that run in the background; those that differ in numbers alone are one task."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
-from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.circuit.parameters.families import Family
 from qsim_ex.errors import Cancelled, QsimExError
+from qsim_ex.frameworks import BindingGroup
 
-Outcome = EngineResult | BatchResult
-"""What comes of a task of one binding, and of several."""
+TaskResult = EngineResult | BatchResult
+"""The result of a task of one binding, and of several."""
 
 NAMED = 3
-"""So many circuits of a task are named where it fails."""
+"""How many circuits of a task are named where it fails."""
 
 
 class CancelFlag(threading.Event):
@@ -38,33 +37,33 @@ class CancelFlag(threading.Event):
 
 
 @dataclass(frozen=True)
-class Task:
-    """Bindings of one structure, and all that a worker, in this process or elsewhere, needs to run them together.
+class JobTask:
+    """A group of bindings, and all that a worker, in this process or elsewhere, needs to run them together.
 
     circuits: of the job, in increasing order: those that the bindings belong to, by their numbers and names.
     shots: None where nothing is measured. seeds: one for each binding.
     """
 
     circuits: tuple[tuple[int, str], ...]
-    family: Family
-    readout_errors: ReadoutErrors
+    group: BindingGroup
     options: Options
     shots: int | None
     seeds: tuple[int, ...]
     cancel: CancelFlag
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> TaskResult:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
-        simulator, family = Simulator(self.options), self.family
-        how: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel, "readout": self.readout_errors}
-        if len(family) == 1:
-            return simulator.run(family.circuit(0), seed=self.seeds[0], **how)
-        return simulator.run_batch(family.template, family.bindings(), seeds=self.seeds, **how)
+        simulator, group = Simulator(self.options), self.group
+        asked: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel}
+        if len(self.seeds) == 1:
+            circuit = group.family.circuit(0)
+            return simulator.run(circuit, seed=self.seeds[0], readout=group.readout_errors, **asked)
+        return group.run(simulator, self.seeds, **asked)
 
     def describe(self) -> str:
-        """Which circuits of the job these are, for people."""
+        """Return a sentence that names the circuits of this task."""
         named = [f"circuit {number} of the job, {name!r}" for number, name in self.circuits]
         if len(named) == 1:
             return f"This was {named[0]}."
@@ -73,7 +72,7 @@ class Task:
 
 
 class OneThread(concurrent.futures.Executor):
-    """A thread that does one thing after the other; a copy, here or in another process, has a thread of its own."""
+    """An executor of one thread; a copy, here or in another process, has a thread of its own."""
 
     def __init__(self) -> None:
         self._pool: concurrent.futures.Executor | None = None
@@ -83,7 +82,7 @@ class OneThread(concurrent.futures.Executor):
         return OneThread, ()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
-        """Begin a call as soon as those before it have ended."""
+        """Schedule a call; it begins when those before it have ended."""
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
         return self._pool.submit(fn, *args, **kwargs)
@@ -105,18 +104,19 @@ class QsimExJob(JobV1):
     """Circuits that run in the background.
 
     assemble: makes the result of the job from those of its tasks, when it is asked for. kept: the job's checkpoint,
-    whose files are there until then: the result of a process that ends too early is in them.
-    To copy or pickle a job waits until it has ended, as for the jobs of Qiskit's primitives; the copy has its result,
-    or what stopped it. A forked child knows the results of jobs that had ended, and raises `JobError` for others.
+    whose files stay until then: the result of a process that ends too early is in them.
+    Copying or pickling a job waits until it has ended, as for the jobs of Qiskit's primitives; the copy has its result,
+    or the error that stopped it. A forked child has the results of jobs that had ended, and raises `JobError` for
+    others.
     """
 
     def __init__(
         self,
         backend: Any,
         job_id: str,
-        tasks: Sequence[Task],
+        tasks: Sequence[JobTask],
         executor: concurrent.futures.Executor,
-        assemble: Callable[[Sequence[Outcome]], Result],
+        assemble: Callable[[Sequence[TaskResult]], Result],
         kept: JobCheckpoint | None = None,
     ) -> None:
         super().__init__(backend, job_id)
@@ -124,7 +124,7 @@ class QsimExJob(JobV1):
         self._executor = executor
         self._assemble = assemble
         self._kept = kept
-        self._futures: list[concurrent.futures.Future[Outcome]] | None = None
+        self._futures: list[concurrent.futures.Future[TaskResult]] | None = None
         self._result: Result | None = None
         self._process = os.getpid()
 
@@ -148,7 +148,7 @@ class QsimExJob(JobV1):
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result, at most `timeout` seconds.
 
-        Raises what stopped the first circuit that failed, `Cancelled` if the job was cancelled, `JobTimeoutError` if
+        Raises the error of the first circuit that failed, `Cancelled` if the job was cancelled, `JobTimeoutError` if
         the time is up (the job goes on). An interrupt (Ctrl-C) cancels the job.
         """
         if self._result is None:
@@ -165,7 +165,7 @@ class QsimExJob(JobV1):
         return self._result
 
     def cancel(self) -> bool:
-        """Begin no more circuits and stop the one at work between two steps; False if all had ended before."""
+        """Begin no more circuits and stop the running one between two steps; return whether any had not ended."""
         open_futures = [future for future in self._submitted() if not future.done()]
         for task in self._tasks:
             task.cancel.set()
@@ -174,7 +174,7 @@ class QsimExJob(JobV1):
         return bool(open_futures)
 
     def status(self) -> JobStatus:
-        """How far the job is."""
+        """Return how far the job is."""
         futures = self._submitted()
         if all(future.done() for future in futures):
             stopped = [True if future.cancelled() else future.exception() for future in futures]
@@ -184,14 +184,14 @@ class QsimExJob(JobV1):
         begun = any(future.running() or future.done() for future in futures)
         return JobStatus.RUNNING if begun else JobStatus.QUEUED
 
-    def _submitted(self) -> list[concurrent.futures.Future[Outcome]]:
+    def _submitted(self) -> list[concurrent.futures.Future[TaskResult]]:
         if self._futures is None:
             raise JobError("the job was not submitted.")
         if self._process != os.getpid() and not all(future.done() for future in self._futures):
             raise JobError("this job runs in the process that this one was forked from; run its circuits again here.")
         return self._futures
 
-    def _outcome(self, number: int) -> Outcome:
+    def _outcome(self, number: int) -> TaskResult:
         try:
             return self._submitted()[number].result()
         except concurrent.futures.CancelledError:
@@ -203,12 +203,12 @@ class QsimExJob(JobV1):
 
 
 def _what_stopped(future: concurrent.futures.Future[Any]) -> BaseException | None:
-    """The error with which a future that is done has ended."""
+    """Return the error with which a future that is done has ended."""
     return concurrent.futures.CancelledError() if future.cancelled() else future.exception()
 
 
 def _ended(error: BaseException | None) -> concurrent.futures.Future[Any]:
-    """A future that is done; the job has the result that it had."""
+    """Return a future that is done; the job has the result that it had."""
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     if error is None:
         future.set_result(None)

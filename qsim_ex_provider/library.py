@@ -1,4 +1,7 @@
-"""What is done with each class of Qiskit's circuit library that is not a standard gate; one function per class."""
+"""How instructions of Qiskit that are not standard gates are appended: one function for each class.
+
+Standard gates are rows of the gate table, whose column `qiskit` names them, and have no function here.
+"""
 
 from __future__ import annotations
 
@@ -45,31 +48,33 @@ from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
 from qiskit.quantum_info import Clifford
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
-from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise.channels import simplified
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex.frameworks import GATES, simplified
 from qsim_ex_provider import control_flow
 from qsim_ex_provider.noise import of_operation
 from qsim_ex_provider.save import SaveStatevector
-from qsim_ex_provider.walk import Controls, Place, Walk
+from qsim_ex_provider.translator import Controls, Place, Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
-"""Names of instructions that are channels: Qiskit's own, and that of Aer's errors."""
+"""Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
 
 READOUT = ("roerror", "qerror_loc")
-"""Names of instructions that Aer makes for itself."""
+"""Names of instructions that Aer adds for its own use."""
 
 
 @singledispatch
-def emit(operation: Any, place: Place, to: Walk) -> None:
-    """Append an operation: a standard gate by its row, anything else by its definition or its matrix."""
+def emit(operation: Any, place: Place, to: Translator) -> None:
+    """Append an operation: a standard gate as its row, any other operation by its definition or its matrix."""
     if to.standard(operation, place):
         return
     if operation.name in CHANNELS:
         _channel(operation, place, to)
         return
     if operation.name in READOUT:
-        raise NotSupported(f"{operation.name!r} in a circuit: give readout errors in a noise model.")
+        raise NotSupported(
+            f"expected readout errors in a noise model, got {operation.name!r} in a circuit; give the backend a noise "
+            "model with this readout error."
+        )
     if str(type(operation).__module__).startswith("qiskit_aer."):
         _from_aer(operation, place, to)
         return
@@ -78,18 +83,24 @@ def emit(operation: Any, place: Place, to: Walk) -> None:
     elif hasattr(operation, "__array__"):
         _matrix(operation, place, to)
     else:
-        raise UnknownInstruction(f"{operation.name!r} has neither a definition nor a matrix.")
+        raise UnknownInstruction(
+            f"{operation.name!r} has neither a definition nor a matrix; set its definition, or give it __array__."
+        )
     to.used.update(place.wires)
 
 
-def _from_aer(instruction: Any, place: Place, to: Walk) -> None:
-    """Understand Aer's own ``save_statevector``, told apart by module so that Aer need not be installed."""
-    if instruction.name != "save_statevector" or instruction._subtype != "single":
-        raise NotSupported(f"Aer's instruction {instruction.name!r} ({getattr(instruction, '_subtype', '')}).")
+def _from_aer(instruction: Any, place: Place, to: Translator) -> None:
+    """Append Aer's own ``save_statevector``; it is recognised by its module, and Aer need not be installed."""
+    subtype = getattr(instruction, "_subtype", "")
+    if instruction.name != "save_statevector" or subtype != "single":
+        raise NotSupported(
+            f"expected Aer's instruction 'save_statevector' of the subtype 'single', got {instruction.name!r} of the "
+            f"subtype {subtype!r}; save the state vector and compute the rest from it."
+        )
     _save_under(instruction._label, place, to)
 
 
-def _matrix(gate: Any, place: Place, to: Walk) -> None:
+def _matrix(gate: Any, place: Place, to: Translator) -> None:
     matrix = np.asarray(gate.to_matrix() if hasattr(gate, "to_matrix") else gate)
     controls = place.controls
     to.builder.unitary(matrix, place.wires, controls=controls.wires, control_values=controls.values, name=gate.name)
@@ -101,34 +112,39 @@ def _matrix(gate: Any, place: Place, to: Walk) -> None:
 @emit.register(Barrier)
 @emit.register(Delay)
 @emit.register(IGate)
-def _nothing(operation: Any, place: Place, to: Walk) -> None:
-    """A barrier orders, a delay waits, an identity is one: the ideal state does not change."""
+def _nothing(operation: Any, place: Place, to: Translator) -> None:
+    """Append nothing: barriers, delays and identities do not change an ideal state."""
 
 
 @emit.register(Measure)
-def _measure(operation: Measure, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _measure(operation: Measure, place: Place, to: Translator) -> None:  # noqa: ARG001
     to.measure(place.wires, place.clbits)
 
 
 @emit.register(Reset)
-def _reset(operation: Reset, place: Place, to: Walk) -> None:  # noqa: ARG001
+def _reset(operation: Reset, place: Place, to: Translator) -> None:  # noqa: ARG001
     to.builder.reset(place.wires)
 
 
 @emit.register(SaveStatevector)
-def _save(operation: SaveStatevector, place: Place, to: Walk) -> None:
+def _save(operation: SaveStatevector, place: Place, to: Translator) -> None:
     _save_under(operation.label, place, to)
 
 
-def _save_under(label: str, place: Place, to: Walk) -> None:
+def _save_under(label: str, place: Place, to: Translator) -> None:
     """Save the state with qubit k of the instruction as its bit k.
 
-    The transpiler drops swaps and gives the instruction its qubits in another order instead, so the order counts.
+    The order of the qubits counts: the transpiler drops swaps and reorders the instruction's qubits instead.
     """
     if len(place.wires) != to.builder.num_qubits:
-        raise CircuitError("save_statevector saves all qubits; a part of them has no state vector of its own.")
+        raise CircuitError(
+            f"expected all qubits of the circuit ({to.builder.num_qubits}) in save_statevector, got "
+            f"{len(place.wires)}; save all qubits, since a part of them has no state vector of its own."
+        )
     if label in ("counts", "memory"):
-        raise CircuitError(f"a state cannot be saved under {label!r}: the result keeps something else there.")
+        raise CircuitError(
+            f"expected a label that results do not use themselves, got {label!r}; save the state under another label."
+        )
     swaps = _swaps(place.wires)
     for pair in swaps:
         to.builder.gate("swap", pair)
@@ -137,7 +153,7 @@ def _save_under(label: str, place: Place, to: Walk) -> None:
         to.builder.gate("swap", pair)
 
 
-# --- control flow, and what belongs to later versions -----------------------------------------------------------------
+# --- control flow, and instructions that are not supported yet --------------------------------------------------------
 
 emit.register(IfElseOp, control_flow.if_else)
 emit.register(SwitchCaseOp, control_flow.switch_case)
@@ -147,22 +163,28 @@ emit.register(ForLoopOp, control_flow.for_loop)
 @emit.register(ControlFlowOp)
 @emit.register(BreakLoopOp)
 @emit.register(ContinueLoopOp)
-def _control_flow(operation: Any, place: Place, to: Walk) -> None:  # noqa: ARG001
-    raise NotSupported(f"a loop whose end depends on measurements ({operation.name!r}) comes with a later version.")
+def _control_flow(operation: Any, place: Place, to: Translator) -> None:  # noqa: ARG001
+    raise NotSupported(
+        f"expected loops with a fixed number of turns, got {operation.name!r}, with which the end depends on "
+        "measurements; use a for loop."
+    )
 
 
 @emit.register(Store)
-def _store(operation: Store, place: Place, to: Walk) -> None:  # noqa: ARG001
-    raise NotSupported("run-time variables ('store') come with a later version of qsim-ex.")
+def _store(operation: Store, place: Place, to: Translator) -> None:  # noqa: ARG001
+    raise NotSupported("expected a circuit without run-time variables, got 'store'; use classical registers instead.")
 
 
 # --- channels -------------------------------------------------------------------------------------------------------
 
 
-def _channel(operation: Any, place: Place, to: Walk) -> None:
-    """Append a channel that stands in the circuit, with few Kraus matrices or as a mixture of unitary ones."""
+def _channel(operation: Any, place: Place, to: Translator) -> None:
+    """Append a channel of the circuit, with few Kraus matrices or as a mixture of unitary matrices."""
     if place.controls.wires:
-        raise NotSupported(f"a channel ({operation.name!r}) under controls, or in a gate that has some.")
+        raise NotSupported(
+            f"expected a channel outside of controlled gates, got {operation.name!r} under controls; append it beside "
+            "the controlled gate."
+        )
     to.builder.channel(
         simplified(np.array(of_operation(operation))), place.wires, name=operation.label or operation.name
     )
@@ -173,19 +195,19 @@ def _channel(operation: Any, place: Place, to: Walk) -> None:
 
 
 @emit.register(BoxOp)
-def _box(operation: BoxOp, place: Place, to: Walk) -> None:
-    """A box groups instructions for the transpiler; the state sees the instructions alone."""
+def _box(operation: BoxOp, place: Place, to: Translator) -> None:
+    """Append the instructions of a box; the box itself is only for the transpiler."""
     to.circuit(operation.body, place.wires, place.clbits, place.controls)
 
 
 @emit.register(Clifford)
-def _clifford(operation: Clifford, place: Place, to: Walk) -> None:
+def _clifford(operation: Clifford, place: Place, to: Translator) -> None:
     to.circuit(operation.to_circuit(), place.wires, (), place.controls)
 
 
 @emit.register(ControlledGate)
-def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
-    """Hand the controls down to the base gate."""
+def _controlled(gate: ControlledGate, place: Place, to: Translator) -> None:
+    """Append the base gate under the controls."""
     base, k = gate.base_gate, gate.num_ctrl_qubits
     controls, wires = place.controls.and_(place.wires[:k], gate.ctrl_state), place.wires[k:]
     if len(wires) != base.num_qubits:  # some of the MCX family carry helper qubits at their end
@@ -200,7 +222,7 @@ def _controlled(gate: ControlledGate, place: Place, to: Walk) -> None:
 
 
 @emit.register(AnnotatedOperation)
-def _annotated(operation: AnnotatedOperation, place: Place, to: Walk) -> None:
+def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> None:
     """Apply the modifiers to the base operation, the first one first; the last controls own the first qubits."""
     base, controls, at = operation.base_op, place.controls, operation.base_op.num_qubits
     for modifier in operation.modifiers:
@@ -214,14 +236,17 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Walk) -> None:
             case PowerModifier(power=power):
                 base = _power(base, power)
             case _:
-                raise UnknownInstruction(f"an annotated operation has an unknown modifier, {modifier!r}.")
+                raise UnknownInstruction(
+                    f"expected a control, an inverse or a power as modifier, got {modifier!r}; append the operation "
+                    "without it."
+                )
     inner = place.wires[len(place.wires) - operation.base_op.num_qubits :]
     emit(base, Place(inner, place.clbits, controls), to)
     to.used.update(place.wires)
 
 
 def _power(operation: Any, power: float) -> Any:
-    """A power of an operation: repetitions where it is whole, a matrix where it is not."""
+    """Return a power of an operation: repetitions for a whole exponent, Qiskit's own power for another one."""
     if isinstance(operation, AnnotatedOperation):
         return operation.power(power)
     if isinstance(operation, Clifford):
@@ -240,35 +265,35 @@ def _power(operation: Any, power: float) -> Any:
 
 
 @emit.register(UnitaryGate)
-def _unitary(gate: UnitaryGate, place: Place, to: Walk) -> None:
+def _unitary(gate: UnitaryGate, place: Place, to: Translator) -> None:
     _matrix(gate, place, to)
     to.used.update(place.wires)
 
 
 @emit.register(DiagonalGate)
-def _diagonal(gate: DiagonalGate, place: Place, to: Walk) -> None:
+def _diagonal(gate: DiagonalGate, place: Place, to: Translator) -> None:
     _emit_diagonal(np.array(gate.params, dtype=np.complex128), place.wires, place.controls, to, gate.name)
 
 
 def _emit_diagonal(
-    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Walk, name: str
+    entries: NDArray[np.complex128], wires: tuple[int, ...], controls: Controls, to: Translator, name: str
 ) -> None:
     to.builder.diagonal(entries, wires, controls=controls.wires, control_values=controls.values, name=name)
     to.used.update(wires)
 
 
 @emit.register(UCGate)
-def _multiplexer(gate: UCGate, place: Place, to: Walk) -> None:
-    """The target is the first qubit; the others select."""
-    if gate.up_to_diagonal:  # then the definition is what it does, and the matrices are not
+def _multiplexer(gate: UCGate, place: Place, to: Translator) -> None:
+    """Append a multiplexer: the first qubit is the target, and the others select."""
+    if gate.up_to_diagonal:  # then the gate does what its definition does, and not what its matrices say
         to.circuit(gate.definition, place.wires, (), place.controls)
     else:
         _emit_multiplexer(np.array(gate.params, dtype=np.complex128), place, to, gate.name)
 
 
 @emit.register(UCPauliRotGate)
-def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Walk) -> None:
-    """A rotation of the first qubit about one axis, by an angle that the others select."""
+def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Translator) -> None:
+    """Append a rotation of the first qubit about one axis, by an angle that the others select."""
     angles = np.array(gate.params, dtype=np.float64)[:, None]
     row = GATES[f"r{gate.rot_axes.lower()}"]
     entries = row.entries(angles)
@@ -278,7 +303,7 @@ def _multiplexed_rotation(gate: UCPauliRotGate, place: Place, to: Walk) -> None:
         _emit_multiplexer(entries.reshape(-1, 2, 2), place, to, gate.name)
 
 
-def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, name: str) -> None:
+def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Translator, name: str) -> None:
     target, selectors, controls = place.wires[:1], place.wires[1:], place.controls
     to.builder.multiplexer(
         matrices, selectors, target, controls=controls.wires, control_values=controls.values, name=name
@@ -287,18 +312,18 @@ def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Walk, 
 
 
 @emit.register(PermutationGate)
-def _permutation(gate: PermutationGate, place: Place, to: Walk) -> None:
+def _permutation(gate: PermutationGate, place: Place, to: Translator) -> None:
     """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
     for a, b in _swaps([int(p) for p in gate.pattern]):
         to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
 
 
 def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
-    """Swaps that bring what is at ``sources[k]`` to k, for all k."""
-    held = list(range(len(sources)))  # held[k]: what k holds now
+    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
     swaps = []
-    for k, wanted in enumerate(sources):
-        found = held.index(wanted)
+    for k, source in enumerate(sources):
+        found = held.index(source)
         if found != k:
             swaps.append((k, found))
             held[k], held[found] = held[found], held[k]
@@ -309,8 +334,8 @@ def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
 
 
 @emit.register(StatePreparation)
-def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
-    """On wires that are still |0> the state is written; elsewhere the gate's definition is what it means."""
+def _state_preparation(gate: StatePreparation, place: Place, to: Translator) -> None:
+    """Write the state to wires that are still |0>; on other wires, append the gate's definition."""
     fresh = to.used.isdisjoint(place.wires) and not place.controls.wires
     if fresh and _holds_amplitudes(gate) and gate.name == "state_preparation":
         to.builder.initialize(np.array(gate.params, dtype=np.complex128), place.wires)
@@ -320,17 +345,17 @@ def _state_preparation(gate: StatePreparation, place: Place, to: Walk) -> None:
 
 
 @emit.register(Initialize)
-def _initialize(instruction: Initialize, place: Place, to: Walk) -> None:
-    """The preparation of a state on wires that are |0>, or are put there first."""
+def _initialize(instruction: Initialize, place: Place, to: Translator) -> None:
+    """Prepare a state on wires that are |0>, after a reset if they are not known to be."""
     if not to.used.isdisjoint(place.wires):
         to.builder.reset(place.wires)
         to.used.difference_update(place.wires)
-    preparation = instruction.definition.data[-1].operation  # what follows the reset
+    preparation = instruction.definition.data[-1].operation  # it follows the reset
     emit(preparation, place, to)
 
 
 def _holds_amplitudes(operation: StatePreparation) -> bool:
-    """Whether the parameters are amplitudes, and not a label's letters or one whole number."""
+    """Return whether the parameters are amplitudes, and not the letters of a label or one whole number."""
     parameters = operation.params
     return len(parameters) == 1 << operation.num_qubits and not isinstance(parameters[0], str)
 
@@ -339,15 +364,15 @@ def _holds_amplitudes(operation: StatePreparation) -> bool:
 
 
 @emit.register(PauliGate)
-def _pauli(gate: PauliGate, place: Place, to: Walk) -> None:
+def _pauli(gate: PauliGate, place: Place, to: Translator) -> None:
     for letter, wire in zip(reversed(gate.params[0]), place.wires, strict=True):
         if letter != "I":
             to.gate(letter.lower(), (wire,), place.controls)
 
 
 @emit.register(PauliEvolutionGate)
-def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
-    """The rotations of the gate's product formula, each in one piece instead of a ladder of CX."""
+def _evolution(gate: PauliEvolutionGate, place: Place, to: Translator) -> None:
+    """Append the rotations of the gate's product formula, each in one piece instead of a ladder of CX."""
     formula = gate.synthesis
     plain = isinstance(formula, ProductFormula) and formula._atomic_evolution is None
     terms = formula.expand(gate) if plain else []
@@ -359,8 +384,8 @@ def _evolution(gate: PauliEvolutionGate, place: Place, to: Walk) -> None:
     to.used.update(place.wires)
 
 
-def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Walk) -> None:
-    """exp(−i·angle/2·P), where a letter 0 or 1 is a projector: a control that wants that value."""
+def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Controls, to: Translator) -> None:
+    """Append exp(−i·angle/2·P); a letter 0 or 1 of P is a projector, which is a control with this value."""
     projected = [(w, int(letter)) for letter, w in zip(letters, wires, strict=True) if letter in "01"]
     acting = [(w, letter) for letter, w in zip(letters, wires, strict=True) if letter not in "01"]
     values = sum(value << k for k, (_, value) in enumerate(projected))
@@ -374,7 +399,7 @@ def _rotate(letters: str, wires: tuple[int, ...], angle: float, controls: Contro
     )
 
 
-def _product_rotation(gate: Any, place: Place, to: Walk) -> None:
+def _product_rotation(gate: Any, place: Place, to: Translator) -> None:
     letters = gate.pauli().to_label().lstrip("-+")[::-1]
     _rotate(letters, place.wires, to.number(gate.params[0]), place.controls, to)
     to.used.update(place.wires)

@@ -1,4 +1,4 @@
-"""What a file in OpenQASM may ask for before anything is built of it: sizes, repetitions, nesting, and other files.
+"""Limits on a file in OpenQASM before anything is built of it: sizes, repetitions, nesting, and other files.
 
 A few lines can describe more than any machine holds: a register of 10^9 qubits, a loop over as many values, gates that
 each call the one before twice. These are counted here, from the text, without doing what it says.
@@ -16,7 +16,7 @@ from qiskit.circuit import ControlFlowOp, ControlledGate, ForLoopOp, QuantumCirc
 from qiskit.circuit.library import UnitaryGate
 
 from qsim_ex.errors import CircuitError
-from qsim_ex_provider.walk import class_rows
+from qsim_ex_provider.translator import class_rows
 
 BUILT_IN = ("qelib1.inc", "stdgates.inc")
 MOST_INCLUDES = 1000
@@ -36,7 +36,7 @@ class Limits:
     """The most that a file may ask for.
 
     max_qubits: in all its registers. max_instructions: with all loops and definitions written out, gates of the
-    standard libraries counting as one each; and so many classical bits. max_depth: of brackets, blocks and
+    standard libraries counting as one each; classical bits have the same limit. max_depth: of brackets, blocks and
     definitions in one another.
     """
 
@@ -54,10 +54,10 @@ class Limits:
 
 def check_text(path: Path, text: str, version: str, limits: Limits) -> None:
     """Check brackets, registers with their sizes in figures, and that included files lie beside the file."""
-    _Files(path, version, limits).file(path, text, (path.resolve(),))
+    _IncludedFiles(path, version, limits).file(path, text, (path.resolve(),))
 
 
-class _Files:
+class _IncludedFiles:
     """A file and those that it includes."""
 
     def __init__(self, path: Path, version: str, limits: Limits) -> None:
@@ -93,7 +93,7 @@ class _Files:
         self.limits.check(str(path), "max_instructions", "classical bits", self.bits)
 
     def include(self, where: str, path: Path, name: str, above: tuple[Path, ...]) -> None:
-        """Check an included file and what it includes; one that is not there is left to whoever reads it."""
+        """Check an included file and what it includes; one that does not exist is refused when it is read."""
         if name in BUILT_IN:
             return
         given = PurePath(name)
@@ -169,7 +169,7 @@ def check_program(path: Path, program: Any, limits: Limits) -> None:
         return found
 
     def whole(node: Any) -> int:
-        """A size; what is not written in figures is refused later."""
+        """Return a size; one that is not written in figures is refused later."""
         if isinstance(node, ast.UnaryExpression):
             return abs(whole(node.expression))
         return abs(node.value) if isinstance(node, ast.IntegerLiteral) else 1

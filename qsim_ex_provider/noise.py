@@ -1,7 +1,8 @@
 """Noise as Qiskit's users write it: Aer's noise models, and channels that stand in a circuit.
 
-Aer is never imported here: whoever gives one of its objects has it. What is read of a `NoiseModel` is what its own
-methods keep: for each instruction, by label or name, errors for all qubits and for given ones; and readout errors.
+Aer is never imported here: a caller who passes one of its objects has imported it. Of a `NoiseModel` the errors are
+read that its own methods keep: for each instruction, by label or name, those for all qubits and for given ones; and
+readout errors.
 """
 
 from __future__ import annotations
@@ -14,18 +15,15 @@ from numpy.typing import NDArray
 from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
-from qsim_ex.circuit.check import CHANNEL_WIRES
-from qsim_ex.circuit.noise.channels import simplified
-from qsim_ex.circuit.noise.model import Noise, NoiseModel
-from qsim_ex.circuit.noise.readout import confusion
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
+from qsim_ex.frameworks import Noise, NoiseModel, check, confusion, simplified
 
 Kraus = NDArray[np.complex128]
 Wires = tuple[int, ...]
 
 
 def noise_of(model: Any) -> Noise | None:
-    """What a builder asks of a noise model of Aer's or of `qsim_ex.circuit.noise.model`; None where there is no noise.
+    """Return a noise model of Aer's or of `qsim_ex.circuit.noise.model` as `Noise`; None where there is no noise.
 
     Raises `OptionError` for anything else.
     """
@@ -33,18 +31,19 @@ def noise_of(model: Any) -> Noise | None:
         return model
     if not _is_aers(model, "NoiseModel"):
         raise OptionError(
-            f"noise_model={model!r}: a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise.model is wanted."
+            "expected noise_model as a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise.model, got "
+            f"{model!r}; pass None for no noise."
         )
     return None if model.is_ideal() else AerNoise(model)
 
 
 def basis_gates_of(model: Any) -> frozenset[str] | None:
-    """Names of the gates that a noise model of Aer's is for; None if any gate may be."""
+    """Return the names of the gates that a noise model of Aer's is made for; None if it is made for any gate."""
     return frozenset(model.basis_gates) if isinstance(noise_of(model), AerNoise) else None
 
 
 def _is_aers(thing: Any, name: str) -> bool:
-    """Whether an object is of a class of Aer's noise package, or of one derived from it."""
+    """Return whether an object is of a class of Aer's noise package, or of one derived from it."""
     classes = type(thing).__mro__
     return any(one.__name__ == name and one.__module__.startswith("qiskit_aer.noise") for one in classes)
 
@@ -61,15 +60,15 @@ class AerNoise:
         self._known: dict[int, Kraus] = {}  # by the error's identity; the model holds the errors
 
     def before(self, name: str, wires: Wires) -> Kraus | None:
-        """The error of a measurement."""
+        """Return the error of a measurement."""
         return self._error(name, wires) if name == "measure" else None
 
     def after(self, name: str, wires: Wires) -> Kraus | None:
-        """The error of any other instruction; `name` is its label, if it has one."""
+        """Return the error of any other instruction; name: its label, if it has one."""
         return None if name == "measure" else self._error(name, wires)
 
     def misreading(self, wire: int) -> NDArray[np.float64] | None:
-        """The readout error of a qubit; raises `NotSupported` for one that several qubits share."""
+        """Return the readout error of a qubit; raises `NotSupported` for one that several qubits share."""
         local = self.model._local_readout_errors
         shared = [qubits for qubits in local if wire in qubits and len(qubits) > 1]
         if shared:
@@ -81,7 +80,7 @@ class AerNoise:
         return None if error is None else confusion(error.probabilities, 1)
 
     def around(self, circuit: Any) -> Any:
-        """The circuit with what the model's own passes put into it: relaxation in delays, for a backend's model."""
+        """Return the circuit as the model's own passes change it: with relaxation in delays, for a backend's model."""
         passes = self.model._pass_manager()
         return circuit if passes is None or "delay" not in circuit.count_ops() else passes.run(circuit)
 
@@ -91,14 +90,16 @@ class AerNoise:
         if error is None:
             return None
         if error.num_qubits != len(wires):
-            raise NoiseError(f"the error of {name!r} is one of {error.num_qubits} qubits, the gate acts on {wires}.")
+            raise NoiseError(
+                f"expected an error of {len(wires)} qubits for {name!r} on {wires}, got one of {error.num_qubits}."
+            )
         if id(error) not in self._known:
             self._known[id(error)] = kraus_of(error)
         return self._known[id(error)]
 
 
 def kraus_of(error: Any) -> Kraus:
-    """A `QuantumError` of Aer's as Kraus matrices: a mixture of unitary matrices where it is one.
+    """Return a `QuantumError` of Aer's as Kraus matrices: a mixture of unitary matrices where it is one.
 
     An error is circuits with probabilities; each is a product of gates, resets and channels.
     """
@@ -110,7 +111,7 @@ def kraus_of(error: Any) -> Kraus:
 
 
 def of_circuit(circuit: Any) -> Kraus:
-    """The Kraus matrices of a circuit without classical bits: all products of those of its instructions."""
+    """Return the Kraus matrices of a circuit without classical bits: all products of those of its instructions."""
     n = circuit.num_qubits
     found = np.eye(1 << n, dtype=np.complex128)[None]
     for instruction in circuit.data:
@@ -123,7 +124,10 @@ def of_circuit(circuit: Any) -> Kraus:
 
 
 def of_operation(operation: Any) -> Sequence[Kraus]:
-    """The Kraus matrices of an instruction: a channel, a reset, or a gate, which has one; raises `NoiseError`."""
+    """Return the Kraus matrices of an instruction: a channel, a reset, or a gate, which has one.
+
+    Raises `NoiseError` for anything else.
+    """
     match operation.name:
         case "kraus":
             _check_width(operation.num_qubits, "a channel")
@@ -142,7 +146,7 @@ def of_operation(operation: Any) -> Sequence[Kraus]:
 
 
 def _of_superop(channel: SuperOp) -> Sequence[Kraus]:
-    """The Kraus matrices of a map, if it is completely positive."""
+    """Return the Kraus matrices of a map; raises `NoiseError` if it is not completely positive."""
     matrices = KrausChannel(channel).data
     if isinstance(matrices, tuple):
         raise NoiseError("a super-operator that is not completely positive is no channel.")
@@ -150,7 +154,7 @@ def _of_superop(channel: SuperOp) -> Sequence[Kraus]:
 
 
 def _applied(matrix: Kraus, qubits: Iterable[int], to: Kraus) -> Kraus:
-    """A matrix on some qubits, the first least significant, times a matrix [2^n, 2^n] on all."""
+    """Return a matrix on some qubits, the first least significant, times a matrix [2^n, 2^n] on all."""
     n = len(to).bit_length() - 1
     axes = [n - 1 - qubit for qubit in qubits][::-1]  # most significant first, as axes are
     k = len(axes)
@@ -160,5 +164,5 @@ def _applied(matrix: Kraus, qubits: Iterable[int], to: Kraus) -> Kraus:
 
 
 def _check_width(num_qubits: int, what: str) -> None:
-    if num_qubits > CHANNEL_WIRES:
-        raise NoiseError(f"{what} acts on at most {CHANNEL_WIRES} qubits, this one acts on {num_qubits}.")
+    if num_qubits > check.CHANNEL_WIRES:
+        raise NoiseError(f"expected {what} on at most {check.CHANNEL_WIRES} qubits, got one on {num_qubits}.")

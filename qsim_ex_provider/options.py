@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.circuit import check
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.frameworks import check
 from qsim_ex.options import Options, Progress
 from qsim_ex_provider.noise import noise_of
 
@@ -24,12 +24,12 @@ ELSEWHERE = {
     "blocking_qubits": "device_wires",
     "blocking_enable": "device_wires",
 }
-"""Names that users of other simulators would type, and what they are called here."""
+"""Names of other simulators' options, and the names of these options here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How circuits are run.
+    """The options of a run of circuits.
 
     shots: samples for each circuit.
     memory: keep the outcome of every shot, in order.
@@ -71,11 +71,14 @@ class RunOptions:
         if self.noise_model is not None:
             noise_of(self.noise_model)
         if not isinstance(self.memory, bool | np.bool_):
-            raise OptionError(f"memory={self.memory!r}: True or False is wanted.")
+            raise OptionError(f"expected memory=True or memory=False, got {self.memory!r}.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
-            raise OptionError(f"executor={self.executor!r}: a concurrent.futures.Executor is wanted.")
+            raise OptionError(f"expected executor as a concurrent.futures.Executor, got {self.executor!r}.")
         if self.seed_simulator is not None and not 0 <= self.seed_simulator < 1 << 64:
-            raise OptionError(f"seed_simulator={self.seed_simulator}: a whole number from 0 to 2^64 - 1 is wanted.")
+            raise OptionError(
+                f"expected seed_simulator as a whole number from 0 to 2^64 - 1, got {self.seed_simulator}; pass "
+                "seed_simulator=7."
+            )
 
     def _engine(self) -> Options:
         device: Any = self.device.lower() if isinstance(self.device, str) else self.device  # Aer writes 'GPU'
@@ -89,18 +92,18 @@ KNOWN = tuple(one.name for one in fields(RunOptions) if one.init)
 
 
 def defaults() -> dict[str, Any]:
-    """Every option with its default."""
+    """Return every option with its default."""
     return {one.name: one.default for one in fields(RunOptions) if one.init}
 
 
 def unknown(name: str) -> str:
-    """What to say about an option that does not exist."""
+    """Return the message about an option that does not exist."""
     hint = f" It is {ELSEWHERE[name]} here." if name in ELSEWHERE else nearest(name, KNOWN)
     return f"there is no option {name!r}.{hint} Known: {', '.join(KNOWN)}."
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
-    """Options of one run: the backend's own with some changed; raises `OptionError`."""
+    """Return the options of one run: the backend's own with some changed; raises `OptionError`."""
     for name in changes:
         if name not in KNOWN:
             raise OptionError(unknown(name))

@@ -1,4 +1,4 @@
-"""The provider: where backends are found."""
+"""The provider, which makes backends."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class QsimExProvider:
         self._options = options
 
     def backends(self, name: str | None = None) -> list[QsimExBackend]:
-        """All backends, or those of one name."""
+        """Return all backends, or those of one name."""
         return [QsimExBackend(self, known, **self._options) for known in NAMES if name in (None, known)]
 
     def get_backend(self, name: str = NAMES[0]) -> QsimExBackend:
-        """One backend; raises `QiskitBackendNotFoundError` if there is none of that name."""
+        """Return one backend; raises `QiskitBackendNotFoundError` if there is none of that name."""
         found = self.backends(name)
         if not found:
             raise QiskitBackendNotFoundError(f"there is no backend {name!r}.{nearest(name, NAMES)} Known: {NAMES}.")

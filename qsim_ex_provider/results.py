@@ -16,13 +16,13 @@ from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.job import Outcome
+from qsim_ex_provider.job import TaskResult
 
 COUNTED = 1 << 13
 """Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
 
 
-class Head(NamedTuple):
+class CircuitHeader(NamedTuple):
     """What Qiskit needs to know of a circuit to read its bits.
 
     phases: the global phase of each binding, float64 [bindings], or of all of them.
@@ -32,13 +32,13 @@ class Head(NamedTuple):
     phases: float | NDArray[np.float64]
 
     def header(self, binding: int) -> dict[str, Any]:
-        """The header of one binding."""
+        """Return the header of one binding."""
         phase = self.phases if isinstance(self.phases, float) else float(self.phases[binding])
         return {**self.fields, "global_phase": phase}
 
 
-def head(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> Head:
-    """The header of a circuit, whose own global phase may be an expression."""
+def header_of(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> CircuitHeader:
+    """Return the header of a circuit; phases: its own global phase, which may be an expression, in each binding."""
     fields = {
         "name": circuit.name,
         "n_qubits": circuit.num_qubits,
@@ -48,11 +48,11 @@ def head(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> Head:
         "global_phase": 0.0,
         "metadata": dict(circuit.metadata or {}),
     }
-    return Head(fields, phases)
+    return CircuitHeader(fields, phases)
 
 
 def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
-    """Names and sizes of the classical registers if they follow one another without gaps, else none.
+    """Return names and sizes of the classical registers if they follow one another without gaps, else none.
 
     Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
     """
@@ -100,42 +100,47 @@ def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
     return [hex(value) for value in padded.view("<u8")[:, 0].tolist()]
 
 
-class Place(NamedTuple):
+class ExperimentPlace(NamedTuple):
     """Where one experiment of a job is found.
 
-    outcome, member: what came of which task, and which binding of it. circuit, binding: of the job, and of the circuit.
+    task, member: the number of the task, and which binding of it. circuit, binding: of the job, and of the circuit.
     """
 
-    outcome: int
+    task: int
     member: int
     circuit: int
     binding: int
 
 
 class Experiments(Sequence[ExperimentResult]):
-    """Qiskit's list of experiments; with a thousand bindings most of them are never looked at.
+    """Qiskit's list of experiments, each made when it is first read: of a thousand bindings most never are.
 
-    outcomes: of each task. heads: of each circuit. places: of each experiment.
+    task_results: of each task. headers: of each circuit. places: of each experiment.
     """
 
     def __init__(
-        self, outcomes: Sequence[Outcome], heads: Sequence[Head], places: Sequence[Place], shots: int, memory: bool
+        self,
+        task_results: Sequence[TaskResult],
+        headers: Sequence[CircuitHeader],
+        places: Sequence[ExperimentPlace],
+        shots: int,
+        memory: bool,
     ) -> None:
-        self._outcomes = outcomes
-        self._heads = heads
+        self._task_results = task_results
+        self._headers = headers
         self._places = places
         self._shots = shots
         self._memory = memory
-        self._about: dict[int, dict[str, Any]] = {}  # what is said of an outcome, said once
+        self._about: dict[int, dict[str, Any]] = {}  # metadata of each task, made once
         self._made: dict[int, ExperimentResult] = {}
         self._counted: tuple[int, int, list[dict[int, int]]] = (-1, -1, [])
 
     def __len__(self) -> int:
-        """How many experiments there are."""
+        """Return the number of experiments."""
         return len(self._places)
 
     def __getitem__(self, number: Any) -> Any:
-        """One experiment, or a list of some."""
+        """Return one experiment, or a list of some."""
         if isinstance(number, slice):
             return [self[k] for k in range(len(self))[number]]
         number = range(len(self))[number]
@@ -144,64 +149,64 @@ class Experiments(Sequence[ExperimentResult]):
         return self._made[number]
 
     def __eq__(self, other: object) -> bool:
-        """Whether these are the same experiments as those of a list."""
+        """Return whether these are the same experiments as those of a list."""
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as a list
 
     def __repr__(self) -> str:
-        """As a list shows its items."""
+        """Return what a list of the experiments shows."""
         return repr(list(self))
 
     @property
     def time_taken(self) -> float:
         """Seconds of all tasks."""
-        return sum(outcome.timings["total"] for outcome in self._outcomes)
+        return sum(result.timings["total"] for result in self._task_results)
 
     def registers(self, number: int) -> tuple[int, list[list[Any]]]:
-        """How many classical bits an experiment has, and names and sizes of its registers."""
-        fields = self._heads[self._places[number].circuit].fields
+        """Return the number of classical bits of an experiment, and names and sizes of its registers."""
+        fields = self._headers[self._places[number].circuit].fields
         return fields["memory_slots"], fields["creg_sizes"]
 
     def counts(self, number: int) -> dict[int, int]:
-        """How often each value was found in an experiment; empty without shots."""
+        """Return how often each value was found in an experiment; empty without shots."""
         place = self._places[number]
         step = max(1, COUNTED // max(1, self._shots))
         block, member = divmod(place.member, step)
-        if self._counted[:2] != (place.outcome, block):  # the last ones are kept: most ask for one after the other
-            found = _counts(self._outcomes[place.outcome], block * step, (block + 1) * step)
-            self._counted = place.outcome, block, found
+        if self._counted[:2] != (place.task, block):  # the last ones are kept: most ask for one after the other
+            found = _counts(self._task_results[place.task], block * step, (block + 1) * step)
+            self._counted = place.task, block, found
         return dict(self._counted[2][member])
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
-        outcome = self._outcomes[place.outcome]
-        result = outcome[place.member] if isinstance(outcome, BatchResult) else outcome
-        if place.outcome not in self._about:
-            self._about[place.outcome] = result.metadata()
+        of_task = self._task_results[place.task]
+        result = of_task[place.member] if isinstance(of_task, BatchResult) else of_task
+        if place.task not in self._about:
+            self._about[place.task] = result.metadata()
         return ExperimentResult(
             shots=self._shots,
             success=True,
             data=LazyData(result, self._memory),
             status="DONE",
             seed=result.seed,
-            header=self._heads[place.circuit].header(place.binding),
-            time_taken=result.timings["total"] / (len(outcome) if isinstance(outcome, BatchResult) else 1),
-            metadata={**self._about[place.outcome], "seed": result.seed},
+            header=self._headers[place.circuit].header(place.binding),
+            time_taken=result.timings["total"] / (len(of_task) if isinstance(of_task, BatchResult) else 1),
+            metadata={**self._about[place.task], "seed": result.seed},
         )
 
 
-def _counts(outcome: Outcome, begin: int, end: int) -> list[dict[int, int]]:
-    """`Result.counts` of some members of an outcome at once, since NumPy takes as long for one as for many."""
-    if not isinstance(outcome, BatchResult):
-        return [{} if outcome.packed is None else outcome.counts()]
-    members = range(len(outcome))[begin:end]
-    if outcome.packed is None:
+def _counts(result: TaskResult, begin: int, end: int) -> list[dict[int, int]]:
+    """Return `Result.counts` of some bindings of a task at once, since NumPy takes as long for one as for many."""
+    if not isinstance(result, BatchResult):
+        return [{} if result.packed is None else result.counts()]
+    members = range(len(result))[begin:end]
+    if result.packed is None:
         return [{} for _ in members]
-    packed = outcome.packed[begin:end]
+    packed = result.packed[begin:end]
     rows, shots, width = packed.shape
     if not 0 < width <= 8:
-        return [outcome[member].counts() for member in members]
+        return [result[member].counts() for member in members]
     words = np.zeros((rows, shots, 8), dtype=np.uint8)
     words[..., :width] = packed
     ordered = np.sort(words.view("<u8")[..., 0], axis=1)
@@ -224,7 +229,7 @@ class QsimExResult(Result):
     """
 
     def get_counts(self, experiment: Any = None) -> Any:
-        """How often each outcome was found, by its bits; a list if there are several circuits. As in `Result`."""
+        """Return how often each outcome was found, by its bits; a list for several circuits, as in `Result`."""
         keys = range(len(self.results)) if experiment is None else [experiment]
         found = [self._counts(key) for key in keys]
         return found[0] if len(found) == 1 else found
@@ -275,7 +280,7 @@ class BitStrings(dict[int, str]):
 
 
 def assemble(experiments: Experiments, **about: Any) -> Result:
-    """The result of a job."""
+    """Return the result of a job."""
     return QsimExResult(
         success=True, status="COMPLETED", results=experiments, time_taken=experiments.time_taken, **about
     )

@@ -14,14 +14,13 @@ from qiskit.circuit import QuantumCircuit
 from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, PrimitiveResult, SamplerPubResult
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
-from qsim_ex import Options
-from qsim_ex.circuit import check
+from qsim_ex import Options, Simulator
+from qsim_ex.frameworks import BindingGroup, JobRuns, check, derived_seeds, digest
 from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import Runs, Swept, coerced, engine_options, seed_sequence, swept
-from qsim_ex_provider.work import digest
+from qsim_ex_provider.pubs import coerced, engine_options, translate_pub, where_of
 
 CHUNK_BYTES = 64 << 20
-"""Shots of so many bytes are taken apart into registers at a time."""
+"""So many bytes of shots are divided into registers at a time."""
 
 
 class SamplerV2(BaseSamplerV2):
@@ -40,7 +39,7 @@ class SamplerV2(BaseSamplerV2):
 
     @property
     def default_shots(self) -> int:
-        """Shots of a PUB where nothing else is said."""
+        """The number of shots of a PUB that names none."""
         return self._default_shots
 
     @property
@@ -58,7 +57,7 @@ class SamplerV2(BaseSamplerV2):
         when they run by the job's `result`: `NotSupported`, `MeasurementError`, `OutOfMemory`, `DeviceError`.
         """
         default = self._default_shots if shots is None else check.shots(shots)
-        work = []
+        translated = []
         for number, given in enumerate(pubs):
             if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
                 check.shots(given[2])
@@ -69,55 +68,57 @@ class SamplerV2(BaseSamplerV2):
                     "empty. Add measure_all().",
                     stacklevel=2,
                 )
-            work.append(_Work(pub, swept(pub.circuit, pub.parameter_values, self._noise)))
-        job = PrimitiveJob(_run, work, self._options)
+            translated.append(_SampledPub(pub, translate_pub(pub.circuit, pub.parameter_values, self._noise)))
+        job = PrimitiveJob(_run, translated, self._options)
         job._submit()
         return job
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _SampledPub:
+    """A PUB and its bindings, translated."""
+
     pub: SamplerPub
-    swept: Swept
+    groups: Sequence[BindingGroup]
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what tells its samples from others."""
+        return int(self.pub.shots), *(group.key() for group in self.groups)
 
 
-def _run(work: Sequence[_Work], options: Options) -> PrimitiveResult:
-    count = sum(len(one.swept.families) for one in work)
-    runs = Runs(options, lambda: digest(*((one.swept.key(), int(one.pub.shots)) for one in work)), count)
-    found = [_sample(one, runs, seed_sequence(runs.seed, number)) for number, one in enumerate(work)]
+def _run(pubs: Sequence[_SampledPub], options: Options) -> PrimitiveResult:
+    runs = JobRuns(Simulator(options))
+    seed = runs.begin(lambda: digest(*(one.key() for one in pubs)), sum(len(one.groups) for one in pubs), options.seed)
+    found = [_sample(one, runs, derived_seeds(seed, one.pub.parameter_values.size, k)) for k, one in enumerate(pubs)]
     runs.end()
-    return PrimitiveResult(found, metadata={"version": 2, "seed": runs.seed})
+    return PrimitiveResult(found, metadata={"version": 2, "seed": seed})
 
 
-def _sample(work: _Work, runs: Runs, seeds: np.random.SeedSequence) -> SamplerPubResult:
-    """All bindings of one PUB, each with a seed of its own."""
+def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> SamplerPubResult:
+    """Sample all bindings of one PUB, each with a seed of its own."""
     begin = perf_counter()
-    circuit, shots, count = work.pub.circuit, int(work.pub.shots), work.pub.parameter_values.size
+    pub = sampled.pub
+    circuit, shots, count = pub.circuit, int(pub.shots), pub.parameter_values.size
     registers = {register.name: _Register(circuit, register) for register in circuit.cregs}
     arrays = {name: np.zeros((count, shots, one.num_bytes), dtype=np.uint8) for name, one in registers.items()}
-    own = seeds.generate_state(count, np.uint64).tolist()
     where: dict[str, Any] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
-    readout = work.swept.readout_errors
-    for family in work.swept.families if registers else ():
-        chosen = [own[place] for place in family.place.tolist()]
-        how: dict[str, Any] = {"shots": shots, "seeds": chosen, "readout": readout}
-        result = runs.simulator().run_batch(family.template, family.bindings(), **how)
+    for group in sampled.groups if registers else ():
+        places = group.places
+        result = group.run(runs.next(), seeds[places].tolist(), shots=shots)
         assert result.packed is not None
-        where = {"device": result.device, "placement": result.placement}
-        if result.trajectories is not None:
-            where["trajectories"] = result.trajectories
-        for first in range(0, len(family), chunk):
+        where = where_of(result)
+        for first in range(0, len(places), chunk):
             part = slice(first, first + chunk)
             for name, register in registers.items():
-                arrays[name][family.place[part]] = register.of(result.packed[part])
+                arrays[name][places[part]] = register.of(result.packed[part])
     data = {
-        name: BitArray(arrays[name].reshape(*work.pub.shape, shots, one.num_bytes), one.num_bits)
+        name: BitArray(arrays[name].reshape(*pub.shape, shots, one.num_bytes), one.num_bits)
         for name, one in registers.items()
     }
     about = {"precision": runs.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"shots": shots, "circuit_metadata": circuit.metadata, **about}
-    return SamplerPubResult(DataBin(**data, shape=work.pub.shape), metadata=metadata)
+    return SamplerPubResult(DataBin(**data, shape=pub.shape), metadata=metadata)
 
 
 class _Register:
@@ -130,7 +131,7 @@ class _Register:
         self.num_clbits = circuit.num_clbits
 
     def of(self, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The register's bits as `BitArray` has them, the most significant byte first, from all bits [..., bytes]."""
+        """Return the register's bits, most significant byte first as in `BitArray`, from all bits [..., bytes]."""
         if self.bits != list(range(self.num_clbits)):
             bits = np.unpackbits(packed, axis=-1, count=self.num_clbits, bitorder="little")
             packed = np.packbits(bits[..., self.bits], axis=-1, bitorder="little")

@@ -15,11 +15,11 @@ class SaveStatevector(Instruction):
 
     def __init__(self, num_qubits: int, label: str = "statevector") -> None:
         if not isinstance(label, str):
-            raise TypeError(f"a label is a string, got {label!r}.")
+            raise TypeError(f"expected a label as a string, got {label!r}.")
         super().__init__("save_statevector", num_qubits, 0, [], label=label)
 
     def inverse(self, annotated: bool = False) -> SaveStatevector:  # noqa: ARG002 (Qiskit's signature)
-        """Saving changes nothing, so undoing it is saving at the mirrored point."""
+        """Return another one: saving changes nothing, so undoing it is saving at the mirrored point."""
         return SaveStatevector(self.num_qubits, self.label)
 
 

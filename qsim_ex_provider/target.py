@@ -1,4 +1,4 @@
-"""What the backend runs natively, for the transpiler: every standard gate on any qubits, without a width limit."""
+"""The target for the transpiler: every standard gate on any qubits, without a width limit."""
 
 from __future__ import annotations
 

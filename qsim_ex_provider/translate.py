@@ -1,6 +1,6 @@
 """Pure functions: a circuit of Qiskit becomes a circuit of qsim-ex, or many that share a structure.
 
-`walk` sends standard gates straight to the gate table. Everything else is looked at as an object: `library` says
+`translator` sends standard gates straight to the gate table. Everything else is looked at as an object: `library` says
 what is done with a class of Qiskit's circuit library, and what is not listed there is replaced by its definition,
 by its definition's definitions, and so on. Controls of any depth are handed down to the gates inside, so a
 controlled circuit is a circuit of controlled gates.
@@ -8,21 +8,31 @@ controlled circuit is a circuit of controlled gates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
+from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, CircuitBuilder
-from qsim_ex.circuit.noise.model import Noise
-from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
 from qsim_ex.errors import ParameterError
+from qsim_ex.frameworks import (
+    BindingGroup,
+    NeedsNumbers,
+    Noise,
+    ParameterColumns,
+    ParameterSweep,
+    ParameterSweepBuilder,
+    ReadoutErrors,
+    Values,
+    binding_groups,
+    digest,
+)
 from qsim_ex_provider.library import emit
 from qsim_ex_provider.noise import AerNoise
-from qsim_ex_provider.walk import NO_CONTROLS, Walk
+from qsim_ex_provider.results import CircuitHeader, header_of
+from qsim_ex_provider.translator import NO_CONTROLS, Translator, number_or_column
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -33,14 +43,14 @@ def translate(circuit: QuantumCircuit) -> Circuit:
     return translate_noisy(circuit, None).circuit
 
 
-class Noisy(NamedTuple):
+class NoisyCircuit(NamedTuple):
     """A circuit with the channels of a noisy machine, and how its classical bits are misread."""
 
     circuit: Circuit
     readout_errors: ReadoutErrors
 
 
-def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> Noisy:
+def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
     """Return a circuit in the engine's words as a noisy machine would run it; see `noise.noise_of`.
 
     Noise is found by the labels or names of the circuit's instructions, as in Aer: transpile to the noise model's basis
@@ -55,78 +65,99 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> Noisy:
         circuit = noise.around(circuit)
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
-    walk = Walk(builder, emit, noise=noise)
-    walk.circuit(circuit, wires, clbits, NO_CONTROLS)
-    return Noisy(builder.build(), walk.readout_errors)
+    translator = Translator(builder, emit, noise=noise)
+    translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+    return NoisyCircuit(builder.build(), translator.readout_errors)
 
 
-def sweep(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int) -> tuple[ParameterSweep, ...]:
-    """Translate a circuit once for `count` bindings; ``columns[name]`` holds a parameter's value in each of them.
-
-    Every parameter of the circuit has a column. Parameters may be anywhere, but where an operation becomes a matrix
-    (a fractional power, say) its numbers must be known: then each binding is translated for itself, and there is a
-    sweep of one for each. Raises errors of `qsim_ex.errors` that name the instruction and its place.
-    """
-    return sweep_noisy(circuit, columns, count, None).sweeps
+# --- many bindings ----------------------------------------------------------------------------------------------------
 
 
 class NoisySweeps(NamedTuple):
-    """Sweeps with the channels of a noisy machine, and how its classical bits are misread."""
+    """Sweeps with the channels of a noisy machine, and how their classical bits are misread."""
 
     sweeps: tuple[ParameterSweep, ...]
     readout_errors: ReadoutErrors
 
 
-def sweep_noisy(circuit: QuantumCircuit, columns: Mapping[str, Values], count: int, noise: Noise | None) -> NoisySweeps:
-    """As `sweep`, as a noisy machine would run it; see `translate_noisy`."""
+def translate_sweep(circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None) -> NoisySweeps:
+    """Translate a circuit once for all bindings; columns: the values of all its parameters.
+
+    Parameters may be anywhere, but where an operation becomes a matrix (a fractional power, say) its numbers must be
+    known: then each binding is translated for itself, and there is a sweep of one for each. Raises as
+    `translate_noisy` does.
+    """
     unchanged = circuit
     if isinstance(noise, AerNoise):
         circuit = noise.around(circuit)
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
-    number = Number(columns, count) if columns else float
+    translator = Translator(builder, emit, columns if columns.columns else None, noise)
     try:
-        walk = Walk(builder, emit, number, noise)
-        walk.circuit(circuit, wires, clbits, NO_CONTROLS)
-    except TypeError:  # what Qiskit and NumPy raise where a number is wanted and a parameter is found
-        if not columns:
-            raise
-        apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(count)]
+        translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+    except NeedsNumbers:
+        apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(columns.count)]
         return NoisySweeps(
             tuple(ParameterSweep(one.circuit) for one in apart), apart[0].readout_errors if apart else ()
         )
-    return NoisySweeps((builder.sweep(count),), walk.readout_errors)
+    return NoisySweeps((builder.sweep(columns.count),), translator.readout_errors)
 
 
-def _bound(circuit: QuantumCircuit, columns: Mapping[str, Values], binding: int) -> QuantumCircuit:
-    """The circuit with the numbers of one binding."""
-    return circuit.assign_parameters({name: float(column[binding]) for name, column in columns.items()})
+def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> QuantumCircuit:
+    """Return the circuit with the numbers of one binding."""
+    return circuit.assign_parameters({name: float(column[binding]) for name, column in columns.columns.items()})
 
 
-class Number:
-    """A parameter of a gate as the builder takes it: a number, or an array with a value for each binding."""
-
-    def __init__(self, columns: Mapping[str, Values], count: int) -> None:
-        self._columns = columns
-        self._count = count
-
-    def __call__(self, parameter: Any) -> Any:
-        """A number or float64 [bindings]; raises `ParameterError` where it is not real."""
-        if isinstance(parameter, Parameter):
-            return self._columns[parameter.name]
-        if not isinstance(parameter, ParameterExpression) or not parameter.parameters:
-            return float(parameter)
-        function, names = _function(parameter)
-        with np.errstate(all="ignore"):  # the builder refuses what is not finite, and names the gate
-            found = function(*(self._columns[name] for name in names))
-        return real_values(found, self._count, parameter)
+# --- jobs -------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
-def _function(expression: ParameterExpression) -> tuple[Callable[..., Any], tuple[str, ...]]:
-    """An expression as a function of arrays, and the names of the parameters that it is called with."""
-    import sympy
+@dataclass(frozen=True, eq=False, slots=True)
+class TranslatedJob:
+    """The circuits of a job of the backend, translated.
 
-    formula = expression.sympify()
-    symbols = sorted(formula.free_symbols, key=str)
-    return sympy.lambdify(symbols, formula, modules="numpy"), tuple(str(symbol) for symbol in symbols)
+    groups: all bindings of all circuits. owners: of each experiment its circuit, and which binding of it. headers: of
+    each circuit.
+    """
+
+    groups: Sequence[BindingGroup]
+    owners: Sequence[tuple[int, int]]
+    headers: Sequence[CircuitHeader]
+
+    def key(self, shots: int) -> str:
+        """Return a digest of all that the job computes, but for its seed."""
+        return digest(shots, *(group.key() for group in self.groups))
+
+    def circuits(self, group: BindingGroup) -> list[int]:
+        """Return the numbers of the circuits that a group's bindings belong to, in increasing order."""
+        return sorted({self.owners[place][0] for place in group.places})
+
+
+def translate_job(
+    circuits: Sequence[QuantumCircuit], binds: Sequence[ParameterColumns], noise: Noise | None
+) -> TranslatedJob:
+    """Translate circuits with their bindings; raises errors of `qsim_ex.errors` that name the instruction."""
+    sweeps: list[ParameterSweep] = []
+    readout_errors: list[ReadoutErrors] = []  # of each sweep
+    owners: list[tuple[int, int]] = []
+    headers = []
+    for number, (circuit, columns) in enumerate(zip(circuits, binds, strict=True)):
+        if columns.columns:
+            made, misread = translate_sweep(circuit, columns, noise)
+            phases = _phases(circuit, columns)
+        else:
+            one, misread = translate_noisy(circuit, noise)
+            made, phases = (ParameterSweep(one),), float(circuit.global_phase)
+        sweeps += made
+        readout_errors += [misread] * len(made)
+        owners += [(number, binding) for binding in range(columns.count)]
+        headers.append(header_of(circuit, phases))
+    return TranslatedJob(binding_groups(sweeps, readout_errors), owners, headers)
+
+
+def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Values:
+    """Return the circuit's own global phase in each binding, from 0 to 2π as Qiskit has it."""
+    try:
+        found: float | Values = number_or_column(columns, circuit.global_phase)
+    except NeedsNumbers:
+        found = np.array([float(_bound(circuit, columns, k).global_phase) for k in range(columns.count)])
+    return found % (2 * np.pi)

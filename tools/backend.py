@@ -14,41 +14,41 @@ from hatchling.build import *  # noqa: F403 - editable installs and metadata are
 
 ROOT = Path(__file__).parents[1]
 COMPILER = ("numpy", "nvidia-cuda-nvrtc-cu12==12.9.*")
-"""What compiles the kernels. Of the compilers that are supported, the oldest makes what most drivers take."""
+"""The packages that compile the kernels. The oldest supported compiler makes kernels that most drivers take."""
 
 Settings = dict[str, Any] | None
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    """What hatchling requires, and the compiler."""
+    """Return hatchling's requirements, and the compiler."""
     return [*hatchling.get_requires_for_build_sdist(config_settings), *_compiler()]
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """What hatchling requires, and the compiler."""
+    """Return hatchling's requirements, and the compiler."""
     return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler()]
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """An sdist with the kernels."""
+    """Build an sdist with the kernels."""
     _ship()
     return hatchling.build_sdist(sdist_directory, config_settings)
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """A wheel with the kernels."""
+    """Build a wheel with the kernels."""
     _ship()
     return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def _compiler() -> tuple[str, ...]:
-    """The compiler, where it is needed and NVIDIA has it."""
+    """Return the compiler's packages, where it is needed and NVIDIA has one."""
     known = platform.system() == "Linux" and platform.machine() in ("x86_64", "aarch64")
     return COMPILER if known and platform.libc_ver()[0] == "glibc" and not _came() else ()
 
 
 def _came() -> bool:
-    """Whether this is an unpacked sdist with its kernels, which are used as they are."""
+    """Return whether this is an unpacked sdist with its kernels, which are used as they are."""
     folder = ROOT / "core/qsim_ex/kernels/cuda/compile/shipped_kernels"
     return (ROOT / "PKG-INFO").exists() and any(folder.glob("*.zip"))
 

@@ -19,7 +19,7 @@ LEVELS = (
 
 
 def main() -> None:
-    """Boxes in boxes, with an arrow from each to the one around it."""
+    """Draw boxes in boxes, with an arrow from each to the one around it."""
     figure, axes = plt.subplots(figsize=(10, 5.2), layout="constrained")
     shades = mpl.colormaps["Blues"]
     for k, (name, bits, motion, rate) in reversed(list(enumerate(LEVELS))):

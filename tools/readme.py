@@ -1,4 +1,4 @@
-"""Hold the README to its word: print or run the commands that stand in it.
+"""Keep the README true: print or run the commands in it.
 
 A fenced block may carry a second word after its language, its tag:
 
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 
 def blocks(tag: str) -> list[Block]:
-    """The blocks that carry this tag, in the README's order; an unknown tag is an error."""
+    """Return the blocks with this tag, in the README's order; an unknown tag is an error."""
     source = README.read_text(encoding="utf-8")
     found = [
         Block(match[1], match[2], source.count("\n", 0, match.start()) + 2, match[3])

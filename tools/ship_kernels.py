@@ -26,15 +26,16 @@ sys.path.insert(0, str(ROOT / "core"))  # this checkout's kernels, whatever is i
 from qsim_ex.kernels.cuda.compile import compilation, shipped  # noqa: E402
 from qsim_ex.kernels.cuda.fixed import fixed  # noqa: E402
 from qsim_ex.kernels.cuda.interpret import interpreter  # noqa: E402
+from qsim_ex.precision import BY_ITEMSIZE  # noqa: E402
 
 Compiler = Callable[[str, str], bytes]
-"""From a text and an architecture such as '90' to machine code."""
+"""A function from a text and an architecture such as '90' to machine code."""
 
 
 def codes() -> list[str]:
-    """The texts that are shipped: all that runs without a kernel written for the circuit."""
-    texts = [interpreter.text(itemsize, rows) for itemsize in (8, 16) for rows in (False, True)]
-    texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in (8, 16)]
+    """Return the shipped texts: all kernels that are not written for a circuit."""
+    texts = [interpreter.text(itemsize, rows) for itemsize in BY_ITEMSIZE for rows in (False, True)]
+    texts += [fixed.text(file, name, itemsize) for file, name in fixed.KERNELS for itemsize in BY_ITEMSIZE]
     return list(dict.fromkeys(text.code for text in texts))
 
 
@@ -66,7 +67,7 @@ def write(path: Path, members: dict[str, bytes]) -> None:
 
 
 def is_whole(path: Path | zipfile.Path, arch: str, texts: Sequence[str]) -> bool:
-    """Whether an archive holds these texts, no others, and is not damaged."""
+    """Return whether an archive holds exactly these texts and is not damaged."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             return set(archive.namelist()) == {shipped.name(text, arch) for text in texts} and not archive.testzip()
@@ -89,7 +90,7 @@ def check(wheel: Path) -> None:
 
 
 def find_compiler() -> Compiler:
-    """NVRTC as a package of its own, else CuPy's; raises `MissingPackage` if there is neither."""
+    """Return NVRTC from its own package, else CuPy's; raises `MissingPackage` if there is neither."""
     spec = importlib.util.find_spec("nvidia")  # a namespace that NVIDIA's packages share
     places = [Path(place) for place in (spec.submodule_search_locations if spec else None) or ()]
     libraries = [library for place in places for library in sorted(place.glob("cuda_nvrtc/lib/libnvrtc.so.*"))]
@@ -100,7 +101,7 @@ def find_compiler() -> Compiler:
 
 
 class Nvrtc:
-    """NVRTC by way of ctypes, so that building takes no other package, and so every version of Python.
+    """NVRTC through ctypes, so that building needs no other package and works with every version of Python.
 
     Functions are those of the chapter "General" and "Compilation" of NVIDIA's NVRTC manual.
     """
@@ -109,7 +110,7 @@ class Nvrtc:
         self._library = ctypes.CDLL(str(library))
 
     def __call__(self, code: str, arch: str) -> bytes:
-        """Compile; raises `RuntimeError` with the compiler's log."""
+        """Compile a text; raises `RuntimeError` with the compiler's log."""
         program = ctypes.c_void_p()
         self._call("nvrtcCreateProgram", ctypes.byref(program), code.encode(), b"kernel.cu", 0, None, None)
         try:

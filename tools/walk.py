@@ -1,9 +1,9 @@
-"""Counts the way of one circuit through the source: ``python tools/walk.py [--case NAME] [--list]``.
+"""Count the calls of one circuit through the source: ``python tools/walk.py [--case NAME] [--list]``.
 
-A walk begins where a user's call begins and ends with the counts, of a circuit that was never seen before. *Calls* are
-the functions of the project that were called, comprehensions and generators each time that they go on among them;
-*files* are those that the calls went into; a *hop* is a call into another file than that of the call before it.
-Calls of libraries are left out. Each thread has its own way, from call to call, and the ways of all are added up.
+A walk begins with a user's call and ends with the counts, for a circuit that was not run before. *Calls* are calls of
+the project's functions, each resumption of a comprehension or generator included; *files* are the files of these
+functions; a *hop* is a call into another file than that of the call before it. Calls of libraries are left out. Each
+thread has its own way, from call to call, and the ways of all are added up.
 
 Each walk has a process of its own, in which another circuit of another size has run before through another backend:
 all modules are loaded and devices known, and nothing else is cached.
@@ -30,7 +30,7 @@ SHOTS, ANGLE = 1000, 0.3
 
 
 class Case(NamedTuple):
-    """What is walked, and how short the way should be. begin: loads everything and returns the walk itself."""
+    """A walk and its goals. begin: loads everything and returns the walk itself."""
 
     title: str
     begin: Callable[[], Callable[[], object]]
@@ -89,7 +89,7 @@ class Way:
         self.files: defaultdict[int, list[str]] = defaultdict(list)
 
     def follow(self, walk: Callable[[], object]) -> None:
-        """Do what is walked and write down all calls, on this thread and on those that it starts."""
+        """Run the walk and record all calls, on this thread and on those that it starts."""
         threading.setprofile(self._event)
         sys.setprofile(self._event)
         try:
@@ -104,7 +104,7 @@ class Way:
             self.files[threading.get_ident()].append(str(Path(file).relative_to(ROOT)))
 
     def counted(self) -> dict[str, Any]:
-        """How many calls, files and hops; and the calls of each file and the hops of each pair, most frequent first."""
+        """Return the numbers of calls, files and hops, and the calls of each file and hops of each pair, in order."""
         calls = Counter(file for files in self.files.values() for file in files)
         hops = Counter(f"{a} → {b}" for files in self.files.values() for a, b in pairwise(files) if a != b)
         return {

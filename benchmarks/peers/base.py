@@ -57,14 +57,14 @@ class Setup:
 
     def __post_init__(self) -> None:
         if self.gpus < 1 or self.gpus.bit_count() != 1:
-            raise ValueError(f"{self.gpus} devices: a power of two is wanted")
+            raise ValueError(f"expected a power of two devices, got {self.gpus}")
         if not 0 < self.local <= self.n - self.peers:
             raise ValueError(
-                f"{self.local} wires on each of {self.gpus} devices: from 1 to {self.n - self.peers} are wanted "
-                f"for {self.n}"
+                f"expected 1 to {self.n - self.peers} wires on each of {self.gpus} devices for {self.n} wires, got "
+                f"{self.local}"
             )
         if self.in_flight is not None and self.in_flight < 1:
-            raise ValueError("at least one sub state vector is on a device at a time")
+            raise ValueError(f"expected in_flight >= 1, got {self.in_flight}")
 
     @property
     def peers(self) -> int:

@@ -47,7 +47,7 @@ class OursSession:
 
         Host code that is being fetched in the background is waited for: it would slow down everybody's next run.
         """
-        native.settle()
+        native.wait()
         self._circuit = circuit_of(gates, self._setup.n)
         if not self._counts:
             self._counts = self._counted()

@@ -1,4 +1,4 @@
-"""``python -m qsim_ex`` is ``qsim-ex``."""
+"""The command ``python -m qsim_ex``, which does the same as ``qsim-ex``."""
 
 import sys
 

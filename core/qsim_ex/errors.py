@@ -3,24 +3,24 @@
 ::
 
     QsimExError
-    ├── InvalidInput (ValueError)        what the caller gave cannot be meant
+    ├── InvalidInput (ValueError)        an argument of the caller that is not valid
     │   ├── CircuitError                 a wire, gate, parameter, measurement or shot count
     │   │   ├── WireError                out of range, given twice, not a qubit
     │   │   ├── ParameterError           unbound, not finite, wrong number
     │   │   ├── UnknownInstruction       no matrix and no definition, named with its place
-    │   │   ├── MeasurementError         no measurement where counts are asked for, a key used twice
+    │   │   ├── MeasurementError         no measurement in a circuit that is sampled, a key used twice
     │   │   └── ShotsError               zero, negative or fractional shots
     │   ├── MatrixError                  not square, not a power of two, not unitary, not finite
-    │   ├── NoiseError                   a channel that loses probability, or probabilities that are none
+    │   ├── NoiseError                   a channel that loses probability, or numbers that are no probabilities
     │   ├── StateError                   a state that is not normalised, not finite, of the wrong size
     │   └── OptionError                  unknown option (the nearest one is named) or bad value
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
     ├── OutOfMemory (MemoryError)        the sum is in the message
-    ├── DeviceError (RuntimeError)       the device that was asked for is not there, or failed
-    ├── CommunicationError (RuntimeError)    another rank failed or has ended, or ranks do not do the same
-    ├── SavedStateError (OSError)        a file of a state that is damaged, of something else, or not written
+    ├── DeviceError (RuntimeError)       the requested device is not there, or failed
+    ├── CommunicationError (RuntimeError)    another rank failed or has ended, or ranks call different operations
+    ├── SavedStateError (OSError)        a file of a state that is damaged, of another kind, or not written
     ├── MissingPackage (ImportError)     with the command that installs it
-    ├── StateVectorClosed (RuntimeError)
+    ├── StateVectorClosed (RuntimeError) a state vector that was used after it was closed
     ├── StateVectorBusy (RuntimeError)   two threads on one state vector
     ├── Cancelled (RuntimeError)         the job was cancelled before it ended
     └── PlanError (AssertionError)       a plan that breaks its own rules: a bug of qsim-ex
@@ -37,11 +37,11 @@ class QsimExError(Exception):
 
 
 class InvalidInput(QsimExError, ValueError):
-    """What the caller gave cannot be meant."""
+    """An argument of the caller that is not valid."""
 
 
 class CircuitError(InvalidInput):
-    """A circuit that cannot be meant."""
+    """A circuit that is not valid."""
 
 
 class WireError(CircuitError):
@@ -49,7 +49,7 @@ class WireError(CircuitError):
 
 
 class ParameterError(CircuitError):
-    """A gate parameter that is unbound, not finite, or one too many."""
+    """A gate parameter that is unbound or not finite, or a wrong number of parameters."""
 
 
 class UnknownInstruction(CircuitError):
@@ -69,7 +69,7 @@ class MatrixError(InvalidInput):
 
 
 class NoiseError(InvalidInput):
-    """A channel whose Kraus matrices do not add up, or probabilities that are none."""
+    """A channel whose Kraus matrices do not keep the trace, or numbers that are no probabilities."""
 
 
 class StateError(InvalidInput):
@@ -89,15 +89,15 @@ class OutOfMemory(QsimExError, MemoryError):
 
 
 class DeviceError(QsimExError, RuntimeError):
-    """The device that was asked for is not there, or it failed."""
+    """The requested device is not there, or it failed."""
 
 
 class CommunicationError(QsimExError, RuntimeError):
-    """Another rank has failed, which is the cause of this error, or has ended; or ranks do not do the same."""
+    """Another rank has failed, which is the cause of this error, or has ended; or ranks call different operations."""
 
 
 class SavedStateError(QsimExError, OSError):
-    """A file of a saved state or a checkpoint that is damaged, holds something else, or cannot be read or written."""
+    """A file of a saved state or a checkpoint that is damaged, is of another kind, or cannot be read or written."""
 
 
 class MissingPackage(QsimExError, ImportError):

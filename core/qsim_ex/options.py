@@ -1,18 +1,18 @@
-"""Frozen, validated options; an option that does not exist is an error that names the nearest one."""
+"""The options of a simulator: one frozen dataclass that checks its values."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.precision import PRECISIONS, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
-Precision = Literal["single", "double"]
 Compile = Literal["auto", "always", "never"]
 ProgressCallback = Callable[[int, int], None]
 Network = Literal["auto", "switch", "mesh"]
@@ -21,13 +21,14 @@ HostMemory = Literal["auto", "whole", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
-    steps, all_steps: steps of the plans, each counted once for every state, and once for every window of a state in
-        host memory; where shots share a state, once for each of them.
-    stages, all_stages: stages that have begun, and stages in all, of one state; of several, of their mean.
+    steps, all_steps: how many steps of the plans are done, and how many there are. A step counts once for each state,
+        and once for each window of a state in host memory; where several shots share a state, once for each shot.
+    stages, all_stages: how many stages of a state have begun, and how many it has; of several states the mean.
     bytes_moved: bytes that were copied between devices, and between devices and the host.
-    seconds, seconds_left: since the work began, and what is left if it goes on as before (None before the first step).
+    seconds, seconds_left: the time since the run began, and the time that is left at the present rate (None before the
+        first step).
     """
 
     steps: int
@@ -42,12 +43,13 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "device": ("auto", "cpu", "gpu"),
-    "precision": ("single", "double"),
-    "compile": ("auto", "always", "never"),
-    "network": ("auto", "switch", "mesh"),
-    "host_memory": ("auto", "whole", "spread"),
+    "device": get_args(DeviceChoice),
+    "precision": tuple(PRECISIONS),
+    "compile": get_args(Compile),
+    "network": get_args(Network),
+    "host_memory": get_args(HostMemory),
 }
+"""Options that are one of a few names, and those names."""
 
 _LEAST = {
     "device_id": 0,
@@ -60,7 +62,7 @@ _LEAST = {
     "in_flight_buffers": 1,
     "max_host_memory": 0,
 }
-"""Options that are whole numbers, and the least of each."""
+"""Options that are whole numbers, and the smallest value of each."""
 
 _POWERS = ("virtual_peers", "window_slots")
 """Options that are powers of two."""
@@ -68,10 +70,10 @@ _POWERS = ("virtual_peers", "window_slots")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A file from which a run goes on if it is there, and which it writes on the way.
+    """A file to which a run saves its state on the way, and from which the same run continues if the file exists.
 
-    keep: whether the file stays when the run has ended: the same run then gives its result from it at once, which is
-    what a job of several runs needs.
+    keep: whether the file stays after the run. The same run then returns its result from the file at once, which a job
+    of several runs needs.
     """
 
     path: str | os.PathLike[str]
@@ -80,36 +82,38 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a simulator works.
+    """The options of a simulator. Every value is checked: raises `OptionError`.
 
-    device: 'gpu' and 'cpu' are demands; 'auto' takes a GPU where there is one and the state is worth it. The result
-        says which it was and why.
-    device_id: the GPU of a state on one GPU.
-    devices: the numbers of the GPUs that share a state, a power of two of them; all of them are used. None takes
-        `device_id`, and as many others of its generation as a state needs.
-    virtual_peers: how many sub state vectors share each device as if each had one of its own (for tests, also on
-        the CPU); a power of two.
-    device_wires: wires of one sub state vector on a device. What is above lies on the other devices and in host
-        memory. None takes the smallest placement that fits.
-    window_slots: in how many slices, a power of two, a sub state vector near a device is divided. They lie in one
-        block, and the bits of a slot's number are as near as all others. A slice is what is copied in one piece.
-    in_flight_buffers: how many sub state vectors each device holds at a time beside host memory, so that one comes in
-        and one goes out while a third one is worked on; 3 if they fit.
-    host_memory: 'whole' keeps a place on the host for all of a state, 'spread' only for what no device holds, 'auto'
-        takes the first one that fits.
-    network: 'switch' (any two devices at full speed) or 'mesh' (a link for each pair); 'auto' is 'switch'.
-    precision: 'double' (complex128) or 'single' (complex64).
-    max_memory: bytes that a state may take on each device, in place of what the device reports as free.
-    max_host_memory: bytes that a state may take on the host beside its devices, in place of what is reported as free.
-    threads: CPU threads; all cores if None.
-    compile: GPU kernels are generated and compiled ('always'), interpreted ('never'), or as
-        `kernels.cuda.compile.policy` decides ('auto').
-    seed: seed of runs that name none; fresh for each run if None.
-    progress: called with (steps done, steps in all) between steps.
-    watch: called with a `Progress` between steps: stages, bytes moved, and the time that is left.
-    checkpoint: a file from which a run goes on if it is there, and which it writes on the way; it is removed at the
-        end of the run, unless a `Checkpoint` says that it is kept. Files beside it have names that begin with its own.
-    checkpoint_every: seconds between two checkpoints, at least; 0 writes one at every boundary.
+    device: where to run. 'gpu' and 'cpu' are demands. 'auto' chooses a GPU if there is one and the state is large
+        enough for it; the result says which device it was and why.
+    device_id: the number of the GPU on which a state lies that fits on one.
+    devices: the numbers of the GPUs that share a state. All of them are used, and their count must be a power of two.
+        None uses `device_id`, and as many other GPUs of its generation as the state needs.
+    virtual_peers: how many sub state vectors share each device as if each had a device of its own; a power of two. It
+        serves tests, and works on the CPU as well.
+    device_wires: how many wires one sub state vector on a device has. The other sub state vectors lie on other devices
+        and in host memory. None chooses the smallest placement that fits.
+    window_slots: into how many slices a sub state vector near a device is divided; a power of two. All slices lie in
+        one block of memory, so the index bits that number them are as near as the others. A slice is copied at once.
+    in_flight_buffers: how many sub state vectors of a state in host memory each device holds at a time, so that one is
+        copied in and one out while a third is computed on; None is 3 if they fit.
+    host_memory: 'whole' reserves host memory for the whole state, 'spread' only for what no device holds, and 'auto'
+        chooses the first of the two that fits.
+    network: how the devices are connected: 'switch' (any two at full speed) or 'mesh' (a link for each pair); 'auto'
+        is 'switch'.
+    precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
+    max_memory: how many bytes a state may take on each device; None is what the device reports as free.
+    max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
+    threads: the number of CPU threads; None uses all cores.
+    compile: whether kernels for GPUs are written for the circuit and compiled ('always') or sweeps are interpreted
+        ('never'); 'auto' leaves the choice to `kernels.cuda.compile.policy`.
+    seed: the seed of runs that are given none; None makes a fresh one for each run.
+    progress: a function that is called with (steps done, steps in all) between steps.
+    watch: a function that is called with a `Progress` between steps.
+    checkpoint: the path of a file to which the run saves its state on the way, and from which it continues if the file
+        exists. The file is removed at the end of the run; pass a `Checkpoint` to keep it. Further files beside it have
+        names that begin with its name.
+    checkpoint_every: the least number of seconds between two checkpoints; 0 writes one at every boundary.
     """
 
     device: DeviceChoice = "auto"
@@ -121,7 +125,7 @@ class Options:
     in_flight_buffers: int | None = None
     host_memory: HostMemory = "auto"
     network: Network = "auto"
-    precision: Precision = "double"
+    precision: PrecisionName = "double"
     max_memory: int | None = None
     max_host_memory: int | None = None
     threads: int | None = None
@@ -136,35 +140,41 @@ class Options:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
-                raise OptionError(f"{name}={value!r}: one of {', '.join(map(repr, allowed))} is wanted.")
+                choices, default = ", ".join(map(repr, allowed)), self.__dataclass_fields__[name].default
+                raise OptionError(f"{name}: expected one of {choices}, got {value!r}; pass {name}={default!r}.")
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is None and name not in ("device_id", "virtual_peers"):
                 continue
             if not _whole(value) or value < least:
-                raise OptionError(f"{name}={value!r}: a whole number from {least} up is wanted.")
+                raise OptionError(
+                    f"{name}: expected a whole number from {least} up, got {value!r}; pass {name}={least} or more."
+                )
             if name in _POWERS and value.bit_count() != 1:
-                raise OptionError(f"{name}={value!r}: a power of two is wanted (1, 2, 4, …).")
-        for name, told in (("progress", "(steps done, steps in all)"), ("watch", "a qsim_ex.options.Progress")):
+                power = 1 << int(value).bit_length() - 1
+                raise OptionError(f"{name}: expected a power of two, got {value}; pass {name}={power}.")
+        for name, given_to in (("progress", "(steps done, steps in all)"), ("watch", "(a qsim_ex.options.Progress)")):
             value = getattr(self, name)
             if value is not None and not callable(value):
-                raise OptionError(f"{name}={value!r}: a function of {told} is wanted.")
+                raise OptionError(f"{name}: expected a function of {given_to}, got {value!r}; pass one, or None.")
         if self.devices is not None:
             object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
         if self.checkpoint is not None:
             given = self.checkpoint.path if isinstance(self.checkpoint, Checkpoint) else self.checkpoint
             if not isinstance(given, str | os.PathLike):
-                raise OptionError(f"checkpoint={self.checkpoint!r}: the path of a file is wanted.")
+                raise OptionError(
+                    f"checkpoint: expected the path of a file, got {given!r}; pass checkpoint='run.checkpoint'."
+                )
             if not isinstance(self.checkpoint, Checkpoint):
                 object.__setattr__(self, "checkpoint", os.fspath(given))
         every: Any = self.checkpoint_every
         if isinstance(every, bool) or not isinstance(every, int | float | np.number) or not every >= 0:
-            raise OptionError(f"checkpoint_every={every!r}: seconds are wanted, 0 or more.")
+            raise OptionError(f"checkpoint_every: expected seconds >= 0, got {every!r}; pass checkpoint_every=600.")
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The amplitudes' dtype."""
-        return np.dtype(np.complex64 if self.precision == "single" else np.complex128)
+        """The dtype of the amplitudes."""
+        return PRECISIONS[self.precision].dtype
 
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""
@@ -182,27 +192,27 @@ def _whole(value: Any) -> bool:
 
 
 def _device_numbers(given: Any, device: str) -> tuple[int, ...]:
-    """The numbers of GPUs as a tuple; raises `OptionError`."""
+    """Return the numbers of GPUs as a tuple; raises `OptionError`."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise OptionError(f"devices={given!r}: a list of GPU numbers is wanted, such as [0, 1, 2, 3].")
+        raise OptionError(f"devices: expected a list of GPU numbers, got {given!r}; pass devices=[0, 1, 2, 3].")
     numbers = tuple(given)
     if not numbers or not all(_whole(number) and number >= 0 for number in numbers):
-        raise OptionError(f"devices={given!r}: GPU numbers from 0 up are wanted, such as [0, 1, 2, 3].")
+        raise OptionError(f"devices: expected GPU numbers from 0 up, got {given!r}; pass devices=[0, 1, 2, 3].")
     numbers = tuple(map(int, numbers))
     if device == "cpu":
         raise OptionError(
-            f"devices={list(numbers)} are GPUs, and device='cpu' was asked for. To divide a state on the CPU, use "
+            f"devices: expected no GPUs with device='cpu', got {list(numbers)}; to divide a state on the CPU, pass "
             "virtual_peers or device_wires."
         )
     if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
         raise OptionError(
-            f"devices={list(numbers)}: GPU {', '.join(map(str, repeated))} is named more than once. Name each GPU "
-            "once; virtual_peers lets several sub state vectors share one."
+            f"devices: expected each GPU once, got {list(numbers)} with GPU {', '.join(map(str, repeated))} more than "
+            "once; pass virtual_peers to let several sub state vectors share a GPU."
         )
     if len(numbers).bit_count() != 1:
         fewer = 1 << (len(numbers).bit_length() - 1)
         raise OptionError(
-            f"devices={list(numbers)}: {len(numbers)} GPUs; a power of two is wanted. Use {fewer} of them, "
-            f"such as {list(numbers[:fewer])}."
+            f"devices: expected a power of two of GPUs, got {len(numbers)}: {list(numbers)}; pass {fewer} of them, "
+            f"such as devices={list(numbers[:fewer])}."
         )
     return numbers

@@ -1,8 +1,7 @@
 """A dense simulator written from the definition: the oracle of the tests, slow on purpose.
 
 ``new[i] = Σ_c M[block(i), row(i), c] · old[i with the mixed bits set to c]`` for every index i at which the
-controls hold. Nothing is fused, reordered or relabelled. What is left to chance is an average over all that may happen,
-in `density_matrix`.
+controls hold. Nothing is fused, reordered or relabelled. `density_matrix` is the average over all random outcomes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def zero_state(num_qubits: int) -> Vector:
 
 
 def extract(indices: NDArray[np.int64], wires: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return, for each index, the number that its bits at `wires` make, ``wires[0]`` least significant."""
+    """Return for each index the number formed by its bits at `wires`, ``wires[0]`` least significant."""
     out = np.zeros_like(indices)
     for k, wire in enumerate(wires):
         out |= (indices >> wire & 1) << k
@@ -69,15 +68,15 @@ def apply_permutation(psi: Vector, wires: tuple[int, ...], indices: tuple[int, .
 
 
 def apply_initialize(psi: Vector, wires: tuple[int, ...], amplitudes: Vector) -> Vector:
-    """Put wires that are |0> into a state."""
+    """Put wires that are in |0> into a state of 2^k amplitudes."""
     index = np.arange(psi.size, dtype=np.int64)
     return np.asarray(amplitudes[extract(index, wires)] * psi[replace(index, wires, 0)])
 
 
 def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
-    """Return the final state, complex128 [2^n], index bit w = wire w; measurements and saves change nothing.
+    """Return the final state, complex128 [2^n], index bit w = wire w; measurements and saves are ignored.
 
-    Raises `ValueError` at a reset, which is not unitary.
+    Raises `ValueError` for a channel, a condition, and a reset.
     """
     psi = zero_state(circuit.num_qubits) if psi is None else np.array(psi, dtype=np.complex128)
     operands = circuit.operands[0]
@@ -90,32 +89,33 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
             case Initialize(wires, operand):
                 psi = apply_initialize(psi, wires, operands[operand : operand + (1 << len(wires))])
             case Channel():
-                raise ValueError("which of a channel's matrices is applied is left to chance")
+                raise ValueError("expected a circuit with one final state, got a channel; use density_matrix.")
             case Conditional():
-                raise ValueError("an operation depends on what was measured")
+                raise ValueError("expected a circuit with one final state, got a condition; use density_matrix.")
             case Measure() | Save():
                 pass
             case Reset():
-                raise ValueError("a reset is not unitary")
+                raise ValueError("expected a circuit with one final state, got a reset; use density_matrix.")
             case _:
                 assert_never(instruction)
     return psi
 
 
 def density_matrix(circuit: Circuit, rho: Matrix | None = None) -> Matrix:
-    """Return the final density matrix, complex128 [2^n, 2^n], as an average over everything left to chance.
+    """Return the final density matrix, complex128 [2^n, 2^n], the average over all random outcomes.
 
-    Index bit w = wire w. ρ → Σ M ρ M†, where a gate has one matrix M, a channel its Kraus matrices, a reset |0⟩⟨v| for
-    each value v of its wires, and a measurement, whose outcome is not looked at, |v⟩⟨v|.
+    Index bit w = wire w. ρ → Σ M ρ M†, where a gate has one matrix M, a channel its Kraus matrices, a reset |0⟩⟨v| and
+    a measurement |v⟩⟨v| for each value v of its wires.
     """
     return np.asarray(np.sum(list(by_bits(circuit, rho).values()), axis=0))
 
 
 def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
-    """Return, for each value of the classical bits (bit c of it is bit c), the density matrix that goes with it.
+    """Return the density matrix for each value of the classical bits (bit c of a value = classical bit c).
 
-    As in `density_matrix`, but a measurement leaves one matrix for each outcome, not normalised: its trace is the
-    probability of all that was measured. A classical bit holds what was measured into it last, at first 0.
+    It is computed as in `density_matrix`, but a measurement leaves one matrix for each outcome. The matrices are not
+    normalised: a trace is the probability of all outcomes so far. A classical bit holds the last value that was
+    measured into it, at first 0.
     """
     n = circuit.num_qubits
     if rho is None:
@@ -155,7 +155,7 @@ def _value(bits: int, clbits: tuple[int, ...]) -> int:
 def _maps(
     n: int, instruction: Op | Permutation | Initialize | Channel | Reset, operands: NDArray[np.complex128]
 ) -> list[Matrix]:
-    """The matrices M of ρ → Σ M ρ M†."""
+    """Return the matrices M of ρ → Σ M ρ M†."""
     match instruction:
         case Op():
             return [_matrix(n, partial(apply_op, op=instruction, operands=operands))]
@@ -182,18 +182,18 @@ def _average(rho: Matrix, maps: Iterable[Matrix]) -> Matrix:
 
 
 def _matrix(num_qubits: int, apply: Callable[[Vector], Vector]) -> Matrix:
-    """The matrix [2^n, 2^n] of a linear map, column by column."""
+    """Return the matrix [2^n, 2^n] of a linear map, column by column."""
     return np.array([apply(column) for column in np.eye(1 << num_qubits, dtype=np.complex128)]).T
 
 
 def _embedded(num_qubits: int, wires: tuple[int, ...], matrix: Matrix) -> Matrix:
-    """A matrix on some wires as one on all."""
+    """Return the matrix on all wires that acts as a given one on some wires."""
     op = Op(wires, (), ALWAYS, bytes([Entry.COMPLEX]) * matrix.size, 0, unitary=False)
     return _matrix(num_qubits, partial(apply_op, op=op, operands=matrix.reshape(-1)))
 
 
 def _jump(num_wires: int, to: int, value: int) -> Matrix:
-    """|to⟩⟨value|."""
+    """Return |to⟩⟨value|."""
     matrix = np.zeros((1 << num_wires, 1 << num_wires), dtype=np.complex128)
     matrix[to, value] = 1
     return matrix

@@ -1,4 +1,4 @@
-"""What a run gives back: bits, values, saved states, and everything about where and how it ran."""
+"""Results of runs: bits, expectation values, saved states, and the devices, plans and times of the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -17,27 +17,28 @@ from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.bits import integers, unpack, words
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import PlanSummary
+from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
 
 LATEST = 256
-"""So many results may wait with counting their plans."""
+"""Results that keep their plans; older ones keep only the counts of their plans."""
 
 _latest: deque[ref[Provenance]] = deque()
 
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """Where and how a run came about.
+    """The devices, plans and times of a run.
 
-    device, device_description: where it ran, and what that is. deployment: how the state was divided over devices and
-    host memory, and why. plans: that were followed. timings: seconds of plan, prepare, run, sample and total.
-    peak_bytes: each device's memory for amplitudes. facts: how many states there were; of a divided state the kind of
-    the host's memory, how devices were linked, and bytes copied over each link.
+    device, device_description: the name of the device, and its description. deployment: how the state was divided over
+    devices and host memory, and why. plans: the plans of the run. timings: seconds of plan, prepare, run, sample and
+    total. peak_bytes: each device's memory for amplitudes. facts: the number of states; for a divided state the kind of
+    host memory, the links between devices, and the bytes copied over each link.
     """
 
     device: str
     device_description: str
-    precision: Literal["single", "double"]
+    precision: PrecisionName
     deployment: Deployment
     plans: tuple[Plan, ...]
     timings: Mapping[str, float]
@@ -46,12 +47,11 @@ class Provenance:
 
     @cached_property
     def plan(self) -> PlanSummary:
-        """What moved, counted from the plans when it is asked for."""
-        itemsize = np.dtype(np.complex64 if self.precision == "single" else np.complex128)
-        return total_of(self.plans, itemsize, self.deployment)
+        """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
+        return total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
 
     def remember(self) -> Provenance:
-        """Keep the plans, which are large, while this is one of the latest; then count them and let them go."""
+        """Keep the plans, which are large, for the latest results only; count and drop those of an older one."""
         _latest.append(ref(self))
         if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
             _ = oldest.plan
@@ -63,7 +63,7 @@ class Provenance:
 
 
 class _Ran:
-    """What every result says of where and how it ran."""
+    """The fields of `Provenance` as properties of every result."""
 
     __slots__ = ()
 
@@ -71,37 +71,37 @@ class _Ran:
 
     @property
     def device(self) -> str:
-        """Where it ran."""
+        """The name of the device of the run."""
         return self.provenance.device
 
     @property
     def device_description(self) -> str:
-        """What the device is."""
+        """The description of the device."""
         return self.provenance.device_description
 
     @property
     def device_reason(self) -> str:
-        """Why it ran there."""
+        """The reason for the device and the placement."""
         return self.provenance.deployment.reason
 
     @property
-    def precision(self) -> Literal["single", "double"]:
-        """Of the amplitudes: 'single' (complex64) or 'double' (complex128)."""
+    def precision(self) -> PrecisionName:
+        """The precision of the amplitudes: 'single' (complex64) or 'double' (complex128)."""
         return self.provenance.precision
 
     @property
     def placement(self) -> str:
-        """'single', 'peers', 'migrated', or 'peers over host'."""
+        """The kind of placement: 'single', 'peers', 'migrated', or 'peers over host'."""
         return self.provenance.deployment.kind
 
     @property
     def deployment(self) -> Deployment:
-        """How the state was divided over devices and host memory, and why."""
+        """The division of the state over devices and host memory, with the reason."""
         return self.provenance.deployment
 
     @property
     def plan(self) -> PlanSummary:
-        """What moved."""
+        """The costs of the run: sweeps, bytes moved, multiply-adds."""
         return self.provenance.plan
 
     @property
@@ -116,7 +116,7 @@ class _Ran:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """How many states there were; of a divided state, what was copied and how; see `Provenance`."""
+        """The number of states, and for a divided state the bytes copied over each link; see `Provenance`."""
         return self.provenance.facts
 
 
@@ -124,12 +124,12 @@ class _Ran:
 class Result(_Ran):
     """The outcome of one circuit.
 
-    shots: how many, or None if none were asked for.
-    packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits that
-        nothing was measured into are 0. None without shots.
+    shots: the number of shots, or None if there are none.
+    packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
+        measurement are 0. None without shots.
     saved: label -> amplitudes [2^n] in the order of the wires (bit w of the index = wire w).
     seed: the seed that gives these shots again.
-    provenance: where and how it ran; its fields can be asked of the result itself.
+    provenance: the devices, plans and times of the run; its fields are properties of the result too.
     """
 
     shots: int | None
@@ -140,11 +140,14 @@ class Result(_Ran):
     provenance: Provenance
 
     def bits(self) -> NDArray[np.uint8]:
-        """0s and 1s, uint8 [shots, num_clbits]; column c is classical bit c. Raises `MeasurementError`."""
+        """Return the bits of all shots, uint8 [shots, num_clbits]; column c is classical bit c.
+
+        Raises `MeasurementError` without shots.
+        """
         return unpack(self._shots(), self.num_clbits)
 
     def counts(self) -> dict[int, int]:
-        """How often each value of the classical bits was found, bit c of a value = classical bit c.
+        """Return the number of shots with each value of the classical bits, bit c of a value = classical bit c.
 
         Values are Python integers of any size, in increasing order. Raises `MeasurementError` without shots.
         """
@@ -161,7 +164,7 @@ class Result(_Ran):
         return dict(zip(integers(found), counts.tolist(), strict=True))
 
     def metadata(self) -> dict[str, Any]:
-        """Where and how it ran, as what JSON can hold."""
+        """Return the fields of the run and of its provenance as a dictionary for JSON."""
         return {
             "shots": self.shots,
             "seed": self.seed,
@@ -179,7 +182,7 @@ class Result(_Ran):
 
     def _shots(self) -> NDArray[np.uint8]:
         if self.packed is None:
-            raise MeasurementError("this result holds no shots; give `shots` to `Simulator.run`.")
+            raise MeasurementError("expected a result with shots, got one without; pass shots=1000 to Simulator.run.")
         return self.packed
 
 
@@ -191,9 +194,9 @@ class BatchResult(_Ran):
     saved: label -> amplitudes [bindings, 2^n] in the order of the wires.
     values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
-    seeds: of each binding.
-    trajectories: how many trajectories the values of a binding are means of; None where nothing was left to chance.
-    provenance: where and how the batch as a whole ran; its fields can be asked of the result itself.
+    seeds: the seed of each binding.
+    trajectories: the number of trajectories whose mean each value is; None without random outcomes before the end.
+    provenance: the devices, plans and times of the whole batch; its fields are properties of the result too.
     """
 
     shots: int | None
@@ -207,11 +210,11 @@ class BatchResult(_Ran):
     provenance: Provenance
 
     def __len__(self) -> int:
-        """How many bindings there are."""
+        """Return the number of bindings."""
         return len(self.seeds)
 
     def __getitem__(self, binding: int) -> Result:
-        """The result of one binding, as a run of its own would give it; times and facts are those of the batch."""
+        """Return the result of one binding, equal to that of its own run; times and facts are those of the batch."""
         return Result(
             shots=self.shots,
             num_clbits=self.num_clbits,

@@ -1,4 +1,4 @@
-"""`Simulator`: a circuit in, a result out; every method is a call into `run` or `state`."""
+"""`Simulator`, which runs circuits and returns results; every method is a call into `run` or `state`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from qsim_ex.steps.plan import Plan
 
 
 class Simulator:
-    """Runs circuits with some options: ``Simulator(device="cpu", precision="single")``.
+    """Runs circuits with given options: ``Simulator(device="cpu", precision="single")``.
 
-    It holds no state, so threads may share it. Raises `OptionError` for an option that does not exist.
+    It holds no state vector, so threads may share it. Raises `OptionError` for an option that does not exist.
     """
 
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self.options = (options or Options()).with_(changes)
         self._assigner = Assigner(self.options)
-        self._repeated: RepeatedCircuit | None = None  # made when a state is asked for
+        self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
         asks = self.options.progress, self.options.watch, self.options.checkpoint
         self._quiet = asks == (None, None, None)
 
@@ -44,11 +44,14 @@ class Simulator:
         return f"Simulator({self.options})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is remembered of devices stays here.
+        # A pickle holds the options alone, since assignments to devices are those of this process.
         return type(self), (self.options,)
 
     def placement(self, num_wires: int) -> Assignment:
-        """Where a state of that many wires would go and why; raises `OutOfMemory`, `DeviceError`."""
+        """Return the devices and the placement of a state of `num_wires` wires, with the reason.
+
+        Raises `OutOfMemory`, `DeviceError`.
+        """
         return assign(check.count(num_wires, "num_wires"), self.options)
 
     def run(
@@ -61,10 +64,10 @@ class Simulator:
     ) -> Result:
         """Run a circuit from |0…0> and sample its measurements.
 
-        shots: None samples nothing (saved states are all there is). seed: the options' seed if None, and a fresh one
-        if that is None too; the result tells it. cancel: an event that ends the run between two steps.
-        readout: how measured bits are misread, see `circuit.noise.readout`.
-        Raises, before memory is touched: `ShotsError`, `MeasurementError` if there are shots and no measurement,
+        shots: None samples nothing; the result holds only saved states then. seed: the options' seed if None, and a
+        fresh one if that is None too; the result holds it. cancel: an event that ends the run between two steps.
+        readout: readout errors of measured bits, see `circuit.noise.readout`.
+        Raises before it allocates memory: `ShotsError`, `MeasurementError` if there are shots and no measurement,
         `NotSupported` for a feature of later versions, `OutOfMemory`, `DeviceError`; later only `Cancelled`.
         """
         seeds = None if seed is None else (seed,)
@@ -82,16 +85,17 @@ class Simulator:
         cancel: threading.Event | None = None,
         readout: ReadoutErrors = (),
     ) -> BatchResult:
-        """Run many circuits of one structure: planned once, and worked on together where states are small.
+        """Run many circuits of one structure: they are planned once, and small states are simulated together.
 
-        circuit: gives the structure. bindings: the operands of each, complex128 [bindings, total] (see `Bindings`);
-        the circuit's own, one binding, if None. shots: of each binding; None samples nothing.
-        seeds: one for each binding, which then gives the shots that `run` gives for that seed; or one that all of them
-        are made from, the options' seed if None, or else a fresh one.
+        circuit: it has the structure. bindings: the operands of each circuit, complex128 [bindings, total] (see
+        `Bindings`); the operands of `circuit`, one binding, if None. shots: for each binding; None samples nothing.
+        seeds: one for each binding, with which its shots are those of `run` with that seed; or one from which all seeds
+        are derived, the options' seed if None, or else a fresh one.
         observables: their expectation values are taken after the last instruction; measurements at the end of the
-        circuit do not disturb them. trajectories: how many a value is the mean of where the circuit leaves something
-        to chance; as many as shots, or 1,000, if None. readout: how measured bits are misread, see `circuit.noise`.
-        Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for what does not fit together.
+        circuit do not change them. trajectories: the number of trajectories whose mean an expectation value is, if the
+        circuit has random outcomes; the number of shots, or 1,000, if None. readout: readout errors of measured bits,
+        see `circuit.noise`.
+        Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
         return run_batch(
             self._assigner, self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout
@@ -105,10 +109,10 @@ class Simulator:
         initial: int | ArrayLike | None = None,
         cancel: threading.Event | None = None,
     ) -> StateVector:
-        """The state after all unitary instructions of a circuit; measurements at its end are ignored.
+        """Return the state vector after all unitary instructions of a circuit; measurements at its end are ignored.
 
         num_wires: the circuit's by default. initial: a basis value or amplitudes in place of |0…0>.
-        The caller owns it: ``with simulator.state(circuit) as state:`` gives the memory back.
+        The caller owns the state vector: ``with simulator.state(circuit) as state:`` frees its memory at the end.
         """
         if num_wires is None:
             if circuit is None:
@@ -120,7 +124,7 @@ class Simulator:
                     self._repeated = self._repeated or RepeatedCircuit(self.options)
                     return self._repeated(circuit, where)
         num_wires = check.count(num_wires, "num_wires")
-        if circuit is not None:  # refuse what must be refused before memory is touched
+        if circuit is not None:  # raise what it raises before memory is allocated
             unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)
         where = self._assigner.one(num_wires)
         if self.options.checkpoint is not None:
@@ -138,16 +142,16 @@ class Simulator:
             raise
 
     def explain(self, circuit: Circuit) -> str:
-        """The plan of a circuit in words: steps, and bytes moved. Touches no memory and runs nothing."""
+        """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing."""
         return preview.explain(circuit, self.options)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
-        """The plans that a run of a circuit follows, one for each part between two saves; runs nothing.
+        """Return the plans that a run of a circuit follows, one for each part between two saves; runs nothing.
 
-        They can be made for GPUs that are not here: give `device` or `devices`, and `max_memory` or `device_wires`.
+        GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
         return list(preview.plans(circuit, self.options)[0])
 
     def summary(self, circuit: Circuit) -> PlanSummary:
-        """What a run of a circuit does, counted: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
+        """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
         return preview.summary(circuit, self.options)

@@ -90,7 +90,7 @@ def test_some_of_a_state_is_elsewhere(device_wires: int, in_flight: int | None, 
 )
 def test_what_cannot_be_divided_is_an_error(division: dict[str, int]) -> None:
     """A division that contradicts the number of wires is refused before any peer gets it."""
-    with pytest.raises(ValueError, match="wanted"):
+    with pytest.raises(ValueError, match="expected"):
         Setup(11, "single", 1, **division)
 
 

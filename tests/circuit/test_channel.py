@@ -64,15 +64,15 @@ def test_one_matrix_is_unitary() -> None:
     ("kraus", "wires", "error", "message"),
     [
         ([0.5 * np.eye(2)], [0], errors.NoiseError, "differs from 1 by 7.5e-01 (limit 1.0e-07)"),
-        (DAMPING.swapaxes(1, 2), [0], errors.NoiseError, "do not keep the trace"),
+        (DAMPING.swapaxes(1, 2), [0], errors.NoiseError, "that keep the trace"),
         (np.zeros((0, 2, 2)), [0], errors.NoiseError, "one Kraus matrix or more"),
-        (FLIP, [0, 1], errors.MatrixError, "[count, 4, 4], got (2, 2, 2)"),
-        (X, [0], errors.MatrixError, "[count, 2, 2], got (2, 2)"),
+        (FLIP, [0, 1], errors.MatrixError, "[count, 4, 4] for 2 wires, got (2, 2, 2)"),
+        (X, [0], errors.MatrixError, "[count, 2, 2] for 1 wires, got (2, 2)"),
         ([np.eye(2), np.eye(4)], [0], errors.MatrixError, "of one shape"),
         ([np.full((2, 2), np.nan)], [0], errors.MatrixError, "NaN"),
-        ([np.eye(32)], [0, 1, 2, 3, 4], errors.NoiseError, "at most 4 wires, 5 were given"),
-        (FLIP, [7], errors.WireError, "wire 7 is out of range"),
-        ([np.kron(k, k) for k in (np.eye(2), X) for k in [k / 2**0.25]], [1, 1], errors.WireError, "given twice"),
+        ([np.eye(32)], [0, 1, 2, 3, 4], errors.NoiseError, "at most 4 wires, got 5"),
+        (FLIP, [7], errors.WireError, "wire 7, which is out of range"),
+        ([np.kron(k, k) for k in (np.eye(2), X) for k in [k / 2**0.25]], [1, 1], errors.WireError, "wire 1 twice"),
     ],
 )
 def test_what_is_no_channel(kraus: Any, wires: list[int], error: type[Exception], message: str) -> None:

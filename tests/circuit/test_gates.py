@@ -1,6 +1,11 @@
-"""The gate table: every row against its own definition, its inverse, and the frameworks that name it."""
+"""The gate table: every row against its own definition and Qiskit's, and every column against its readers."""
 
 from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +16,9 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.gates import GATES, Gate
 from qsim_ex.circuit.ops import Entry, letters
 
+ROOT = Path(__file__).parents[2]
+PACKAGES = (ROOT / "core" / "qsim_ex", ROOT / "qsim_ex_provider", ROOT / "qsim_ex_cirq")
+TABLE = ROOT / "core" / "qsim_ex" / "circuit" / "gates.py"
 ROWS = [pytest.param(gate, id=name) for name, gate in GATES.items()]
 
 
@@ -27,11 +35,10 @@ def matrix(name: str, angles: list[float]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("gate", ROWS)
-def test_inverse(gate: Gate) -> None:
-    """A gate followed by the gate that its row calls the inverse is the identity."""
-    angles = parameters(gate)
-    product = matrix(gate.inverse, list(gate.inverse_parameters(*angles))) @ matrix(gate.name, angles)
-    assert product == pytest.approx(np.eye(len(product)), abs=1e-14)
+def test_unitary(gate: Gate) -> None:
+    """The matrix of every row is unitary."""
+    made = matrix(gate.name, parameters(gate))
+    assert made.conj().T @ made == pytest.approx(np.eye(len(made)), abs=1e-14)
 
 
 @pytest.mark.parametrize("gate", ROWS)
@@ -65,7 +72,18 @@ def test_factors(gate: Gate) -> None:
     assert matrix(gate.name, angles) == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("gate", [row for row in ROWS if row.values[0].qiskit in get_standard_gate_name_mapping()])
+@pytest.mark.parametrize("gate", [row for row in ROWS if row.values[0].of])
+def test_controls(gate: Gate) -> None:
+    """A row that is another one with controls acts as the other where its first arguments are 1, and nowhere else."""
+    angles = parameters(gate)
+    builder = CircuitBuilder(gate.qubits)
+    builder.gate(gate.of, range(gate.controls, gate.qubits), *angles, controls=range(gate.controls))
+    circuit = builder.build()
+    expected = np.array([reference.simulate(circuit, column) for column in np.eye(1 << gate.qubits)]).T
+    assert matrix(gate.name, angles) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("gate", [row for row in ROWS if row.values[0].qiskit])
 def test_matches_qiskit(gate: Gate) -> None:
     """A row's matrix is that of the Qiskit gate which it names."""
     angles = parameters(gate)
@@ -77,3 +95,74 @@ def test_every_standard_gate_of_qiskit_is_a_row() -> None:
     """Every standard gate of Qiskit has a row, but for those that are not unitary and RC3X (by its definition)."""
     named = {gate.qiskit for gate in GATES.values()}
     assert set(get_standard_gate_name_mapping()) - named == {"id", "delay", "measure", "reset", "rcccx"}
+
+
+def reads(source: str) -> set[str]:
+    """Attributes that a module reads of rows, which are what it takes from `GATES` or declares as a `Gate`.
+
+    Within the class `Gate` the row is `self`. Names are followed from assignment to assignment and through loops.
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    rows = {"GATES", "Gate"}
+    if any(isinstance(node, ast.ClassDef) and node.name == "Gate" for node in nodes):
+        rows.add("self")
+    while more := {name for node in nodes for name in bound_by(node, rows)} - rows:
+        rows |= more
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and root(node.value) in rows}
+
+
+def bound_by(node: ast.AST, rows: set[str]) -> Iterator[str]:
+    """The names that a node binds to something made of a row."""
+    match node:
+        case ast.arg(arg=name, annotation=ast.expr() as made_of):
+            bound: list[ast.AST] = [ast.Name(name, ast.Store())]
+        case ast.Assign(targets=targets, value=made_of):
+            bound = [*targets]
+        case ast.AnnAssign(target=target, value=ast.expr() as made_of) | ast.NamedExpr(target=target, value=made_of):
+            bound = [target]
+        case ast.For(target=target, iter=made_of) | ast.comprehension(target=target, iter=made_of):
+            bound = [target]
+        case _:
+            return
+    if any(isinstance(part, ast.Name) and part.id in rows for part in ast.walk(made_of)):
+        for part in (part for target in bound for part in ast.walk(target)):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+
+
+def root(node: ast.AST) -> str | None:
+    """The name at the beginning of an expression such as ``GATES[name]`` or ``GATES.get(name)``."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Call(func=inner):
+                node = inner
+            case _:
+                return None
+    return node.id
+
+
+def test_every_column_has_a_reader() -> None:
+    """The product reads every column of the gate table in a method of `Gate` or in a module other than the table's."""
+    table = ast.parse(TABLE.read_text(encoding="utf-8")).body
+    read = {column for part in table if isinstance(part, ast.ClassDef) for column in reads(ast.unparse(part))}
+    for path in (path for package in PACKAGES for path in package.rglob("*.py") if path != TABLE):
+        source = path.read_text(encoding="utf-8")
+        if "circuit.gates import" in source:
+            read |= reads(source)
+    assert {column.name for column in fields(Gate)} - read == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "columns"),
+    [
+        ("def back(operation): return operation.inverse()", set()),
+        ("x = GATES[name].factors", {"factors"}),
+        ("row = GATES.get(name)\nprint(row.qubits)", {"get", "qubits"}),
+        ("def f(gate: Gate, other: int): return gate.mixes + other.reads", {"mixes"}),
+        ("names = [row.qiskit for row in GATES.values()]", {"values", "qiskit"}),
+        ("class Gate:\n def entries(self): return self.matrix", {"matrix"}),
+    ],
+)
+def test_reads_of_a_row_are_found(source: str, columns: set[str]) -> None:
+    """Reads of a row are found in each of these forms, and attributes of other objects are no reads."""
+    assert reads(source) == columns

@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[], cirq.Circuit], type[Exception], str]] = {
             cirq.measure(A, key="a"), cirq.bit_flip(0.1)(B).with_classical_controls("a"), cirq.measure(B, key="b")
         ),
         errors.NotSupported,
-        "channel under a classical condition",
+        "under a classical condition, got channel",
     ),
 }
 

@@ -156,8 +156,8 @@ def test_the_end_stays_cheap() -> None:
     found = translate(circuit, sampled=True)
     (measure,) = [i for i in found.circuit.instructions if isinstance(i, Measure)]
     assert measure == found.circuit.instructions[-1] == Measure((0, 1, 2), (0, 1, 2))
-    assert not found.leaves_to_chance
-    assert translate(circuit).leaves_to_chance  # to turn the state back
+    assert not found.is_random
+    assert translate(circuit).is_random  # to turn the state back
     again = translate(circuit + cirq.H(B) + cirq.measure(B, key="m"), sampled=True)
     assert [i.clbits for i in again.circuit.instructions if isinstance(i, Measure)] == [(3,), (0, 1, 2)]
     assert [one.clbits for one in again.measurements] == [(2,), (3,), (3, 0), (1,)]
@@ -309,7 +309,7 @@ def test_preparation_from_a_basis_state(simulator: QsimExSimulator) -> None:
 def test_a_bad_initial_vector(simulator: QsimExSimulator) -> None:
     """A vector that is not normalised is taken where a circuit goes on after a measurement."""
     circuit = cirq.Circuit(cirq.measure(A), cirq.H(A))
-    with pytest.raises(errors.StateError, match="not normalised"):
+    with pytest.raises(errors.StateError, match="of norm 1, got"):
         simulator.simulate(circuit, initial_state=np.array([1, 1], dtype=np.complex64))
 
 

@@ -12,7 +12,7 @@ import sympy
 
 import qsim_ex
 from qsim_ex import errors, reference
-from qsim_ex_cirq import QsimExSimulator, gates, together
+from qsim_ex_cirq import QsimExSimulator, gates, resolvers
 from qsim_ex_cirq.sweep import translate_sweep
 from qsim_ex_cirq.translate import translate
 
@@ -297,13 +297,13 @@ def test_batches_of_programs(make, spy):
 def test_sweeps_come_in_pieces(simulator, spy, monkeypatch):
     """An endless sweep gives its results a piece at a time, and pieces do not change them."""
     circuit = circuit_of(PARTS["rotations"]) + cirq.measure(*Q, key="m")
-    monkeypatch.setattr(together, "CHUNK_POINTS", 3)
+    monkeypatch.setattr(resolvers, "CHUNK_POINTS", 3)
     iterator = simulator.simulate_sweep_iter(circuit[:-1], points(8))
     next(iterator)
     assert spy == [3]
     assert len(list(iterator)) == 7
     assert spy == [3, 3, 2]
-    monkeypatch.setattr(together, "CHUNK_BYTES", 2 * 8 * 8)
+    monkeypatch.setattr(resolvers, "CHUNK_BYTES", 2 * 8 * 8)
     spy.clear()
     assert len(simulator.run_sweep(circuit, points(4), repetitions=2)) == 4
     assert spy in ([2, 2], [])  # two states of complex64 at a time, one of complex128, which runs alone
@@ -342,7 +342,7 @@ def test_bad_circuits_of_sweeps(simulator):
             simulator.run_sweep(circuit, params, repetitions=2)
         messages.append((str(caught.value), caught.value.__notes__))
     assert messages[0] == messages[1]
-    with pytest.raises(errors.CircuitError, match="8 is out of range, 3 qubits have the values 0 to 7"):
+    with pytest.raises(errors.CircuitError, match="bitstrings from 0 to 7 for 3 qubits, got 8"):
         simulator.compute_amplitudes_sweep(circuit_of([]), [1, 8], [{}, {}])
 
 

@@ -1,4 +1,4 @@
-"""The translation alone, against Cirq's own simulator, run on the reference simulator: no engine is needed."""
+"""The translation alone: translated circuits, run on the reference simulator, against Cirq's own simulator."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import pytest
 import sympy
 
 from qsim_ex import reference
+from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
+from qsim_ex.circuit.gates import GATES
 from qsim_ex_cirq.translate import translate
 
 A, B, C, D = cirq.LineQubit.range(4)
 
 
 def spread(qubits):
-    """A layer that makes every amplitude differ, so that no wrong order or phase goes unseen."""
+    """A layer after which all amplitudes differ, so that a wrong order or phase shows."""
     yield [cirq.ry(0.3 + 0.41 * k)(q) for k, q in enumerate(qubits)]
     yield [cirq.rz(0.7 - 0.23 * k)(q) for k, q in enumerate(qubits)]
 
@@ -207,8 +209,52 @@ def test_every_named_gate_acts_as_in_cirq(gate):
     assert_same(cirq.Circuit(spread(qubits), gate.on(*qubits[1:]).controlled_by(qubits[0], control_values=[0])))
 
 
+NEWER = {"CYPowGate", "CCYPowGate"}
+"""Names in the gate table that Cirq 1.6 lacks."""
+
+
+def gates_of(row):
+    """Gates of Cirq that a row of the gate table says it is, with numbers that no formula treats specially.
+
+    Beside each, whether it becomes the row itself; a power under controls becomes the row without them, under controls.
+    """
+    for gates in row.cirq:
+        if gates.kind in NEWER and not hasattr(cirq, gates.kind):
+            continue
+        kind = getattr(cirq, gates.kind)
+        match gates:
+            case Attributes(names=names):
+                yield kind(**{name: 0.3 + 0.2 * k for k, name in enumerate(names)}), True
+            case OnePower(exponent=exponent):
+                yield kind(exponent=exponent), True
+            case OneShift(shift=shift):
+                yield kind(exponent=0.37, global_shift=shift), True
+            case Powers():
+                yield kind(exponent=0.37, global_shift=0.3), not row.controls
+
+
+@pytest.mark.parametrize("row", [row for row in GATES.values() if row.cirq], ids=lambda row: row.name)
+def test_every_row_that_names_gates_of_cirq(row):
+    """Each gate of Cirq that a row names becomes this row, and has the matrix that Cirq gives it."""
+    for gate, itself in gates_of(row):
+        circuit = translate(cirq.Circuit(gate.on(*cirq.LineQubit.range(row.qubits)))).circuit
+        matrix = np.array([reference.simulate(circuit, column) for column in np.eye(1 << row.qubits)]).T
+        np.testing.assert_allclose(matrix, cirq.unitary(gate), atol=1e-12)
+        assert {op.name for op in circuit.instructions} == {row.name} or not itself
+
+
+def test_every_name_of_the_gate_table_is_one_of_cirqs():
+    """Cirq has every name in the table's column, but for those that came later; further names are of the same class."""
+    named = [gates for row in GATES.values() for gates in row.cirq]
+    assert {gates.kind for gates in named if not hasattr(cirq, gates.kind)} <= NEWER
+    for gates in named:
+        for name in gates.also if isinstance(gates, Powers) else ():
+            value = getattr(cirq, name)
+            assert issubclass(value if isinstance(value, type) else type(value), getattr(cirq, gates.kind))
+
+
 def test_number_of_named_gates():
-    """The walk over the namespace finds what is known to be there; an empty walk would prove nothing."""
+    """The list of Cirq's named gates holds the gates that are known to be there."""
     assert {"X", "CNOT", "TOFFOLI", "FREDKIN", "ISWAP_INV", "CXSWAP"} <= {name for name, _ in named()}
 
 
@@ -246,12 +292,12 @@ def test_pauli_phasors_leave_identities_alone(letters):
 
 
 def test_uniform_superposition_gate():
-    """A gate that is defined on |0…0> only gives the state that it promises."""
+    """A gate that is defined on |0…0> only prepares its state."""
     assert_same(cirq.Circuit(cirq.UniformSuperpositionGate(5, 3).on(A, B, C), cirq.X(D)))
 
 
 def test_single_precision_matrices_are_taken():
-    """A matrix that is unitary to single precision is not refused, wide as it may be."""
+    """A matrix that is unitary to single precision is accepted, also on many qubits."""
     matrix = cirq.testing.random_unitary(64, random_state=3).astype(np.complex64)
     got = reference.simulate(translate(cirq.Circuit(OnlyMatrix(matrix).on(*cirq.LineQubit.range(6)))).circuit)
     np.testing.assert_allclose(got, matrix[:, 0], atol=1e-6)
@@ -276,7 +322,7 @@ def test_subcircuits_are_unrolled():
 
 @pytest.mark.parametrize("order", [[A, B, C], [C, A, B], [C, B, A, D]])
 def test_qubit_orders(order):
-    """The state is in the order that was asked for, also with a qubit that nothing acts on."""
+    """The state has the given order of qubits, also with a qubit that no gate acts on."""
     assert_same(cirq.Circuit(spread([A, B, C]), cirq.CNOT(A, C)), order=order)
 
 
@@ -295,7 +341,7 @@ def test_random_circuits(seed):
 
 
 def test_new_numbers_keep_the_structure():
-    """Every point of a sweep has one structure, also where a number happens to be special."""
+    """Every point of a sweep has one structure, also where a number is special."""
     s, t = sympy.symbols("s t")
     circuit = cirq.Circuit(
         cirq.X(A) ** t,
@@ -318,7 +364,7 @@ def test_new_numbers_keep_the_structure():
 
 
 def test_plain_gates_in_a_subcircuit_with_symbols_keep_their_rows():
-    """In a subcircuit that gets numbers for its symbols, the gates without symbols stay what they are."""
+    """In a subcircuit whose symbols get numbers, the gates without symbols keep their own rows."""
     inner = cirq.FrozenCircuit(cirq.X(A) ** sympy.Symbol("t"), cirq.CNOT(A, B), cirq.S(B))
     outer = cirq.CircuitOperation(cirq.FrozenCircuit(cirq.CircuitOperation(inner, repetitions=2), cirq.X(A)))
     translated = [translate(cirq.Circuit(outer), {"t": t}).circuit for t in (0.3, 1)]
@@ -328,7 +374,7 @@ def test_plain_gates_in_a_subcircuit_with_symbols_keep_their_rows():
 
 
 def test_plain_gates_take_their_own_rows():
-    """Gates that were written without a symbol and have rows are these rows, not general powers."""
+    """Gates that were written without a symbol and have rows of their own become these rows, not general powers."""
     circuit = cirq.Circuit(
         cirq.X(A), cirq.Y(A), cirq.Z(A), cirq.H(A), cirq.S(A), cirq.T(A), cirq.S(A) ** -1, cirq.T(A) ** -1
     )

@@ -246,7 +246,7 @@ def test_bad_variable(qsim_ex, monkeypatch):
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "qiskit")
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_MEANT
-    assert "QSIM_EX_FRONTENDS has 'qiskit'" in ended.err
+    assert "QSIM_EX_FRONTENDS: expected name=module:object, got 'qiskit'" in ended.err
 
 
 def test_installed_frontends_are_found(monkeypatch):

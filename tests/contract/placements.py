@@ -321,7 +321,7 @@ class Contract:
         at_value = values_of(gone, n + more) == value
         wider.placement.scale(at.held(ALWAYS, gone, value), 1, 0)
         if not wider.psi[at_value].any():
-            with pytest.raises(StateError, match="taken away"):
+            with pytest.raises(StateError, match="cannot be removed"):
                 wider.placement.shrink(gone)
         else:
             narrow = Case(wider.placement.shrink(gone), wider.psi[at_value])

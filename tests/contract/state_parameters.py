@@ -108,7 +108,7 @@ def _alone(name: str, shared: Shared) -> Method:
 
 RESET = product(0.0, *ANGLES[1:])
 NOWHERE = (StateError, "sub state vector 9")
-_GPU = (OptionError, "belong to a GPU")
+_GPU = (OptionError, "need a GPU")
 PEERS = {"virtual_peers": 2}
 WINDOWS = {"device_wires": 2}
 HALVES = MINE.reshape(2, 4)

@@ -36,7 +36,7 @@ ANYTHING: Mapping[str, Mapping[str, Any]] = {
 }
 """How each option that is refused somewhere is given."""
 
-_UNDIVIDED = (OptionError, "a batch of states lies in one piece on one device")
+_UNDIVIDED = (OptionError, "a batch of states is in one piece on one device")
 _OWNED = (OptionError, "checkpoint")
 REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
     **{

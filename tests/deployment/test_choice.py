@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,9 +152,9 @@ def test_max_memory_is_believed() -> None:
 @pytest.mark.parametrize(
     ("wires", "changes", "error", "message"),
     [
-        (30, {"devices": (0, 1), "device_wires": 30}, OptionError, r"make 31 wires .* has 30\. Use device_wires=29"),
-        (1, {"devices": (0, 1)}, OptionError, "1 wires cannot be divided among 2 devices"),
-        (30, {"device_wires": 28, "window_slots": 1 << 29}, OptionError, "from 2 to 268435456 slices"),
+        (30, {"devices": (0, 1), "device_wires": 30}, OptionError, r"make 31 wires .* has 30\. Pass device_wires=29"),
+        (1, {"devices": (0, 1)}, OptionError, "expected at least 2 wires for 2 devices.* got 1"),
+        (30, {"device_wires": 28, "window_slots": 1 << 29}, OptionError, "window_slots from 2 to 268435456 "),
         (36, {"device_wires": 35}, OutOfMemory, r"windows of 35 wires.* needs 256\.1 GiB on GPU 0.*device_wires=34"),
         (35, {"devices": (0,), "max_host_memory": 1}, OutOfMemory, r"34 wires, devices=\[0, 1\] or 256\.0 GiB"),
         (36, {"precision": "double", "max_host_memory": 1}, OutOfMemory, r"It would fit with precision='single', 35"),
@@ -168,19 +169,20 @@ def test_what_cannot_be_is_told(wires: int, changes: dict[str, Any], error: type
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"devices": [0, 1, 2]}, r"3 GPUs; a power of two is wanted. Use 2 of them, such as \[0, 1\]"),
-        ({"devices": [0, 1, 1, 0]}, r"GPU 0, 1 is named more than once"),
+        ({"devices": [0, 1, 2]}, r"a power of two of GPUs, got 3: .*; pass 2 of them, such as devices=\[0, 1\]"),
+        ({"devices": [0, 1, 1, 0]}, r"each GPU once, got .* with GPU 0, 1 more than once"),
         ({"devices": []}, "GPU numbers from 0 up"),
-        ({"devices": 2}, "a list of GPU numbers is wanted"),
+        ({"devices": 2}, "expected a list of GPU numbers, got 2"),
         ({"devices": [0, -1]}, "GPU numbers from 0 up"),
         ({"devices": [0, 1], "device": "cpu"}, "virtual_peers"),
-        ({"virtual_peers": 3}, "a power of two"),
+        ({"virtual_peers": 3}, "expected a power of two, got 3; pass virtual_peers=2"),
+        ({"virtual_peers": np.int64(6)}, "expected a power of two, got 6; pass virtual_peers=4"),
         ({"window_slots": 6}, "a power of two"),
         ({"device_wires": 2.5}, "whole number from 1"),
         ({"in_flight_buffers": 0}, "from 1 up"),
         ({"network": "ring"}, "'switch', 'mesh'"),
         ({"host_memory": "half"}, "'whole', 'spread'"),
-        ({"checkpoint_every": -1}, "0 or more"),
+        ({"checkpoint_every": -1}, "expected seconds >= 0, got -1"),
         ({"checkpoint": 3}, "the path of a file"),
         ({"watch": 3}, "Progress"),
     ],

@@ -91,7 +91,7 @@ def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.
     data = bytearray(path.read_bytes())
     data[place] ^= 4
     path.write_bytes(data)
-    with pytest.raises(SavedStateError, match=r"damaged|is not a state"):
+    with pytest.raises(SavedStateError, match=r"damaged|is not a state saved by qsim-ex"):
         StateVector.load(path, device="cpu")
     with StateVector(2, device="cpu") as state:  # and the process goes on
         assert state.norm() == 1
@@ -107,7 +107,7 @@ def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytes
     step = 8 + 16 * 16 + 4
     one, two = data[4096 : 4096 + step], data[4096 + step : 4096 + 2 * step]
     path.write_bytes(data[:4096] + one + one + data[4096 + 2 * step :])
-    with pytest.raises(SavedStateError, match="its pieces are not where they belong"):
+    with pytest.raises(SavedStateError, match="expected pieces at distinct multiples of their size"):
         StateVector.load(path, device="cpu")
     path.write_bytes(data[:4096] + two + one + data[4096 + 2 * step :])  # order in the file means nothing
     with StateVector.load(path, device="cpu") as back, made("single") as state:
@@ -124,7 +124,7 @@ def test_a_file_that_was_cut_is_refused_before_memory_is_taken(
         state.save(path)
     path.write_bytes(path.read_bytes()[:cut])
     monkeypatch.setattr(StateVector, "__init__", None)
-    with pytest.raises(SavedStateError, match=r"damaged|is not a state"):
+    with pytest.raises(SavedStateError, match=r"damaged|is not a state saved by qsim-ex"):
         StateVector.load(path, device="cpu")
 
 
@@ -134,7 +134,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(SavedStateError, match="cannot be read"):
             StateVector.load(path)
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(SavedStateError, match="is not a state that qsim-ex has saved"):
+    with pytest.raises(SavedStateError, match="is not a state saved by qsim-ex"):
         StateVector.load(tmp_path / "text")
 
 

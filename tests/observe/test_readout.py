@@ -80,5 +80,5 @@ def test_bits_that_are_not_there(clbits: tuple[tuple[int, ...], ...]) -> None:
 
 def test_matrices_that_are_too_wide() -> None:
     """A matrix of more than 10 bits is refused."""
-    with pytest.raises(errors.NoiseError, match="of 1 to 10 bits is possible, got one of 40"):
+    with pytest.raises(errors.NoiseError, match="of 1 to 10 bits, got one of 40"):
         confusion(np.eye(2), 40)

@@ -69,6 +69,6 @@ def test_a_row_from_outside() -> None:
     row = kinds.PlacementKind("elsewhere", True, before[0].lay_out, before[0].create)
     with kinds.registered(row):
         assert kinds.every() == (row, *before)
-        with pytest.raises(ValueError, match="'elsewhere' is in the table already"), kinds.registered(row):
+        with pytest.raises(ValueError, match="got 'elsewhere', which is in the table already"), kinds.registered(row):
             pass
     assert kinds.every() == before

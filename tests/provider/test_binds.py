@@ -16,8 +16,8 @@ from qiskit.exceptions import QiskitError
 from qiskit.providers import JobStatus
 
 from qsim_ex import Simulator, errors
+from qsim_ex.frameworks import job_seeds
 from qsim_ex_provider import QsimExBackend, save_statevector
-from qsim_ex_provider.backend import circuit_seeds
 
 A, B = Parameter("a"), Parameter("b")
 V = ParameterVector("v", 2)
@@ -78,7 +78,7 @@ def test_bindings_are_the_bound_circuits(device_name: str) -> None:
     assert len(swept.results) == 6
     for k in range(6):
         assert swept.get_memory(k) == apart.get_memory(k)
-        assert swept.results[k].seed == apart.results[k].seed == circuit_seeds(5, k + 1)[k]
+        assert swept.results[k].seed == apart.results[k].seed == job_seeds(5, k + 1)[k]
         ours, theirs = dict(swept.results[k].header), dict(apart.results[k].header)
         assert ours.pop("global_phase") == pytest.approx(theirs.pop("global_phase"))
         assert ours.pop("name") == circuits[(0, 0, 0, 1, 2, 2)[k]].name
@@ -144,20 +144,20 @@ def test_a_parameter_that_must_be_a_number() -> None:
 
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "a dictionary": ({A: [1], B: [1]}, errors.CircuitError, "a list with one dictionary"),
-    "too many": ([{A: 1, B: 1}, {A: 2, B: 2}], errors.CircuitError, "2 dictionaries for 1 circuits"),
-    "no dictionary": ([[1, 2]], errors.ParameterError, r"parameter_binds\[0\]: a dictionary"),
+    "too many": ([{A: 1, B: 1}, {A: 2, B: 2}], errors.CircuitError, "each of 1 circuits, got 2"),
+    "no dictionary": ([[1, 2]], errors.ParameterError, r"parameter_binds\[0\]: expected a dictionary"),
     "unbound": ([{A: [1]}], errors.ParameterError, r"parameter_binds\[0\]: circuit 'two' has unbound parameters: b"),
     "unknown": ([{A: [1], B: [1], "bb": [1]}], errors.ParameterError, r"parameters a, b, not 'bb'.*'b'"),
     "twice": ([{A: [1], "a": [1], B: [1]}], errors.ParameterError, "'a' is given twice"),
     "lengths": ([{A: [1, 2], B: [1, 2, 3]}], errors.ParameterError, "got 2 for 'a', 3 for 'b'"),
-    "shape": ([{A: [[1, 2]], B: [1]}], errors.ParameterError, r"\(bindings,\).*'a'.*shape \(1, 2\)"),
+    "shape": ([{A: [[1, 2]], B: [1]}], errors.ParameterError, r"'a'.*\(bindings,\).*shape \(1, 2\)"),
     "ragged": ([{A: [[1, 2], [1]], B: [1]}], errors.ParameterError, "'a' are no"),
     "text": ([{A: "one", B: [1]}], errors.ParameterError, "no real numbers: 'one'"),
     "complex": ([{A: [1j], B: [1]}], errors.ParameterError, "no real numbers"),
     "not finite": ([{A: [1, np.nan], B: [1, 1]}], errors.ParameterError, "binding 1"),
-    "a key": ([{3: [1], B: [1]}], errors.ParameterError, "a key is a parameter"),
+    "a key": ([{3: [1], B: [1]}], errors.ParameterError, "expected a parameter, its name"),
     "a vector": ([{V: [[1, 2, 3]]}], errors.ParameterError, r"\(bindings, 2\) or \(2,\).*\(1, 3\)"),
-    "an expression": ([{A + B: [1]}], errors.ParameterError, "a key is a parameter"),
+    "an expression": ([{A + B: [1]}], errors.ParameterError, "expected a parameter, its name"),
 }
 
 
@@ -189,7 +189,7 @@ def test_equal_structures_go_together(spy: Spy) -> None:
     result = backend.run([*circuits, alone]).result()
     assert sorted(spy.counts) == [2, 3]
     for k, circuit in enumerate([*circuits, alone]):
-        one = backend.run(circuit, seed_simulator=circuit_seeds(8, k + 1)[k]).result()
+        one = backend.run(circuit, seed_simulator=job_seeds(8, k + 1)[k]).result()
         assert result.get_memory(k) == one.get_memory()
         assert result.results[k].header["name"] == circuit.name
         assert result.get_counts(circuit.name) == one.get_counts()

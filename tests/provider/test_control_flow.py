@@ -170,7 +170,7 @@ def _variable(circuit: QuantumCircuit, c: ClassicalRegister) -> None:  # noqa: A
 
 LATER: dict[str, tuple[Callable[[QuantumCircuit, ClassicalRegister], None], str]] = {
     "while": (_while, "while_loop"),
-    "measurement inside": (_measure_inside, "measure under a classical condition"),
+    "measurement inside": (_measure_inside, "under a classical condition, got measure"),
     "variable": (_variable, "store"),
 }
 
@@ -192,5 +192,5 @@ def test_a_wide_condition_is_refused() -> None:
     with circuit.if_test((c, 1)):
         circuit.x(0)
     circuit.measure(0, 1)
-    with pytest.raises(errors.NotSupported, match=r"40 classical bits; at most 10"):
+    with pytest.raises(errors.NotSupported, match="at most 10 classical bits, got one on 40"):
         BACKEND.run(circuit, shots=5).result()

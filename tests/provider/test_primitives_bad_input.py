@@ -26,15 +26,15 @@ def given(measure: bool = False) -> QuantumCircuit:
 
 SHAPES: list[tuple[Any, str]] = [
     (None, r"PUB 1: circuit 'given' has unbound parameters: alpha, beta"),
-    ([1.0, 2.0, 3.0], r"2 parameters \(alpha, beta\), so values of shape \(..., 2\) are wanted.* \(3,\)"),
+    ([1.0, 2.0, 3.0], r"2 parameters \(alpha, beta\); expected values of shape \(..., 2\), got .* \(3,\)"),
     (np.zeros((2, 5)), r"shape \(2, 5\)"),
     (1.0, r"shape \(\)"),
     ({"alpha": [1.0, 2.0]}, r"unbound parameters: beta"),
     ({"alpha": 1.0, "betta": 2.0}, r"'betta'. Did you mean 'beta'"),
     ({"alpha": [1.0, 2.0], "beta": [1.0, 2.0, 3.0]}, r"PUB 1: .*shape"),
     ([["one", "two"]], r"no array of numbers"),
-    ([np.inf, 0.0], r"'rx' has a parameter that is not finite in binding 0"),
-    ([[0.0, 0.0], [0.0, np.nan]], r"'ry' has a parameter that is not finite in binding 1.*'given'"),
+    ([np.inf, 0.0], r"'rx': .*not finite in binding 0"),
+    ([[0.0, 0.0], [0.0, np.nan]], r"'ry': .*not finite in binding 1.*'given'"),
 ]
 
 
@@ -71,7 +71,7 @@ def test_shapes_that_do_not_broadcast() -> None:
 @pytest.mark.parametrize("shots", [0, -3, 1.5, True])
 def test_shots(shots: Any) -> None:
     """Shots are a positive whole number wherever they are named."""
-    with pytest.raises(errors.ShotsError, match="whole number from 1 up"):
+    with pytest.raises(errors.ShotsError, match="whole number >= 1"):
         SamplerV2(default_shots=shots)
     with pytest.raises(errors.ShotsError):
         SamplerV2(device="cpu").run([], shots=shots)
@@ -82,7 +82,7 @@ def test_shots(shots: Any) -> None:
 @pytest.mark.parametrize("precision", [-0.1, np.nan, "high", True])
 def test_precision(precision: Any) -> None:
     """A standard error is a number from 0 up."""
-    with pytest.raises(errors.OptionError, match="a standard error is wanted"):
+    with pytest.raises(errors.OptionError, match="expected a standard error"):
         EstimatorV2(default_precision=precision)
     with pytest.raises(errors.OptionError):
         EstimatorV2(device="cpu").run([], precision=precision)
@@ -97,11 +97,11 @@ def test_options(primitive: Any) -> None:
         primitive(divice="cpu")
     with pytest.raises(errors.OptionError, match="It is 'seed' here"):
         primitive(seed_simulator=1)
-    with pytest.raises(errors.OptionError, match=r"precision=0.01"):
+    with pytest.raises(errors.OptionError, match=r"precision: expected one of .*, got 0.01"):
         primitive(precision=0.01)
     with pytest.raises(errors.OptionError, match="seed"):
         primitive(seed=-1)
-    with pytest.raises(errors.OptionError, match="checkpoint=3"):
+    with pytest.raises(errors.OptionError, match="checkpoint: expected the path of a file, got 3"):
         primitive(checkpoint=3)
     assert primitive(device="cpu", seed=3).options.seed == 3
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,11 @@ from support.paths import ROOT
 
 from qsim_ex import Simulator, reference
 from qsim_ex.execution.prepare import plan_of
+from qsim_ex.frameworks import ParameterColumns, ParameterSweep, ParameterSweepBuilder
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
-from qsim_ex_provider.translate import sweep
+from qsim_ex_provider.translate import translate_sweep
 
 # Qiskit's own exponential of an evolution gate makes SciPy complain.
 pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
@@ -91,9 +92,10 @@ def random_circuit(rng: np.random.Generator, qubits: int = 3, gates: int = 12) -
     return circuit
 
 
-def columns_of(circuit: QuantumCircuit, values: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
-    """A column of values for each parameter."""
-    return {parameter.name: values[:, k] for k, parameter in enumerate(circuit.parameters)}
+def sweeps_of(circuit: QuantumCircuit, values: NDArray[np.float64]) -> Sequence[ParameterSweep]:
+    """A circuit translated for all values of its parameters, one binding for each row."""
+    columns = {parameter.name: values[:, k] for k, parameter in enumerate(circuit.parameters)}
+    return translate_sweep(circuit, ParameterColumns(columns, len(values))).sweeps
 
 
 @settings(max_examples=25, deadline=None)
@@ -103,7 +105,7 @@ def test_each_binding_is_the_bound_circuit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     circuit = random_circuit(rng)
     values = rng.uniform(-3, 3, (4, circuit.num_parameters))
-    (found,) = sweep(circuit, columns_of(circuit, values), 4)
+    (found,) = sweeps_of(circuit, values)
     made = [found.circuit(k) for k in range(4)]
     assert len({id(one.structure) for one in made}) == 1
     for one, row in zip(made, values, strict=True):
@@ -117,7 +119,7 @@ def test_every_expression_is_a_function_of_arrays() -> None:
     for expression in EXPRESSIONS:
         circuit = QuantumCircuit(1)
         circuit.rx(expression, 0)
-        (found,) = sweep(circuit, columns_of(circuit, values[:, : circuit.num_parameters]), 2)
+        (found,) = sweeps_of(circuit, values[:, : circuit.num_parameters])
         made = [found.circuit(k) for k in range(2)]
         for one, row in zip(made, values, strict=True):
             bound = circuit.assign_parameters(row[: circuit.num_parameters])
@@ -128,7 +130,7 @@ def test_numbers_of_many_bindings_are_made_in_pieces(monkeypatch: pytest.MonkeyP
     """Bindings do not depend on where the pieces begin."""
     circuit = random_circuit(np.random.default_rng(3))
     values = np.random.default_rng(4).uniform(-3, 3, (7, circuit.num_parameters))
-    (found,) = sweep(circuit, columns_of(circuit, values), 7)
+    (found,) = sweeps_of(circuit, values)
     kept = found.bindings()
     monkeypatch.setattr("qsim_ex.circuit.parameters.sweep.FEW_BYTES", 0)
     bindings = found.bindings()
@@ -144,11 +146,35 @@ def test_an_operation_that_needs_its_numbers() -> None:
     circuit.h(0)
     circuit.append(AnnotatedOperation(lib.UGate(A, B, 0.3), PowerModifier(0.5)), [0])
     values = np.array([[0.4, 1.0], [-1.0, 2.0]])
-    found = sweep(circuit, columns_of(circuit, values), 2)
+    found = sweeps_of(circuit, values)
     assert [one.count for one in found] == [1, 1]
     for one, row in zip(found, values, strict=True):
         matrix = Operator(lib.UGate(*row, 0.3).power(0.5)).data
         np.testing.assert_allclose(reference.simulate(one.template), matrix @ np.full(2, np.sqrt(0.5)), atol=1e-12)
+
+
+def test_a_broken_rule_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error in a rule for a gate without parameters is raised; the circuit is not translated binding by binding."""
+
+    def broken(*_: Any) -> None:
+        raise TypeError("broken")
+
+    monkeypatch.setattr(ParameterSweepBuilder, "diagonal", broken)
+    circuit = QuantumCircuit(2)
+    circuit.ry(A, 0)
+    circuit.append(lib.DiagonalGate([1, 1j]), [1])
+    with pytest.raises(TypeError, match="broken"):
+        sweeps_of(circuit, np.array([[0.3], [0.4]]))
+
+
+def test_a_global_phase_that_needs_its_numbers() -> None:
+    """A formula that NumPy cannot compute gives each binding the global phase of the bound circuit."""
+    circuit = QuantumCircuit(1, global_phase=Parameter("sin").sin())
+    values = [0.3, 1.2]
+    result = QsimExBackend(device="cpu").run(save_statevector(circuit), parameter_binds=[{"sin": values}]).result()
+    for k, value in enumerate(values):
+        assert result.results[k].header["global_phase"] == pytest.approx(np.sin(value))
+        np.testing.assert_allclose(result.get_statevector(k).data, [np.exp(1j * np.sin(value)), 0], atol=1e-12)
 
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -319,7 +345,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("translated with numbers, or prepared again")
 
     monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
-    monkeypatch.setattr("qsim_ex.devices.cpu.device.Prepared", refuse)
+    monkeypatch.setattr("qsim_ex.devices.cpu.device.EncodedSweeps", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)
     exact = np.linalg.eigvalsh(hamiltonian.to_matrix())[0]

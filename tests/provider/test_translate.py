@@ -34,7 +34,9 @@ from qiskit.synthesis import LieTrotter, MatrixExponential, SuzukiTrotter
 
 from qsim_ex import reference
 from qsim_ex.circuit.ops import Initialize, Op
+from qsim_ex_provider.library import emit
 from qsim_ex_provider.translate import translate
+from qsim_ex_provider.walk import class_rows
 
 STANDARD = {n: g for n, g in get_standard_gate_name_mapping().items() if n not in ("measure", "reset", "delay")}
 
@@ -72,9 +74,15 @@ def test_standard_gate(name: str) -> None:
     assert_same(shuffled(bound(STANDARD[name])))
 
 
+def test_no_class_of_qiskit_is_listed_twice() -> None:
+    """A class of Qiskit's gates is named by a row of the gate table or has a function in `library`, and never both."""
+    assert len(class_rows()) > 40
+    assert set(class_rows()).isdisjoint(emit.registry)
+
+
 @pytest.mark.parametrize("name", sorted(n for n, g in STANDARD.items() if g.num_qubits <= 3))
 def test_standard_gate_with_controls(name: str) -> None:
-    """Controls are added for every wanted value, also to gates that have controls of their own."""
+    """Gates have Qiskit's matrix under controls of every control state, also gates with controls of their own."""
     gate = bound(STANDARD[name], seed=2)
     for count in (1, 2) if gate.num_qubits < 3 else (1,):
         for state in range(1 << count):
@@ -84,7 +92,7 @@ def test_standard_gate_with_controls(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(n for n, g in STANDARD.items() if hasattr(g, "ctrl_state")))
 def test_control_states_of_controlled_gates(name: str) -> None:
-    """An open control of a standard gate is not taken for a closed one."""
+    """Standard gates with open controls have Qiskit's matrix."""
     gate = STANDARD[name]
     angles = np.random.default_rng(3).uniform(-4, 4, len(gate.params))
     for state in range(1 << gate.num_ctrl_qubits):
@@ -93,7 +101,7 @@ def test_control_states_of_controlled_gates(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(STANDARD))
 def test_inverse_and_power(name: str) -> None:
-    """Inverses, which Qiskit gives other names and classes, and powers are what they say."""
+    """Inverses, which have other names and classes in Qiskit, and powers have Qiskit's matrix."""
     gate = bound(STANDARD[name], seed=4)
     assert_same(shuffled(gate.inverse()))
     if gate.num_qubits:
@@ -101,7 +109,7 @@ def test_inverse_and_power(name: str) -> None:
 
 
 def library_gates() -> dict[str, Any]:
-    """One gate of every class that translation treats by itself, and some that go through their definition."""
+    """One gate of every class with a function in `library`, and some that are translated by their definition."""
     u2, u4 = random_unitary(2, seed=1).data, random_unitary(4, seed=2).data
     phases = np.exp(1j * np.random.default_rng(5).uniform(0, 6, 8)).tolist()
     blocks = [random_unitary(2, seed=k).data for k in range(4)]
@@ -158,7 +166,7 @@ def library_gates() -> dict[str, Any]:
 
 
 def phased_circuit() -> QuantumCircuit:
-    """A circuit whose global phase is seen when it is controlled."""
+    """A circuit with a global phase, which matters under controls."""
     circuit = QuantumCircuit(2, global_phase=0.7, name="phased")
     circuit.h(0)
     circuit.ecr(1, 0)
@@ -177,14 +185,14 @@ def test_library_gate(name: str) -> None:
 
 
 def test_multiplexer_up_to_a_diagonal_follows_its_definition() -> None:
-    """A multiplexer that is wanted up to a diagonal only does what its definition does."""
+    """A multiplexer up to a diagonal does what its definition does."""
     circuit = shuffled(lib.UCGate([random_unitary(2, seed=k).data for k in range(4)], up_to_diagonal=True), 0)
     assert_same(circuit, circuit.decompose(reps=4))
 
 
 @pytest.mark.parametrize("synthesis", [LieTrotter(reps=2), SuzukiTrotter(2, reps=2, preserve_order=False)])
 def test_evolution_follows_its_product_formula(synthesis: Any) -> None:
-    """The rotations of a sum are those of the formula that the gate names, in its order, not the exact exponential."""
+    """The rotations of a sum are those of the gate's product formula, in its order, not the exact exponential."""
     gate = lib.PauliEvolutionGate(SparsePauliOp(["XXI", "ZIY", "IZZ", "YII"], [0.3, 1.1, -0.4, 0.2]), 0.9)
     gate.synthesis = synthesis
     assert_same(shuffled(gate, 0), shuffled(gate.definition.to_gate(), 0))
@@ -321,7 +329,7 @@ def test_new_angles_keep_the_structure() -> None:
 
 
 def test_global_phase() -> None:
-    """The global phase of the circuit and of every definition in it arrives."""
+    """The global phases of the circuit and of all definitions in it are kept."""
     circuit = phased_circuit()
     circuit.append(phased_circuit().to_gate(), [1, 0])
     circuit.append(lib.GlobalPhaseGate(0.3))
@@ -352,7 +360,7 @@ def test_qubits_without_registers() -> None:
 
 
 def test_every_pair_of_wires() -> None:
-    """A gate that tells its qubits apart is not turned around, for every pair of wires."""
+    """A gate that is not symmetric in its qubits keeps their order, for every pair of wires."""
     for a, b in itertools.permutations(range(3), 2):
         circuit = QuantumCircuit(3)
         circuit.rzx(0.4, a, b)

@@ -158,14 +158,15 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
     "no bindings": (lambda s, c: s.run_batch(c, c.operands[:0]), errors.CircuitError, "at least one binding"),
     "shape": (lambda s, c: s.run_batch(c, c.operands[0]), errors.CircuitError, r"\[bindings, total\].*\(\d+,\)"),
     "too few operands": (lambda s, c: s.run_batch(c, c.operands[:, :-3]), errors.CircuitError, "operands"),
-    "seeds": (lambda s, c: s.run_batch(c, seeds=[1, 2]), errors.OptionError, "2 seeds for 1"),
+    "seeds": (lambda s, c: s.run_batch(c, seeds=[1, 2]), errors.OptionError, r"each of 1 .*, got 2 seeds"),
     "seed": (lambda s, c: s.run_batch(c, seeds=[-1]), errors.OptionError, "seed=-1"),
     "shots": (lambda s, c: s.run_batch(c, shots=0), errors.ShotsError, "shots"),
     "wide observable": (
-        lambda s, c: s.run_batch(c, observables=[PauliSum((PauliString(0, 128),))]), errors.WireError, "wire 7.*5 wire",
+        lambda s, c: s.run_batch(c, observables=[PauliSum((PauliString(0, 128),))]), errors.WireError,
+        "< 5, got one on wire 7",
     ),
     "no trajectories": (lambda s, c: s.run_batch(c, trajectories=0), errors.OptionError, "trajectories >= 1, got 0"),
-    "both": (lambda s, c: s.run_batch(c, shots=5, trajectories=6), errors.OptionError, "shots=5 and trajectories=6"),
+    "both": (lambda s, c: s.run_batch(c, shots=5, trajectories=6), errors.OptionError, "trajectories=6 with shots=5"),
     "memory": (
         lambda _, c: Simulator(device="cpu", max_memory=100).run_batch(c), errors.OutOfMemory, "512 bytes",
     ),
@@ -232,7 +233,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
     together = threading.Barrier(2, timeout=20)  # both must be at work at the same time
 
-    def place(num_wires: int, options: Options, states: int = 1) -> Any:
+    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:
         assert states == 9
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
@@ -249,7 +250,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for number, machine in enumerate(machines):
         monkeypatch.setattr(machine, "run_batch", working(number))
-    monkeypatch.setattr(assign, "assign", place)
+    monkeypatch.setattr(assign, "assign", assigned)
     some = many(9)
     found = Simulator(devices=(0, 1)).run_batch(some[0], operands_of(some), shots=20, seeds=1, observables=SUMS)
     monkeypatch.undo()
@@ -290,12 +291,12 @@ def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPat
         failed.set()
         raise errors.DeviceError("lost")
 
-    def place(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
+    def assigned(num_wires: int, options: Options, states: int = 1) -> Any:  # noqa: ARG001
         return on(machines[options.device_id], num_wires, options, "asked for", 1 << 30, 1 << 30)
 
     monkeypatch.setattr(machines[0], "run_batch", slow)
     monkeypatch.setattr(machines[1], "run_batch", broken)
-    monkeypatch.setattr(assign, "assign", place)
+    monkeypatch.setattr(assign, "assign", assigned)
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: 2)
     some = many(1)[0]
     with pytest.raises(errors.DeviceError, match="lost"):

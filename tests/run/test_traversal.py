@@ -111,8 +111,8 @@ def test_explain_says_what_is_left_to_chance() -> None:
     builder = CircuitBuilder(3, 3).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).gate("cx", [0, 1])
     builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
     text = Simulator(device="cpu").explain(builder.build())
-    assert "1 mixed-unitary channels are chosen before anything runs" in text
-    assert "2 measurements in the middle, resets and channels ask the state, at 1 branch points" in text
+    assert "1 mixed-unitary channels are chosen before the first sweep" in text
+    assert "2 measurements in the middle, resets and channels depend on the state, at 1 branch points" in text
     assert "tree of branches" in text
 
 
@@ -138,9 +138,9 @@ def test_a_condition_on_a_bit_that_was_never_measured() -> None:
 
 
 CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {
-    "no such bit": ([0, 5], [0], errors.CircuitError, "classical bit 5 is out of range for 2"),
-    "no such value": ([0, 1], [4], errors.CircuitError, r"2 bits hold 0 to 3, got \[4\]"),
-    "many bits": ([0] * 11, [0], errors.NotSupported, "11 classical bits; at most 10"),
+    "no such bit": ([0, 5], [0], errors.CircuitError, "0 <= c < 2, got bit 5, which is out of range"),
+    "no such value": ([0, 1], [4], errors.CircuitError, r"from 0 to 3, which 2 bits hold, got \[4\]"),
+    "many bits": ([0] * 11, [0], errors.NotSupported, "at most 10 classical bits, got one on 11"),
 }
 
 

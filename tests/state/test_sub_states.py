@@ -107,7 +107,7 @@ def test_what_lies_where_is_told_after_expose(deployment: dict[str, Any]) -> Non
         state.stage(len(state.sub_state_vectors) - 1)
         assert state.staged
         for index in (-1, len(state.sub_state_vectors), 0.5, "a"):
-            with pytest.raises(StateError, match="they are numbered 0 to"):
+            with pytest.raises(StateError, match="expected the number of a sub state vector, 0 to"):
                 state.stage(index)  # type: ignore[arg-type]
     for use in (state.expose, lambda: state.stage(0), lambda: state.staged):
         with pytest.raises(StateVectorClosed):
@@ -137,7 +137,7 @@ def test_slices_of_the_host_are_the_state(deployment: dict[str, Any]) -> None:
                 first = (index * count + number) * size
                 array *= np.exp(1j * np.arange(first, first + size))
         for wrong in ((0, count), (len(state.sub_state_vectors), 0), (0, -1)):
-            with pytest.raises(StateError, match="is not there"):
+            with pytest.raises(StateError, match="expected slices 0 to"):
                 state.slice(*wrong)
         index_of = np.array([layout.index(value) for value in range(1 << WIRES)])
         assert far(state.to_numpy(), after_x(psi) * np.exp(1j * index_of)) < 1e-12

@@ -67,7 +67,7 @@ def amplitude_damping(strength: float, excited_population: float = 0.0) -> Matri
     )
 
 
-def reset(to_zero: float, to_one: float = 0.0) -> Matrix:
+def reset_channel(to_zero: float, to_one: float = 0.0) -> Matrix:
     """Put into 0 or into 1 with probabilities."""
     zero, one = np.eye(2, dtype=np.complex128)
     pairs = [(1 - to_zero - to_one, np.eye(2))]
@@ -91,7 +91,7 @@ def thermal_relaxation(t1: float, t2: float, time: float, excited_population: fl
 class Noise:
     """What programs call ``noise`` when the oracle reads them."""
 
-    pauli = staticmethod(pauli_channel)
+    pauli_channel = staticmethod(pauli_channel)
     mixed_unitary = staticmethod(mixed_unitary)
     bit_flip = staticmethod(bit_flip)
     phase_flip = staticmethod(phase_flip)
@@ -99,5 +99,5 @@ class Noise:
     uniform_pauli = staticmethod(uniform_pauli)
     phase_damping = staticmethod(phase_damping)
     amplitude_damping = staticmethod(amplitude_damping)
-    reset = staticmethod(reset)
+    reset_channel = staticmethod(reset_channel)
     thermal_relaxation = staticmethod(thermal_relaxation)

@@ -14,10 +14,10 @@ HALF_TURNS = frozenset({"exponent", "shift", "phase_exponent"})
 
 ONE_WIRE = (
     "bit_flip({p})", "phase_flip({p})", "depolarizing({p})", "uniform_pauli({p})", "phase_damping({p})",
-    "amplitude_damping({p})", "amplitude_damping({p}, {r})", "reset({s})", "reset({s}, {s})",
-    "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli(dict(X={s}, Z={s}))",
+    "amplitude_damping({p})", "amplitude_damping({p}, {r})", "reset_channel({s})", "reset_channel({s}, {s})",
+    "thermal_relaxation(1.0, {u}, {r}, {s})", "pauli_channel(dict(X={s}, Z={s}))",
 )  # fmt: skip
-TWO_WIRES = ("depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli(dict(XY={s}, ZI={s}, IZ={s}))")
+TWO_WIRES = ("depolarizing({p}, 2)", "uniform_pauli({p}, 2)", "pauli_channel(dict(XY={s}, ZI={s}, IZ={s}))")
 
 
 class Draw:

@@ -1,1 +1,1 @@
-"""What to compute: gates, instructions, circuits, observables."""
+"""Circuits: gates, instructions, noise, observables."""

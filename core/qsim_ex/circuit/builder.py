@@ -1,6 +1,6 @@
 """The builder of circuits: gate by gate, with every argument checked.
 
-The roles of a gate's wires come from its row of the gate table. Numbers are collected on the way, and laid out at the
+The roles of a gate's wires are in its row of the gate table. Numbers are collected gate by gate, and laid out at the
 end.
 """
 
@@ -44,7 +44,9 @@ def _roles(
     """Place a row of the gate table on wires; cached, since circuits repeat themselves."""
     gate = GATES[name]
     if len(wires) != gate.qubits:
-        raise WireError(f"gate {name!r} acts on {gate.qubits} wires, {len(wires)} were given: {wires}.")
+        raise WireError(
+            f"gate {name!r}: expected {gate.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
+        )
     numbers = check.wires((*wires, *controls), num_qubits, name)
     wires, controls = numbers[: gate.qubits], numbers[gate.qubits :]
     bits = [1 << wire for wire in wires]
@@ -61,7 +63,7 @@ def _full(num_mixes: int, num_reads: int) -> Pattern:
 
 
 def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
-    """An instruction under a condition, or under one more."""
+    """Return an instruction under a condition; an instruction that has a condition is under both then."""
     match instruction:
         case Op():
             return Conditional(instruction, clbits, values)
@@ -71,16 +73,16 @@ def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int,
             return Conditional(operation, clbits + inner, tuple(sorted(both)))
         case _:
             raise NotSupported(
-                f"{type(instruction).__name__.lower()} under a classical condition is not supported; gates and "
-                "matrices are."
+                f"expected gates and matrices under a classical condition, got {type(instruction).__name__.lower()}, "
+                "which is not supported there; append it outside of the condition."
             )
 
 
 class CircuitBuilder:
-    """Builds a `Circuit` gate by gate; every call checks what it is given and returns the builder.
+    """Builds a `Circuit` gate by gate; every method checks its arguments and returns the builder.
 
     Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
-    wires, `control_values` an integer whose bit k is the wanted value of ``controls[k]`` (all 1 by default).
+    wires, `control_values` an integer whose bit k is the required value of ``controls[k]`` (all 1 by default).
     """
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
@@ -91,7 +93,7 @@ class CircuitBuilder:
         self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
         self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
-        # Equal channels share their operands: noise repeats itself.
+        # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
 
     def gate(
@@ -108,10 +110,13 @@ class CircuitBuilder:
         """
         row = GATES.get(name)
         if row is None:
-            raise UnknownInstruction(f"there is no gate {name!r} in the gate table.{nearest(name, GATES)}")
+            raise UnknownInstruction(
+                f"expected a gate of the gate table, got {name!r}, which it does not have.{nearest(name, GATES)}"
+            )
         if len(parameters) != len(row.parameters):
             raise ParameterError(
-                f"gate {name!r} takes {len(row.parameters)} parameters {row.parameters}, {len(parameters)} were given."
+                f"gate {name!r}: expected {len(row.parameters)} parameters {row.parameters}, got {len(parameters)}; "
+                "pass one number for each."
             )
         if parameters:
             self._check_finite(parameters, name)
@@ -120,7 +125,7 @@ class CircuitBuilder:
         if row.factors is None or (held and name in WHOLE_UNDER_CONTROLS):
             self._append(name, tuple(wires), parameters, held, values, name)
             return self
-        # The gate's own controls are the first arguments, and those of its factors.
+        # The gate's own controls are its first wires, and each of its factors has them too.
         own, acting = tuple(wires[: row.controls]), tuple(wires[row.controls :])
         _roles(name, tuple(wires), held, values, self.num_qubits)  # checks the wires before anything is appended
         values = values << row.controls | (1 << row.controls) - 1
@@ -183,7 +188,7 @@ class CircuitBuilder:
         control_values: int | None = None,
         name: str = "diagonal",
     ) -> CircuitBuilder:
-        """Append a diagonal unitary given by its 2^k entries on k wires; raises `MatrixError`."""
+        """Append a diagonal unitary matrix, given by its 2^k entries, on k wires; raises `MatrixError`."""
         array = check.diagonal(entries, len(wires), name)
         reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in wires)
         self._append_literal((), reads, controls, control_values, _full(0, len(wires)), array, name, tuple(wires))
@@ -199,13 +204,20 @@ class CircuitBuilder:
         control_values: int | None = None,
         name: str = "multiplexer",
     ) -> CircuitBuilder:
-        """Append matrices [2^s, 2^k, 2^k] on k wires, chosen by the value of s selector wires; `MatrixError`."""
+        """Append a unitary matrix on k wires for each value of s selector wires.
+
+        matrices: [2^s, 2^k, 2^k], one for each value. Raises `MatrixError`.
+        """
         blocks = np.asarray(matrices)
         if blocks.ndim != 3:
-            raise MatrixError(f"{name}: matrices of shape [2^s, 2^k, 2^k] are wanted, got {blocks.shape}.")
+            raise MatrixError(
+                f"{name}: expected matrices of shape [2^s, 2^k, 2^k], got {blocks.shape}; pass one matrix for each "
+                "value of the selectors."
+            )
         if len(blocks) != 1 << len(selectors):
             raise MatrixError(
-                f"{name}: {len(selectors)} selectors choose among {1 << len(selectors)} matrices, got {len(blocks)}."
+                f"{name}: expected {1 << len(selectors)} matrices for {len(selectors)} selectors, got {len(blocks)}; "
+                "pass one for each value."
             )
         array = np.array([check.unitary(block, len(wires), name, None) for block in blocks])
         reads = tuple(1 << check.wire(w, self.num_qubits, name) for w in selectors)
@@ -224,8 +236,8 @@ class CircuitBuilder:
     ) -> CircuitBuilder:
         """Append exp(−i·angle/2·P); ``paulis[k]`` in "IXYZ" acts on ``wires[k]``.
 
-        Basis changes around one read of a parity (Nielsen and Chuang, section 4.7.3). Controls act on the
-        parity's phases alone, since the basis changes cancel where they do not hold.
+        It is one read of a parity between basis changes (Nielsen and Chuang, section 4.7.3). Controls act on the
+        parity's phases alone, since the basis changes cancel where the controls do not hold.
         """
         check.paulis(paulis, wires)
         self._check_finite((angle,), "pauli_rotation")
@@ -259,7 +271,7 @@ class CircuitBuilder:
         return self.gate("global_phase", (), angle) if angle else self
 
     def initialize(self, amplitudes: ArrayLike, wires: Sequence[int]) -> CircuitBuilder:
-        """Put wires, which must still be |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
+        """Put wires, which must be in |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
         numbers = check.wires(wires, self.num_qubits, "initialize")
         vector = check.state(amplitudes, len(wires))
         offset = self._take(len(vector))
@@ -278,7 +290,7 @@ class CircuitBuilder:
     ) -> CircuitBuilder:
         """Append a channel ρ → Σ K ρ K† on k wires, given by its Kraus matrices [count, 2^k, 2^k].
 
-        Matrices that are zero are dropped; a channel with one matrix is a unitary operation and becomes one.
+        Zero matrices are dropped; a channel with one matrix is appended as a unitary operation.
         tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
         and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
         """
@@ -297,11 +309,12 @@ class CircuitBuilder:
 
     @contextmanager
     def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[CircuitBuilder]:
-        """Apply what is appended meanwhile only where classical bits hold one of some values when it is reached.
+        """Put the gates that are appended within the ``with`` block under a condition on classical bits.
 
+        They are applied only if the bits hold one of `values` at that point of the circuit.
         clbits: at most 10, ``clbits[0]`` the least significant bit of a value. Conditions may be nested; all must hold.
-        A bit holds what was measured into it last, at first 0. Raises `CircuitError` for bits and values that are not
-        there, and `NotSupported` for anything but gates and matrices.
+        A bit holds the last value that was measured into it, at first 0. Raises `CircuitError` for bits and values that
+        do not exist, and `NotSupported` for instructions other than gates and matrices.
         """
         wanted = check.condition(clbits, values, self.num_clbits)
         first = len(self._instructions)
@@ -321,7 +334,7 @@ class CircuitBuilder:
         return self
 
     def build(self) -> Circuit:
-        """Return the circuit; the builder may go on afterwards."""
+        """Return the circuit so far; more gates may be appended afterwards."""
         operands = np.zeros((1, self._size), dtype=np.complex128)
         operands[0, ONE_AT] = 1
         for offset, entries in self._literal:
@@ -378,5 +391,10 @@ class CircuitBuilder:
             if all(map(math.isfinite, parameters)):
                 return
         except TypeError:
-            raise ParameterError(f"gate {name!r} takes numbers as parameters, got {parameters}.") from None
-        raise ParameterError(f"gate {name!r} has a parameter that is not finite: {parameters}.")
+            raise ParameterError(
+                f"gate {name!r}: expected numbers as parameters, got {parameters}; bind or convert them."
+            ) from None
+        raise ParameterError(
+            f"gate {name!r}: expected finite parameters, got one that is not finite: {parameters}; check how they were "
+            "computed."
+        )

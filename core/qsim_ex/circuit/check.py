@@ -1,4 +1,4 @@
-"""Checks of what a caller gives; each raises an error that says what was given, what was wanted, and what to do."""
+"""Checks of a caller's arguments; each raises an error that says what was expected, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ CONDITION_BITS = 10
 """Most classical bits of a condition: all values at which it holds are listed."""
 
 ROUNDING = 1e-12
-"""What is left of a zero after some arithmetic in double precision."""
+"""Largest modulus that is taken for zero after some arithmetic in double precision."""
 
 NOTHING = 1e-7
-"""Entries of a Kraus matrix that is left out: it would be chosen once in 10^14 times, which is rounding."""
+"""Largest entry of a Kraus matrix that is left out: it would be chosen once in 10^14 times, which is rounding."""
 
 NORM_TOLERANCE = 1e-6
 """Largest |‖ψ‖ − 1| that is taken for rounding; single-precision states pass."""
 
 
 def count(value: object, name: str) -> int:
-    """Return a whole number from 0 up."""
+    """Return `value` as an integer >= 0; raises `CircuitError`."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise CircuitError(f"{name} must be a whole number, got {value!r}.") from None
+        raise CircuitError(f"expected {name} to be a whole number >= 0, got {value!r}; pass an integer.") from None
     if number < 0:
-        raise CircuitError(f"{name} must not be negative, got {number}.")
+        raise CircuitError(f"expected {name} >= 0, got {number}; pass an integer that is not negative.")
     return number
 
 
 def rows(numbers: Sequence[int] | NDArray[np.integer]) -> str:
-    """Some states of a batch by their numbers, in words; of many, the first few."""
+    """Return the numbers of some states of a batch in words; of more than 5, the first 5."""
     named = ", ".join(str(number) for number in numbers[:5])
     if len(numbers) == 1:
         return f"state {named}"
@@ -58,26 +58,29 @@ def rows(numbers: Sequence[int] | NDArray[np.integer]) -> str:
 
 
 def shots(value: object) -> int:
-    """Return a positive whole number of shots; raises `ShotsError`."""
+    """Return the number of shots as an integer >= 1; raises `ShotsError`."""
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ShotsError(f"shots must be a whole number from 1 up, got {value!r}.") from None
+        raise ShotsError(f"expected shots to be a whole number >= 1, got {value!r}; pass shots=1000.") from None
     if number < 1:
-        raise ShotsError(f"shots must be a whole number from 1 up, got {number}.")
+        raise ShotsError(f"expected shots to be a whole number >= 1, got {number}; pass shots=1000.")
     return number
 
 
 def wire(value: object, num_qubits: int, name: str) -> int:
-    """Return a wire's number if it is one of `num_qubits`."""
+    """Return a wire as an integer from 0 to num_qubits − 1; raises `WireError`."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise WireError(f"{name}: a wire is a whole number, got {value!r}.") from None
+        raise WireError(f"{name}: expected a wire as a whole number, got {value!r}; number wires from 0.") from None
     if not 0 <= number < num_qubits:
-        raise WireError(f"{name}: wire {number} is out of range, the circuit has {num_qubits} wires from 0.")
+        raise WireError(
+            f"{name}: expected wires 0 <= w < {num_qubits}, got wire {number}, which is out of range; number wires "
+            "from 0, or use more wires."
+        )
     return number
 
 
@@ -86,67 +89,102 @@ def wires(values: Sequence[object], num_qubits: int, name: str) -> tuple[int, ..
     numbers = tuple([wire(value, num_qubits, name) for value in values])
     if len(set(numbers)) != len(numbers):
         twice = next(w for w in numbers if numbers.count(w) > 1)
-        raise WireError(f"{name}: wire {twice} is given twice in {list(numbers)}.")
+        raise WireError(f"{name}: expected distinct wires, got wire {twice} twice in {list(numbers)}; name it once.")
     return numbers
 
 
 def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> tuple[int, ...]:
     """Return the classical bits of a measurement as plain integers; raises `MeasurementError`."""
     if len(values) != num_wires:
-        raise MeasurementError(f"measure: {num_wires} wires need as many classical bits, got {len(values)}.")
+        raise MeasurementError(
+            f"measure: expected {num_wires} classical bits, one for each wire, got {len(values)}; pass as many bits as "
+            "wires."
+        )
     bad = [c for c in values if not 0 <= c < num_clbits]
     if bad:
-        raise MeasurementError(f"measure: classical bit {bad[0]} is out of range, the circuit has {num_clbits}.")
+        raise MeasurementError(
+            f"measure: expected classical bits 0 <= c < {num_clbits}, got bit {bad[0]}, which is out of range; give "
+            "the circuit more classical bits."
+        )
     if len(set(values)) != len(values):
-        raise MeasurementError(f"measure: a classical bit is given twice in {list(values)}.")
+        raise MeasurementError(
+            f"measure: expected distinct classical bits, got a bit twice in {list(values)}; name each bit once."
+        )
     return tuple(map(int, values))
 
 
 def condition(clbits: Sequence[int], values: Iterable[int], num_clbits: int) -> tuple[int, ...]:
     """Return the values of a classical condition, ascending; raises `CircuitError`, `NotSupported`."""
     if len(clbits) > CONDITION_BITS:
-        raise NotSupported(f"a condition on {len(clbits)} classical bits; at most {CONDITION_BITS} are supported.")
+        raise NotSupported(
+            f"expected a condition on at most {CONDITION_BITS} classical bits, got one on {len(clbits)} classical "
+            "bits; use fewer bits."
+        )
     for clbit in clbits:
         if not 0 <= clbit < num_clbits:
-            raise CircuitError(f"condition: classical bit {clbit} is out of range for {num_clbits} classical bits.")
+            raise CircuitError(
+                f"condition: expected classical bits 0 <= c < {num_clbits}, got bit {clbit}, which is out of range; "
+                "give the circuit more classical bits."
+            )
     wanted = tuple(sorted(set(values)))
     if any(not 0 <= value < 1 << len(clbits) for value in wanted):
-        raise CircuitError(f"condition: {len(clbits)} bits hold 0 to {(1 << len(clbits)) - 1}, got {list(wanted)}.")
+        raise CircuitError(
+            f"condition: expected values from 0 to {(1 << len(clbits)) - 1}, which {len(clbits)} bits hold, got "
+            f"{list(wanted)}; leave the others out."
+        )
     return wanted
 
 
 def label(value: str, taken: Iterable[str]) -> None:
-    """Check that a label of a saved state is new."""
+    """Check that a label of a saved state is new; raises `CircuitError`."""
     if value in set(taken):
-        raise CircuitError(f"a state is saved under the label {value!r} already; give this one another label.")
+        raise CircuitError(
+            f"expected a new label for the saved state, got {value!r}, under which a state is saved already; choose "
+            "another label."
+        )
 
 
 def _finite(array: NDArray[np.complex128], name: str) -> None:
     if not np.isfinite(array).all():
-        raise MatrixError(f"{name}: the matrix holds NaN or infinity.")
+        raise MatrixError(f"{name}: expected finite entries, got NaN or infinity; check how the matrix was computed.")
 
 
 def square(matrix: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:
-    """Return a finite complex128 matrix [2^k, 2^k] for k wires."""
+    """Return a finite complex128 matrix [2^k, 2^k] for k wires; raises `MatrixError`."""
     array = np.asarray(matrix, dtype=np.complex128)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise MatrixError(f"{name}: a square matrix is wanted, got one of shape {array.shape}.")
+        raise MatrixError(
+            f"{name}: expected a square matrix, got shape {array.shape}; pass {1 << num_wires} rows and columns for "
+            f"{num_wires} wires."
+        )
     size = array.shape[0]
     if size < 1 or size & (size - 1):
-        raise MatrixError(f"{name}: the matrix has {size} rows, which is not a power of two.")
+        raise MatrixError(
+            f"{name}: expected a matrix whose number of rows is a power of two, got {size} rows; pass "
+            f"{1 << num_wires} rows for {num_wires} wires."
+        )
     if size != 1 << num_wires:
-        raise MatrixError(f"{name}: {num_wires} wires need {1 << num_wires} rows, the matrix has {size}.")
+        raise MatrixError(
+            f"{name}: expected a matrix of {1 << num_wires} rows for {num_wires} wires, got {size} rows; pass another "
+            "matrix or other wires."
+        )
     _finite(array, name)
     return array
 
 
 def unitary(matrix: ArrayLike, num_wires: int, name: str, tolerance: float | None) -> NDArray[np.complex128]:
-    """Return a complex128 matrix [2^k, 2^k] that is unitary within `tolerance` (entries of U†U − 1)."""
+    """Return a complex128 matrix [2^k, 2^k] that is unitary within `tolerance` (entries of U†U − 1).
+
+    Raises `MatrixError`.
+    """
     array = square(matrix, num_wires, name)
     limit = UNITARY_TOLERANCE if tolerance is None else tolerance
     off = float(np.abs(array.conj().T @ array - np.eye(len(array))).max())
     if off > limit:
-        raise MatrixError(f"{name}: the matrix is not unitary, U†U differs from 1 by {off:.1e} (limit {limit:.1e}).")
+        raise MatrixError(
+            f"{name}: expected a unitary matrix, got one whose U†U differs from 1 by {off:.1e} (limit {limit:.1e}); "
+            "check its entries."
+        )
     return array
 
 
@@ -157,38 +195,45 @@ def kraus(matrices: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     for NaN, `NoiseError` for a sum that is not 1 and for too many wires.
     """
     if num_wires > CHANNEL_WIRES:
-        raise NoiseError(f"{name}: a channel acts on at most {CHANNEL_WIRES} wires, {num_wires} were given.")
+        raise NoiseError(
+            f"{name}: expected a channel on at most {CHANNEL_WIRES} wires, got {num_wires} wires; use channels on "
+            "fewer wires."
+        )
     try:
         array = np.asarray(matrices, dtype=np.complex128)
     except (TypeError, ValueError) as error:
-        raise MatrixError(f"{name}: Kraus matrices of one shape are wanted: {error}") from None
+        raise MatrixError(
+            f"{name}: expected Kraus matrices of one shape, got others ({error}); pass an array [count, 2^k, 2^k]."
+        ) from None
     size = 1 << num_wires
     if array.ndim != 3 or array.shape[1:] != (size, size):
         raise MatrixError(
-            f"{name}: {num_wires} wires need Kraus matrices of shape [count, {size}, {size}], got {array.shape}."
+            f"{name}: expected Kraus matrices of shape [count, {size}, {size}] for {num_wires} wires, got "
+            f"{array.shape}; pass other matrices or other wires."
         )
     if not len(array):
-        raise NoiseError(f"{name}: a channel has one Kraus matrix or more, none was given.")
+        raise NoiseError(f"{name}: expected one Kraus matrix or more, got none; pass matrices with Σ K†K = 1.")
     _finite(array, name)
     limit = UNITARY_TOLERANCE if tolerance is None else tolerance
     off = float(np.abs((array.conj().swapaxes(1, 2) @ array).sum(0) - np.eye(size)).max())
     if off > limit:
         raise NoiseError(
-            f"{name}: the Kraus matrices do not keep the trace, Σ K†K differs from 1 by {off:.1e} (limit {limit:.1e})."
+            f"{name}: expected Kraus matrices that keep the trace, got Σ K†K that differs from 1 by {off:.1e} (limit "
+            f"{limit:.1e}); check their weights."
         )
     kept: NDArray[np.complex128] = array[np.abs(array).max((1, 2)) > NOTHING]
     return kept
 
 
 def are_scaled_unitaries(matrices: NDArray[np.complex128]) -> bool:
-    """Whether every matrix of [count, d, d] is a multiple of a unitary one: K†K is a multiple of the identity."""
+    """Return whether every matrix of [count, d, d] is a multiple of a unitary one (K†K is a multiple of 1)."""
     products = matrices.conj().swapaxes(1, 2) @ matrices
     weights = np.trace(products, axis1=1, axis2=2) / matrices.shape[-1]
     return bool(np.abs(products - weights[:, None, None] * np.eye(matrices.shape[-1])).max() <= ROUNDING)
 
 
 def are_products(matrices: NDArray[np.complex128]) -> bool:
-    """Whether every matrix of [count, 2^k, 2^k] is a Kronecker product of 2×2 matrices, one for each bit."""
+    """Return whether every matrix of [count, 2^k, 2^k] is a Kronecker product of 2×2 matrices, one for each bit."""
     for matrix in matrices:
         rest = matrix
         for first in factors(matrix)[:-1]:
@@ -201,7 +246,7 @@ def are_products(matrices: NDArray[np.complex128]) -> bool:
 
 
 def factors(matrix: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
-    """2×2 matrices, that of the least significant bit first, whose Kronecker product is a matrix [2^k, 2^k].
+    """Return 2×2 matrices, that of the least significant bit first, whose Kronecker product is a matrix [2^k, 2^k].
 
     Where a matrix is a product, every 2×2 block is a multiple of the first factor: the largest block is taken for it.
     """
@@ -216,20 +261,29 @@ def factors(matrix: NDArray[np.complex128]) -> list[NDArray[np.complex128]]:
 
 
 def blocks_of(matrix: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """The 2×2 blocks of a matrix [2^k, 2^k], [2^(k−1), 2^(k−1), 2, 2]: rows and columns that share all higher bits."""
+    """Return the 2×2 blocks of a matrix [2^k, 2^k], as an array [2^(k−1), 2^(k−1), 2, 2].
+
+    A block holds the rows and columns that share all higher bits.
+    """
     half = len(matrix) // 2
     return matrix.reshape(half, 2, half, 2).transpose(0, 2, 1, 3)
 
 
 def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.complex128]:
-    """Return 2^k finite complex128 entries of modulus 1."""
+    """Return 2^k finite complex128 entries of modulus 1; raises `MatrixError`."""
     array = np.asarray(entries, dtype=np.complex128)
     if array.shape != (1 << num_wires,):
-        raise MatrixError(f"{name}: {num_wires} wires need {1 << num_wires} entries, got shape {array.shape}.")
+        raise MatrixError(
+            f"{name}: expected {1 << num_wires} entries for {num_wires} wires, got shape {array.shape}; pass one entry "
+            "for each value of the wires."
+        )
     _finite(array, name)
     off = float(np.abs(np.abs(array) - 1).max())
     if off > UNITARY_TOLERANCE:
-        raise MatrixError(f"{name}: the diagonal is not unitary, a modulus differs from 1 by {off:.1e}.")
+        raise MatrixError(
+            f"{name}: expected a unitary diagonal, got an entry whose modulus differs from 1 by {off:.1e} (limit "
+            f"{UNITARY_TOLERANCE:.1e}); check its entries."
+        )
     return array
 
 
@@ -237,24 +291,31 @@ def state(amplitudes: ArrayLike, num_wires: int) -> NDArray[np.complex128]:
     """Return 2^k finite complex128 amplitudes of norm 1; raises `StateError`."""
     array = np.asarray(amplitudes, dtype=np.complex128).reshape(-1)
     if array.size != 1 << num_wires:
-        raise StateError(f"a state of {num_wires} wires has {1 << num_wires} amplitudes, got {array.size}.")
+        raise StateError(
+            f"expected {1 << num_wires} amplitudes for {num_wires} wires, got {array.size}; pass 2^wires amplitudes."
+        )
     if not np.isfinite(array).all():
-        raise StateError("the state holds NaN or infinity.")
+        raise StateError("expected finite amplitudes, got NaN or infinity; check how they were computed.")
     norm = float(np.linalg.norm(array))
     if abs(norm - 1) > NORM_TOLERANCE:
-        raise StateError(f"the state is not normalised: its norm is {norm:.9g}. Divide it by its norm.")
+        raise StateError(f"expected a state of norm 1, got one of norm {norm:.9g}; divide it by its norm.")
     return array
 
 
 def permutation(indices: Sequence[int], num_wires: int) -> tuple[int, ...]:
-    """Return a permutation of 0 … 2^k − 1 as plain integers."""
+    """Return a permutation of 0 … 2^k − 1 as plain integers; raises `MatrixError`."""
     moved = tuple(int(i) for i in indices)
     if sorted(moved) != list(range(1 << num_wires)):
-        raise MatrixError(f"permutation: every number from 0 to {(1 << num_wires) - 1} is wanted exactly once.")
+        raise MatrixError(
+            f"permutation: expected every number from 0 to {(1 << num_wires) - 1} exactly once, got numbers that begin "
+            f"with {list(moved[:16])}; pass 2^wires distinct numbers."
+        )
     return moved
 
 
 def paulis(text: str, wires: Sequence[int]) -> None:
-    """Check a string of I, X, Y and Z with a letter for each wire."""
+    """Check that a string has one letter of I, X, Y and Z for each wire; raises `CircuitError`."""
     if len(text) != len(wires) or set(text) - set("IXYZ"):
-        raise CircuitError(f"one letter of IXYZ for each of {len(wires)} wires is wanted, got {text!r}.")
+        raise CircuitError(
+            f"expected one letter of IXYZ for each of {len(wires)} wires, got {text!r}; pass {len(wires)} letters."
+        )

@@ -1,8 +1,8 @@
 """Circuits: structure and numbers kept apart.
 
-A `Circuit` is what every adapter translates into. Its instructions hold no numbers: the entries of all matrices
-lie in one flat array, `operands`, and an `Op` says where its own begin. Two circuits that differ in angles alone
-have equal instructions, so they share one plan and one set of compiled kernels. `builder.CircuitBuilder` makes them.
+Every adapter translates into a `Circuit`. Its instructions hold no numbers: the entries of all matrices are stored in
+one flat array, `operands`, and an `Op` holds the offset of its own. Two circuits that differ in angles alone have equal
+instructions, so they share one plan and one set of compiled kernels. `builder.CircuitBuilder` makes them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from qsim_ex.circuit.ops import Instruction, Op, Permutation, Structure, structu
 __getattr__ = moved.names_of(__name__)
 
 ZERO_AT, ONE_AT = 0, 1
-"""Where the constants 0 and 1 stand in every operand array."""
+"""The places of the constants 0 and 1 in every operand array."""
 
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """Instructions on `num_qubits` wires and `num_clbits` classical bits, and the numbers they name.
+    """Instructions on `num_qubits` wires and `num_clbits` classical bits, and the numbers that they refer to.
 
     operands: complex128 [batch or 1, total], read only; entries 0 and 1 are the constants 0 and 1.
-    structure: everything but the numbers; the same object for circuits that differ in numbers alone.
+    structure: everything except the numbers; the same object for circuits that differ in numbers alone.
     """
 
     num_qubits: int
@@ -47,5 +47,5 @@ class Circuit:
 
     @property
     def num_gates(self) -> int:
-        """How many operations and permutations there are."""
+        """The number of operations and permutations."""
         return sum(isinstance(i, Op | Permutation) for i in self.instructions)

@@ -21,7 +21,7 @@ class PauliString:
 
     @classmethod
     def parse(cls, paulis: str, wires: Iterable[int], coefficient: complex = 1.0) -> PauliString:
-        """``paulis[k]`` in "IXYZ" acts on ``wires[k]``; raises `CircuitError`."""
+        """Return the string whose ``paulis[k]`` in "IXYZ" acts on ``wires[k]``; raises `CircuitError`."""
         on = list(wires)
         check.paulis(paulis, on)
         x = sum(1 << w for p, w in zip(paulis, on, strict=True) if p in "XY")
@@ -30,19 +30,19 @@ class PauliString:
 
     @property
     def num_y(self) -> int:
-        """How many wires carry Y; the string is i^num_y times its X part and its Z part."""
+        """The number of wires that carry Y; the string is i^num_y times its X part and its Z part."""
         return (self.x & self.z).bit_count()
 
 
 @dataclass(frozen=True, slots=True)
 class PauliSum:
-    """Σ coefficient · string."""
+    """A sum of Pauli strings, Σ coefficient · string."""
 
     terms: tuple[PauliString, ...]
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, complex]) -> PauliSum:
-        """From labels such as "XIZ" whose last letter acts on wire 0, as in Qiskit."""
+        """Return the sum of labels such as "XIZ", whose last letter acts on wire 0, as in Qiskit."""
         return cls(
             tuple(
                 PauliString.parse(label[::-1], range(len(label)), coefficient) for label, coefficient in labels.items()
@@ -50,5 +50,5 @@ class PauliSum:
         )
 
     def num_wires(self) -> int:
-        """One more than the highest wire that is acted on."""
+        """Return the least number of wires that the sum needs: the highest wire that it acts on, plus 1."""
         return max(((t.x | t.z).bit_length() for t in self.terms), default=0)

@@ -1,9 +1,9 @@
-"""Instructions: the closed union of what a circuit may ask for.
+"""Instructions: the closed union of the operations of a circuit.
 
 Bit order everywhere: little endian. ``mixes[0]`` is the least significant bit of a matrix's row and column
 index, ``reads[0]`` the least significant bit of the number that selects its block.
 
-`Structure` is what circuits that differ in numbers alone have in common, kept once. Whatever is worked out about it
+`Structure` is the common part of circuits that differ in numbers alone, kept once. Everything that is derived from it
 (its program, its plans) is looked up by the object's identity. So the instructions of a circuit are hashed and compared
 once, when the circuit is made, and never again.
 """
@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 
 class Entry(IntEnum):
-    """What is known of one matrix entry before any number is known."""
+    """The class of one matrix entry: what its gate alone says about its value, before any number is known."""
 
     ZERO = 0
     ONE = 1
@@ -46,7 +46,7 @@ def letters(of: Pattern) -> str:
 
 
 class When(NamedTuple):
-    """The amplitudes an operation applies to: those whose bits under `mask` equal `value`."""
+    """The amplitudes that an operation applies to: those whose index bits under `mask` equal `value`."""
 
     mask: int
     value: int
@@ -58,16 +58,16 @@ ALWAYS = When(0, 0)
 class Op(NamedTuple):
     """A linear operation: dense on the wires it mixes, diagonal in those it reads, applied where `when` holds.
 
-    A named tuple and not a dataclass, since a circuit has many and their hash is the structure key.
+    It is a named tuple and no dataclass, since a circuit has many and their hash is the structure key.
 
     mixes: wires whose 0 and 1 exchange amplitude, least significant first.
     reads: masks of wires; the parity of each masked value is one bit of the number that selects the block
         (a plain wire is a mask with one bit). No read names a mixed wire.
-    when: controls with their wanted values, as masks of wires; disjoint from `mixes`.
+    when: controls and their required values, as masks of wires; disjoint from `mixes`.
     pattern: classes of the 2^reads × 2^mixes × 2^mixes entries, from the gate's row, never from its numbers.
-    operand: where the entries begin in `Circuit.operands`.
+    operand: the place of the first entry in `Circuit.operands`.
     name: for people only.
-    unitary: whether it is; if not, it mixes at least one wire, and its entries may be any numbers.
+    unitary: whether it is unitary; if not, it mixes at least one wire, and its entries may be any numbers.
     """
 
     mixes: tuple[int, ...]
@@ -105,7 +105,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put `wires` into |0>, whatever they were."""
+    """Put `wires` into |0>, whatever their state is."""
 
     wires: tuple[int, ...]
 
@@ -115,8 +115,8 @@ class Channel:
     """Apply one of some Kraus matrices K_k, chosen with probability ‖K_k ψ‖², and normalise.
 
     wires: ``wires[0]`` is the least significant bit of a matrix's row and column index.
-    count: how many matrices there are.
-    operand: where they begin in `Circuit.operands`, [count, 2^wires, 2^wires] in C order.
+    count: the number of matrices.
+    operand: the place of their first entry in `Circuit.operands`, [count, 2^wires, 2^wires] in C order.
     mixed: whether every K_k is a multiple of a unitary matrix, so that probabilities do not depend on the state.
     name: for people only.
     product: whether every K_k is a Kronecker product of 2×2 matrices, one for each wire.
@@ -132,10 +132,10 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """Apply an operation where classical bits hold one of some values when it is reached.
+    """Apply an operation if classical bits hold one of some values at this point of the circuit.
 
     clbits: ``clbits[0]`` is the least significant bit of a value; a bit that was not measured yet is 0.
-    values: ascending, those at which the operation is applied.
+    values: the values for which the operation is applied, ascending.
     """
 
     operation: Op
@@ -156,7 +156,7 @@ Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Condit
 
 @lru_cache(maxsize=65536)
 def wires_of(mask: int) -> tuple[int, ...]:
-    """Return the wires in a mask, ascending; cached, since planning asks again and again."""
+    """Return the wires in a mask, ascending; cached, since planning calls it many times."""
     wires = []
     while mask:
         low = mask & -mask
@@ -167,7 +167,7 @@ def wires_of(mask: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=65536)
 def mask_of(wires: tuple[int, ...]) -> int:
-    """Return the mask of some wires; cached as `wires_of` is, and an `int` whatever integers the wires are."""
+    """Return the mask of some wires as an `int`, whatever integers the wires are; cached as `wires_of` is."""
     mask = 0
     for wire in wires:
         mask |= 1 << int(wire)
@@ -175,7 +175,7 @@ def mask_of(wires: tuple[int, ...]) -> int:
 
 
 def wires_acted_on(instruction: Instruction) -> int:
-    """Return the mask of all wires that an instruction mixes, reads, or asks for."""
+    """Return the mask of all wires that an instruction mixes, reads, or measures."""
     match instruction:
         case Op(mixes, reads, when):
             mask = mask_of(mixes) | when.mask
@@ -192,11 +192,11 @@ def wires_acted_on(instruction: Instruction) -> int:
             assert_never(instruction)
 
 
-# --- all of them together -------------------------------------------------------------------------------------------
+# --- the structure of a circuit -------------------------------------------------------------------------------------
 
 
 class Structure:
-    """Everything of a circuit but its numbers; made by `structure_of`, which gives equal ones as one object."""
+    """A circuit without its numbers; made by `structure_of`, which returns one object for equal structures."""
 
     def __init__(self, num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> None:
         self.num_qubits = num_qubits
@@ -210,7 +210,7 @@ class Structure:
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What arrives in another process, or is copied, is the one object of that process.
+        # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
 
 
@@ -218,6 +218,6 @@ _known: WeakValueDictionary[tuple[int, int, tuple[Instruction, ...]], Structure]
 
 
 def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
-    """The structure of a circuit: the same object for as long as anybody holds one that is equal."""
+    """Return the structure of a circuit: the same object as long as an equal one is referenced."""
     parts = (num_qubits, num_clbits, instructions)
     return _known.get(parts) or _known.setdefault(parts, Structure(*parts))

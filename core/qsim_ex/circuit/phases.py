@@ -1,7 +1,7 @@
-"""e^{iφ} for many angles: a root of unity from a table, and a series for the small angle that is left.
+"""e^{iφ} for many angles: a root of unity from a table, times a series for the small angle that is left.
 
-NumPy's cosine and sine in double precision take 20 ns an angle together, this takes 4. The angle that is left is below
-8e-4, so the first terms that the series leave out are below 3e-18.
+NumPy's cosine and sine in double precision take 20 ns for an angle together, this takes 4 ns. The angle that is left is
+below 8e-4, so the first terms that the series omit are below 3e-18.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 TURN = 4096
-"""Angles are counted in parts of a turn; for each part there is a root of unity in a table."""
+"""Parts of a turn; the table holds one root of unity for each part."""
 
 _PIECE = 4096
-"""How many angles are worked on at a time, so that all stays in a processor's cache."""
+"""Angles that are computed at a time, so that all intermediate arrays fit in a processor's cache."""
 
 _FEW = 256
-"""Below, or for angles that are too large, NumPy's functions are as good."""
+"""For fewer angles, and for angles that are too large, NumPy's functions are as good."""
 
 _LARGEST = 1e5
-"""Up to here the parts of an angle, times the high half of a part of a turn, are exact in double precision."""
+"""Up to this angle the product of its whole parts and `_HIGH` is exact in double precision."""
 
 _PART = 2 * np.pi / TURN
 _HIGH = float(np.float32(_PART))
 _LOW = (2 * np.pi - TURN * _HIGH + 2.4492935982947064e-16) / TURN
-"""2π in twice the precision is the double nearest to it and 2.4492935982947064e-16."""
+"""One part of a turn is _HIGH + _LOW; 2π in twice the precision is its nearest double plus 2.4492935982947064e-16."""
 
 
 def phases(angles: Any) -> Complex:
-    """e^{iφ} for angles in radians, complex128 of the same shape, to 3e-16."""
+    """Return e^{iφ} for angles in radians, complex128 of the same shape, to 3e-16."""
     array = np.asarray(angles, dtype=np.float64)
     out = np.empty(array.shape, dtype=np.complex128)
     if array.size < _FEW or not np.abs(array).max() <= _LARGEST:
@@ -52,7 +52,7 @@ def phases(angles: Any) -> Complex:
 
 
 def phases_of_turns(turns: Floats, out: Complex) -> None:
-    """e^{iφ} for angles in parts of a turn, float64 [..., count]."""
+    """Write e^{iφ} for angles in parts of a turn, float64 [..., count], to `out`."""
     for first in range(0, turns.shape[-1], _PIECE):
         part = turns[..., first : first + _PIECE]
         whole = np.rint(part)
@@ -60,7 +60,7 @@ def phases_of_turns(turns: Floats, out: Complex) -> None:
 
 
 def _around(whole: Floats, rest: Floats, out: Complex) -> None:
-    """Roots of unity turned by small angles, in radians."""
+    """Write the roots of unity of `whole` parts, times e^{i·rest} for small angles in radians, to `out`."""
     square = rest * rest
     factor = np.empty(rest.shape, dtype=np.complex128)
     even = square * (1 / 24)

@@ -1,4 +1,4 @@
-"""Folders where compiled kernels are kept between runs."""
+"""The folders where compiled kernels are kept between runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Folder:
 
 
 def folders() -> tuple[Folder, ...]:
-    """The engine's own folder, and CuPy's."""
+    """Return the engine's own folder, and CuPy's."""
     cupy = os.environ.get("CUPY_CACHE_DIR") or os.path.expanduser("~/.cupy/kernel_cache")  # noqa: PTH111 - may stay "~"
     return (_measure("kernels", cache_folder.base()), _measure("CuPy", Path(cupy)))
 
@@ -28,7 +28,7 @@ def folders() -> tuple[Folder, ...]:
 def _measure(what: str, path: Path) -> Folder:
     sizes = []
     for file in path.rglob("*") if path.is_dir() else ():
-        try:  # another process may just be tidying up
+        try:  # another process may be deleting it at this moment
             sizes.append(file.stat().st_size if file.is_file() else None)
         except FileNotFoundError:
             continue

@@ -1,4 +1,4 @@
-"""``main``: read the command line, do the work, show its report, and give every ending its exit code."""
+"""`main`: read the command line, run the command, show its report, and return the exit code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",
     "run": "run a circuit from a file and print its counts",
     "explain": "print the plan of a circuit without running it",
-    "doctor": "look at this machine, and say what is missing",
+    "doctor": "check this machine and list what is missing",
 }
 """Each is a module of this package with `arguments(parser)` and `work(args, task)`."""
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(error, _code(error), args, complaints)
     except BrokenPipeError:
         return _pipe_closed()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the user must hear that it is not their fault
+    except Exception as error:  # noqa: BLE001 - for any error, the user must learn that it is not their fault
         return _bug(error, args, complaints)
 
 
@@ -96,7 +96,7 @@ def _code(error: QsimExError) -> int:
 
 
 def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: Console, advice: str = "") -> int:
-    """One line on stderr, and with --json one document on stdout as always."""
+    """Report an error in one line on stderr, and with --json as one document on stdout."""
     if args.traceback or code == report.BUG:
         sys.stderr.write("".join(traceback.format_exception(error)))
     if args.json:
@@ -119,26 +119,26 @@ def _interrupted(complaints: Console, end: Interrupted) -> int:
 
 
 def _leave(code: int) -> None:
-    """End the process at once: the work does not listen, and Python would wait for its threads."""
+    """End the process at once: the work does not stop, and Python would wait for its threads."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 def _complain(complaints: Console, what: str, style: str = "bold red") -> None:
-    line = " ".join(what.split())  # whatever a library has put into its message
+    line = " ".join(what.split())  # a library's message may have several lines
     complaints.print(Text.assemble(("qsim-ex: ", style), line), soft_wrap=True)
 
 
 def _pipe_closed() -> int:
-    """Whoever read stdout wants no more of it, such as `head`; nothing is wrong."""
+    """Handle a reader of stdout that has stopped reading, such as `head`, which is no error."""
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python prints an error when it ends
     return report.PIPE_CLOSED
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, with one line for a mistake instead of the whole usage."""
+    """An argument parser that reports a mistake in one line, without the whole usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(report.NOT_MEANT, f"{self.prog}: {message}\nTry: {self.prog} --help\n")

@@ -1,4 +1,4 @@
-"""Which parts of CUDA are installed, and the one command that brings the rest."""
+"""The installed parts of CUDA, and the one command that installs the missing ones."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from qsim_ex.frameworks import packages
 
 OLDEST = 12
-"""The first CUDA that qsim-ex works with."""
+"""The oldest CUDA version that qsim-ex works with."""
 
 NEWEST = 13
-"""The last CUDA that there is an extra for."""
+"""The newest CUDA version that has an extra."""
 
 
 @dataclass(frozen=True, slots=True)
 class CudaPart:
-    """A part of CUDA; `version` is None if it is missing, and then `why` is what happened."""
+    """A part of CUDA; `version` is None if it is missing, and then `why` has the error."""
 
     name: str
     use: str
@@ -36,7 +36,7 @@ def parts() -> tuple[CudaPart, ...]:
 
 
 def generation(driver: tuple[int, int]) -> int:
-    """The CUDA whose packages fit: that of the CuPy which is installed, else the newest that the driver runs."""
+    """Return the CUDA version whose packages fit: that of the installed CuPy, else the newest that the driver runs."""
     try:
         return int(_cupy().cuda.runtime.runtimeGetVersion()) // 1000
     except Exception:  # noqa: BLE001 - CuPy fails to load in many ways, and all mean: choose by the driver
@@ -44,7 +44,7 @@ def generation(driver: tuple[int, int]) -> int:
 
 
 def command(found: Sequence[CudaPart], cuda: int) -> str | None:
-    """The one command that brings the missing parts; None if nothing is missing."""
+    """Return the command that installs the missing parts; None if nothing is missing."""
     missing = any(part.version is None for part in found)
     return packages.install_command(f"cuda{cuda}") if missing else None
 

@@ -1,4 +1,4 @@
-"""``qsim-ex demo``: one experiment through every framework, the answers held against each other and the definition."""
+"""``qsim-ex demo``: one experiment through every framework; the answers are compared with the definition."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = 64
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line."""
+    """Add the command's arguments."""
     parser.add_argument("--shots", type=int, default=SHOTS, metavar="N", help=f"particles to send ({SHOTS})")
     options.add_seed(parser, SEED)
     options.add_device(parser)
@@ -57,7 +57,7 @@ def work(args: argparse.Namespace, task: Task) -> DemoReport:
 class DemoReport:
     """The experiment's picture, and whether all answers agree.
 
-    missing: frontends that do not load. idle: names of those that run no gates.
+    missing: frontends that do not load. idle: names of frontends that run no gates.
     """
 
     result: Result
@@ -68,11 +68,11 @@ class DemoReport:
 
     @property
     def exit_code(self) -> int:
-        """Not 0 if one answer is wrong."""
+        """The exit code: not 0 if one answer is wrong."""
         return report.DONE if all(answer.good(self.limit) for answer in self.answers) else report.CHECK_FAILED
 
     def to_json(self) -> dict[str, Any]:
-        """Counts (bit k of a string, from the right, is wire k), the answers, and where the engine ran."""
+        """Return counts (bit k of a string, from the right, is wire k), the answers, and where the engine ran."""
         counts = {format(value, f"0{eraser.NUM_QUBITS}b"): count for value, count in self.result.counts().items()}
         return document(
             "demo",
@@ -101,7 +101,7 @@ class DemoReport:
         )
 
     def show(self, page: Console) -> None:
-        """The picture, the comparison, where it ran, and a verdict."""
+        """Print the picture, the comparison, where it ran, and a verdict."""
         heading(page, "A quantum eraser", f"{eraser.NUM_QUBITS} qubits · {plural(self.result.shots or 0, 'particle')}")
         page.print(Padding(Text(STORY), (1, 2, 0, 2)))
         for title, lines in pictures(self.result.counts()):
@@ -118,7 +118,7 @@ class DemoReport:
         page.print(Text.assemble("  ", mark(self.exit_code == report.DONE), " ", self.verdict()))
 
     def verdict(self) -> str:
-        """One sentence."""
+        """Return the verdict in one sentence."""
         names = [answer.name for answer in self.answers if not answer.good(self.limit)]
         if names:
             return f"The answers do not agree: {', '.join(names)}."
@@ -151,7 +151,7 @@ the marker is measured in |0⟩ ± |1⟩, so that nobody can ever know the way, 
 
 
 def pictures(counts: Mapping[int, int]) -> Iterator[tuple[str, list[Text]]]:
-    """The screen behind the slits: all particles, those whose marker was +, and those with −."""
+    """Yield the screen behind the slits: all particles, those whose marker was +, and those with −."""
     plus, minus = (binned(screen, eraser.OUTCOMES, COLUMNS) for screen in eraser.screens(dict(counts)))
     both = [a + b for a, b in zip(plus, minus, strict=True)]
     most = max(*plus, *minus, 1)

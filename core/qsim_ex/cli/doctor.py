@@ -1,4 +1,4 @@
-"""``qsim-ex doctor``: what this machine has, what is missing and how to get it, and whether each device is right."""
+"""``qsim-ex doctor``: the devices and software of this machine, what is missing, and a check of each device."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from qsim_ex.frameworks import frontends, packages
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line."""
+    """Add the command's arguments."""
     options.add_output(parser)
     parser.add_argument("--no-check", action="store_true", help="look only; run nothing")
 
 
 def work(args: argparse.Namespace, task: Task) -> DoctorReport:
-    """Look at everything, then check every device that can be used."""
+    """Collect everything about the machine, then check every device that can be used."""
     task.stage("looking around")
     nvidia = driver()
     usable = len(nvidia.gpus) if nvidia and gpu_missing() is None else 0
@@ -61,7 +61,7 @@ def work(args: argparse.Namespace, task: Task) -> DoctorReport:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that keeps a device or a framework from working. serious: it is broken, not just not installed."""
+    """A reason why a device or a framework does not work. serious: it is broken, not just not installed."""
 
     what: str
     command: str | None
@@ -70,7 +70,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DoctorReport:
-    """Everything that was found. free: bytes that each usable GPU has free."""
+    """The findings about this machine. free: free bytes of each usable GPU."""
 
     processor: Processor
     driver: Driver | None
@@ -82,16 +82,16 @@ class DoctorReport:
 
     @property
     def kernels(self) -> tuple[Kernels, ...]:
-        """What came with the package for the GPUs; what a driver refuses is known once the checks have run."""
+        """The kernels that came with the package; a driver's refusal is known once the checks have run."""
         return kernels(self.driver)
 
     @property
     def exit_code(self) -> int:
-        """Not 0 if a device gave a wrong answer or a GPU that is there cannot be used."""
+        """The exit code: not 0 if a device gave a wrong answer or a GPU cannot be used."""
         return report.CHECK_FAILED if any(problem.serious for problem in self.problems()) else report.DONE
 
     def problems(self) -> list[Problem]:
-        """What is wrong or missing, with the command that helps."""
+        """Return what is wrong or missing, with the command that helps."""
         found = [
             Problem(f"{check.device} in {check.precision} precision {_wrong(check)}", None, serious=True)
             for check in self.checks
@@ -118,7 +118,7 @@ class DoctorReport:
         return [Problem(_refusal(one), None, serious=False) for one in self.kernels if one.refused]
 
     def verdict(self) -> str:
-        """One sentence."""
+        """Return the verdict in one sentence."""
         if any(not check.good for check in self.checks):
             return "A device gives wrong answers; do not use it."
         devices = "the CPU" + "".join(f", GPU {k}" for k in range(len(self.free)))
@@ -126,7 +126,7 @@ class DoctorReport:
         return f"{devices[0].upper()}{devices[1:]}: {checked}."
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, and the verdict."""
+        """Return all findings, and the verdict."""
         return document(
             "doctor",
             ok=self.exit_code == report.DONE,
@@ -145,7 +145,7 @@ class DoctorReport:
         )
 
     def show(self, page: Console) -> None:
-        """Part by part, the verdict last."""
+        """Print the findings part by part, the verdict last."""
         show_machine(page, self.processor, self.driver, self.free)
         show_software(page, self.cuda, self.kernels, self.frameworks)
         show_folders(page, self.folders)
@@ -162,12 +162,12 @@ def _free(number: int) -> int | None:
     try:
         return gpu(number).memory()[0]
     except QsimExError:
-        return None  # the self-check says what is wrong with it
+        return None  # the self-check reports its error
 
 
 def _refusal(found: Kernels) -> str:
     what = f"the driver does not take the kernels that came with the package for sm_{found.arch} ({found.refused})"
-    return f"{what}, so they are compiled here. A newer NVIDIA driver spares that."
+    return f"{what}, so they are compiled here. A newer NVIDIA driver avoids this."
 
 
 def _wrong(check: Check) -> str:

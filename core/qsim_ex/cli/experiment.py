@@ -1,4 +1,4 @@
-"""One circuit through the engine and through every framework, each answer held against the definition."""
+"""One circuit through the engine and through every framework; each answer is compared with the definition."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.frameworks.frontends import Runner
 from qsim_ex.options import Options
+from qsim_ex.precision import PRECISIONS
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one way of running the experiment gave.
+    """The answer of the engine or of one framework.
 
     error: ‖ψ − exact‖ / ‖exact‖. same: how many of the shots are those of the engine for the same seed; where a
-    framework makes the engine's seed out of the user's, that is the seed which counts.
+    framework makes the engine's seed out of the user's, the engine gets that seed.
     """
 
     name: str
@@ -40,8 +41,8 @@ class Answer:
     precision: str
 
     def good(self, limit: float) -> bool:
-        """Whether the amplitudes are right, and in double precision the shots are the engine's, every one."""
-        return self.error <= limit and (self.same == self.shots or self.precision == "single")
+        """Whether the amplitudes are right and, in double precision, all shots are the engine's."""
+        return self.error <= limit and (self.same == self.shots or not PRECISIONS[self.precision].same_shots)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,35 +56,35 @@ class Experiment:
 
     @cached_property
     def circuit(self) -> Circuit:
-        """The circuit as the engine runs it."""
+        """Return the circuit as the engine runs it."""
         return eraser.circuit()
 
     @cached_property
     def exact(self) -> NDArray[np.complex128]:
-        """The amplitudes by definition."""
+        """Return the amplitudes by definition."""
         return reference.simulate(self.circuit)
 
     @property
     def limit(self) -> float:
-        """How far amplitudes may be off."""
+        """The largest error of the amplitudes that counts as right."""
         return bound(self.options.dtype, self.circuit.num_gates)
 
     def run(self, seed: int) -> Result:
-        """Run it in the engine."""
+        """Run the circuit in the engine."""
         return Simulator(self.options).run(self.circuit, shots=self.shots, seed=seed, cancel=self.task.cancel)
 
     @cached_property
     def result(self) -> Result:
-        """The engine's result."""
+        """Return the engine's result."""
         return self.run(self.seed)
 
     def by_engine(self) -> Answer:
-        """The engine's answer."""
+        """Return the engine's answer."""
         result = self.result
         return self._answer("engine", result.saved["statevector"], result.counts(), result.metadata())
 
     def by(self, frontend: Runner) -> Answer:
-        """A framework's answer."""
+        """Return a framework's answer."""
         began = perf_counter()
         psi, counts, metadata = frontend.run_neutral(
             eraser.gates(), eraser.NUM_QUBITS, self.shots, self.seed, self.options

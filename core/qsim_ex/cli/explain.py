@@ -34,11 +34,11 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 MOST_KINDS = 4
 
 _MERGED = re.compile(r"(\d+) phases")
-"""The label of a table that merges so many phases."""
+"""The label of a table that merges several phases, with their number."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line."""
+    """Add the command's arguments."""
     options.add_file(parser)
     options.add_device(parser)
     options.add_output(parser)
@@ -52,7 +52,7 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     task.stage("planning")
     chosen = options.chosen(args)
     device, deployment = assign_hypothetical(circuit.num_qubits, chosen)
-    plans = Simulator(chosen).plans(circuit)  # the very plans that a run follows
+    plans = Simulator(chosen).plans(circuit)  # the same plans that a run follows
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
 
@@ -73,16 +73,16 @@ class ExplainReport:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an amplitude."""
+        """The bytes of an amplitude."""
         return self.options.dtype.itemsize
 
     @property
     def total(self) -> PlanSummary:
-        """All plans together."""
+        """The sum over all plans."""
         return sum((summary(plan, self.itemsize) for plan in self.plans), NO_WORK)
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as data: every step, phase and item, and the sums."""
+        """Return the plan as data: every step, phase and item, and the sums."""
         return document(
             "explain",
             file=describe(self.path, self.circuit, self.info),
@@ -99,7 +99,7 @@ class ExplainReport:
         )
 
     def show(self, page: Console) -> None:
-        """A row for each pass over memory, and the sums."""
+        """Print a row for each pass over memory, and the sums."""
         total = self.total
         title(page, self.path, self.circuit, self.info)
         page.print()
@@ -145,14 +145,14 @@ class ExplainReport:
 
 
 def _saved(gates: int, passes: int) -> str:
-    """How much one pass for each gate would have moved."""
+    """Return how much one pass for each gate would have moved."""
     if passes == 0 or gates <= passes:
         return ""
     return f", {gates / passes:.1f} times less than one pass for each gate"
 
 
 def _what(step: Step) -> tuple[str, str, str]:
-    """The kind of a step, the index bits that it works on, and its phases."""
+    """Return the kind of a step, the index bits that it works on, and its phases."""
     match step:
         case Sweep(tile, phases):
             return "sweep", ranges(tile), str(len(phases))
@@ -169,7 +169,7 @@ def _what(step: Step) -> tuple[str, str, str]:
 
 
 def _gates(step: Step) -> str:
-    """The kinds of gates in a step, the most frequent first."""
+    """Return the kinds of gates in a step, the most frequent first."""
     if isinstance(step, ZeroFill):
         return "zeros"
     if not isinstance(step, Sweep):
@@ -184,7 +184,7 @@ def _gates(step: Step) -> str:
 
 
 def ranges(bits: Sequence[int]) -> str:
-    """Bits as ranges: "0–4 9 11–13"."""
+    """Return bits as ranges: "0–4 9 11–13"."""
     found: list[list[int]] = []
     for bit in sorted(bits):
         if found and bit == found[-1][-1] + 1:

@@ -20,14 +20,15 @@ from qsim_ex.devices.memory import human
 from qsim_ex.frameworks import frontends, packages
 from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.precision import PRECISIONS
 
 BASE = ("numpy", "numba", "llvmlite", "rich")
-"""The packages that the engine stands on."""
+"""The packages that the engine requires."""
 
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """A registered frontend. does: what it can do; empty if it does not load, and then `why` and `command` tell."""
+    """A registered frontend. does: its features; empty if it does not load, and then `why` and `command` are set."""
 
     name: str
     versions: str
@@ -37,7 +38,7 @@ class Framework:
 
 
 def framework(point: EntryPoint) -> Framework:
-    """Load a frontend and say what it can do, with the versions of the packages that its extra asks for."""
+    """Load a frontend and return its features, with the versions of the packages that its extra requires."""
     found = frontends.load(point)
     installed = [(name, packages.version(name)) for name in map(packages.name_of, packages.requirements(point.name))]
     versions = ", ".join(f"{name} {version}" for name, version in installed if version)
@@ -49,7 +50,7 @@ def framework(point: EntryPoint) -> Framework:
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """How many kernels came with the package for GPUs of a compute capability, and why the driver refused them."""
+    """The number of kernels in the package for GPUs of a compute capability, and why the driver refused them."""
 
     arch: str
     count: int
@@ -62,7 +63,7 @@ class Kernels:
 
     @property
     def use(self) -> str:
-        """What they spare, or who makes them instead."""
+        """The use of the kernels, as a text for the page."""
         if self.good:
             return f"for sm_{self.arch}, came with the package; others are compiled at first use"
         why = "came with the package, but the driver refuses them" if self.refused else "came with the package"
@@ -70,7 +71,7 @@ class Kernels:
 
 
 def kernels(driver: Driver | None) -> tuple[Kernels, ...]:
-    """What came with the package for the GPUs that the driver lists."""
+    """Return the kernels in the package for the GPUs that the driver lists."""
     found = dict.fromkeys("{}{}".format(*gpu.capability) for gpu in (driver.gpus if driver else ()))
     return tuple(Kernels(arch, shipped.count(arch), shipped.refused(arch)) for arch in found)
 
@@ -109,7 +110,7 @@ def show_folders(page: Console, folders: Sequence[Folder]) -> None:
 
 
 def show_checks(page: Console, checks: Sequence[Check]) -> None:
-    """Print how far each device was off."""
+    """Print the error of each device."""
     if not checks:
         return
     size = f"a random circuit of {selfcheck.NUM_QUBITS} qubits on each device, against the definition"
@@ -122,7 +123,7 @@ def show_checks(page: Console, checks: Sequence[Check]) -> None:
             check.precision,
             "–" if check.error is None else f"{check.error:.1e}",
             f"{check.limit:.1e}",
-            ("yes" if check.shots else "no") if check.precision == "double" else "",
+            ("yes" if check.shots else "no") if PRECISIONS[check.precision].same_shots else "",
             seconds(check.seconds),
         )
         for check in checks
@@ -131,12 +132,12 @@ def show_checks(page: Console, checks: Sequence[Check]) -> None:
 
 
 def mark_of(present: bool) -> Any:
-    """A tick, or a stroke for what is optional and not there."""
+    """Return a tick, or a dash for an optional part that is missing."""
     return GOOD if present else NONE
 
 
 def dotted(version: tuple[int, int]) -> str:
-    """A version of two numbers."""
+    """Return a version of two numbers with a dot."""
     return f"{version[0]}.{version[1]}"
 
 

@@ -11,7 +11,7 @@ _EIGHTHS_UP = " ▁▂▃▄▅▆▇█"
 
 
 def bar(value: float, most: float, width: int, style: str = "cyan") -> Text:
-    """A bar to the right, `width` letters long if `value` is `most`; what is not zero shows at least a hair."""
+    """Return a bar to the right, `width` letters long if `value` is `most`; a value above zero is always visible."""
     eighths = round(8 * width * value / most) if most else 0
     if value and not eighths:
         eighths = 1
@@ -20,7 +20,7 @@ def bar(value: float, most: float, width: int, style: str = "cyan") -> Text:
 
 
 def skyline(heights: Sequence[float], most: float, lines: int, style: str = "cyan") -> list[Text]:
-    """Columns side by side, `lines` letters high if a height is `most`; the top line comes first."""
+    """Return columns side by side, `lines` letters high if a height is `most`; the top line comes first."""
     eighths = [round(8 * lines * height / most) if most else 0 for height in heights]
     return [
         Text("".join(_EIGHTHS_UP[min(8, max(0, e - 8 * line))] for e in eighths), style=style)
@@ -29,7 +29,7 @@ def skyline(heights: Sequence[float], most: float, lines: int, style: str = "cya
 
 
 def binned(counts: dict[int, int], outcomes: int, columns: int) -> list[int]:
-    """Counts of `outcomes` values summed into `columns` equal ranges; `columns` divides `outcomes`."""
+    """Return counts of `outcomes` values summed into `columns` equal ranges; `columns` divides `outcomes`."""
     bins = [0] * columns
     for value, count in counts.items():
         bins[value * columns // outcomes] += count

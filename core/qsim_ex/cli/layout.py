@@ -1,4 +1,4 @@
-"""How a page looks: headings, facts in two columns, tables, bars. Calm, and no wider than 80 columns."""
+"""The layout of a page: headings, facts in two columns, tables, bars; at most 80 columns wide."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Facts = Iterable[tuple[str, Any]]
 
 
 def console(stream: TextIO | None = None) -> Console:
-    """A page as wide as the terminal, but no wider than `WIDTH`."""
+    """Return a page as wide as the terminal, but no wider than `WIDTH`."""
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     return Console(file=stream or sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
 
 def heading(page: Console, title: str, beside: str = "") -> None:
-    """A line of its own above a part, with something said beside it."""
+    """Print a heading above a part, with a remark beside it."""
     page.print()
     page.print(Text.assemble((title, "bold"), ("  " + beside if beside else "", "dim")))
 
 
 def facts(page: Console, rows: Facts) -> None:
-    """Names and what they are, in two columns; what is None is left out."""
+    """Print names and values in two columns; a value None is left out."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True, min_width=10)
     table.add_column(overflow="fold")
@@ -45,7 +45,7 @@ def facts(page: Console, rows: Facts) -> None:
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Padding:
-    """A table of (title, justify) columns; the last column takes the room that is left."""
+    """Return a table of (title, justify) columns; the last column takes the remaining width."""
     titled = any(title for title, _ in columns)
     made = Table(
         show_header=titled, box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_edge=False
@@ -59,10 +59,10 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> 
 
 
 def mark(good: bool) -> Text:
-    """A tick or a cross."""
+    """Return a tick or a cross."""
     return GOOD if good else BAD
 
 
 def plural(number: int, noun: str) -> str:
-    """So many of something: "1 gate", "20,000 shots"."""
+    """Return a number with its noun: "1 gate", "20,000 shots"."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

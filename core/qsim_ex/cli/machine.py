@@ -1,4 +1,4 @@
-"""What this machine has: processor, memory, and the GPUs that the driver lists. Needs no CUDA package."""
+"""The processor, the memory, and the GPUs that the driver lists. Needs no CUDA package."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def processor() -> Processor:
 
 
 def system() -> str:
-    """The operating system and Python."""
+    """Return the operating system and Python."""
     return f"{platform.system()} {platform.release()}, {platform.machine()}, Python {platform.python_version()}"
 
 
 def driver() -> Driver | None:
-    """Ask the NVIDIA driver what there is; None without one. Honours CUDA_VISIBLE_DEVICES."""
+    """Ask the NVIDIA driver for its GPUs; return None without one. Honours CUDA_VISIBLE_DEVICES."""
     library = _library("libcuda.so.1")
     if library is None:
         return None
@@ -84,7 +84,7 @@ def _gpu(library: ctypes.CDLL, number: int) -> Gpu:
 
 
 def _driver_version() -> str | None:
-    """The driver's own version, such as 580.95.05, which NVML knows."""
+    """Return the driver's own version, such as 580.95.05, from NVML."""
     library = _library("libnvidia-ml.so.1")
     text = ctypes.create_string_buffer(96)
     if library is None or library.nvmlInit_v2() != 0:

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and how they become the engine's `Options`."""
+"""Arguments that several commands share, and their conversion to the engine's `Options`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import argparse
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import parse_size
 from qsim_ex.options import Options
+from qsim_ex.precision import DTYPES, PRECISIONS
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """The file to read."""
+    """Add the file to read, and limits on its circuit."""
     parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3")
     parser.add_argument("--max-qubits", type=int, metavar="N", help="the most qubits that the file may declare (1000)")
     parser.add_argument(
@@ -20,13 +21,13 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def limits(args: argparse.Namespace) -> dict[str, int]:
-    """The limits of what a file may ask for that were given."""
+    """Return the given limits on a file's circuit."""
     given = {name: getattr(args, name) for name in ("max_qubits", "max_instructions", "max_depth")}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None = None) -> None:
-    """The seed of the shots."""
+    """Add the seed of the shots."""
     told = "a fresh one, which is printed" if default is None else str(default)
     parser.add_argument(
         "--seed", type=int, default=default, metavar="N", help=f"the same seed, the same shots ({told})"
@@ -34,38 +35,34 @@ def add_seed(parser: argparse.ArgumentParser, default: int | None = None) -> Non
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Where to run, and how precisely."""
+    """Add the device, its memory, and the precision."""
     parser.add_argument(
-        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="'cpu' and 'gpu' are demands (auto)"
+        "--device", choices=("auto", "cpu", "gpu"), default="auto", help="'cpu' and 'gpu' never fall back (auto)"
     )
     parser.add_argument("--device-id", type=int, default=0, metavar="N", help="which GPU (0)")
-    parser.add_argument(
-        "--precision", choices=("double", "single"), default="double", help="complex128 or complex64 (double)"
-    )
+    parser.add_argument("--precision", choices=tuple(PRECISIONS), default="double", help=f"{DTYPES} (double)")
     parser.add_argument(
         "--max-memory", type=_size, metavar="SIZE", help="the most that a state may take, such as '8 GiB'"
     )
     parser.add_argument(
         "--devices", type=_numbers, metavar="N,N", help="GPUs that share the state, such as 0,1,2,3 (a power of two)"
     )
+    parser.add_argument("--device-wires", type=int, metavar="N", help="wires of one sub state vector on a device")
     parser.add_argument(
-        "--device-wires", type=int, metavar="N", help="wires of one sub state vector on a device; the rest lies above"
-    )
-    parser.add_argument(
-        "--max-host-memory", type=_size, metavar="SIZE", help="the most that a state may take on the host besides"
+        "--max-host-memory", type=_size, metavar="SIZE", help="the most host memory that a state may take"
     )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """How to print."""
+    """Add the form of the output."""
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout instead of the page")
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar on stderr")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error was raised")
 
 
 def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
-    """The engine's options; raises `OptionError`."""
+    """Return the engine's options; raises `OptionError`."""
     return Options(
         device=args.device,
         device_id=args.device_id,
@@ -90,4 +87,4 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: GPU numbers are wanted, such as 0,1,2,3") from None
+        raise argparse.ArgumentTypeError(f"expected GPU numbers, such as 0,1,2,3, got {text!r}") from None

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 DELAY = 1.0
-"""Seconds of work before the bar appears."""
+"""The seconds of work before the bar appears."""
 
 
 class Watch:
-    """Follows the work of one command on stderr, and leaves no trace there.
+    """A progress bar for one command on stderr, which is erased at the end.
 
-    enabled: whether the user wants a bar; without a terminal there is none in any case.
+    enabled: whether to show a bar; without a terminal none is shown.
     """
 
     def __init__(self, console: Console, enabled: bool) -> None:
@@ -35,12 +35,12 @@ class Watch:
         self._over = False
 
     def stage(self, what: str) -> None:
-        """Another part of the work begins, of unknown length."""
+        """Show that another part of the work begins, of unknown length."""
         self._bar.remove_task(self._line)
         self._line = self._bar.add_task(what, total=None)
 
     def step(self, done: int, total: int) -> None:
-        """So many steps are done."""
+        """Show that `done` of `total` steps are done."""
         self._bar.update(self._line, completed=done, total=total)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a command hands to the command line: one document for programs, one page for people, one exit code."""
+"""The result of a command: one document for programs, one page for people, one exit code."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ class Report(Protocol):
 
     @property
     def exit_code(self) -> int:
-        """One of the codes above."""
+        """The exit code, one of the codes above."""
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as what JSON can hold."""
+        """Return the outcome as data for JSON."""
 
     def show(self, page: Console) -> None:
-        """Print it for people."""
+        """Print the outcome for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a running command is given.
+    """The callbacks of a running command.
 
-    cancel: set when the user has pressed Ctrl-C. step: told (steps done, steps in all). stage: told what begins.
+    cancel: set when the user has pressed Ctrl-C. step: called with (steps done, steps in all). stage: called with the
+    name of the part that begins.
     """
 
     cancel: threading.Event

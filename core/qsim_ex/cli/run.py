@@ -1,4 +1,4 @@
-"""``qsim-ex run FILE``: a circuit from a file, its counts, and where they were made."""
+"""``qsim-ex run FILE``: run a circuit from a file, and print its counts and where it ran."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SHOTS = 1000
 TOP = 16
 
 BESIDE = 28
-"""Letters of a row beside the outcome and its bar."""
+"""The letters of a row beside the outcome and its bar."""
 
 SHORTEST = 4
-"""Letters of the longest bar that is worth drawing."""
+"""The letters of the longest bar that is worth drawing."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line."""
+    """Add the command's arguments."""
     options.add_file(parser)
     parser.add_argument("--shots", type=int, default=SHOTS, metavar="N", help=f"how often to measure ({SHOTS})")
     options.add_seed(parser)
@@ -54,13 +54,13 @@ def work(args: argparse.Namespace, task: Task) -> RunReport:
 
 
 def read(path: Path, task: Task, limits: Mapping[str, int]) -> tuple[Circuit, FileInfo]:
-    """Read a file through the framework that reads files of its kind."""
+    """Read a file through the framework that reads files with its ending."""
     task.stage(f"reading {path.name}")
     return reader(path).load(path, **limits)
 
 
 def describe(path: Path, circuit: Circuit, info: FileInfo) -> dict[str, Any]:
-    """A circuit from a file, for programs."""
+    """Return a circuit from a file as data for programs."""
     return {
         "path": str(path),
         "format": info.format,
@@ -72,14 +72,14 @@ def describe(path: Path, circuit: Circuit, info: FileInfo) -> dict[str, Any]:
 
 
 def title(page: Console, path: Path, circuit: Circuit, info: FileInfo) -> None:
-    """A circuit from a file, for people."""
+    """Print the heading of a circuit from a file."""
     parts = [info.format, plural(circuit.num_qubits, "qubit"), plural(circuit.num_gates, "gate")]
     heading(page, path.name, " · ".join(parts))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RunReport:
-    """Counts and where they were made."""
+    """The counts of a run, and where it ran."""
 
     path: Path
     circuit: Circuit
@@ -90,7 +90,7 @@ class RunReport:
     exit_code: int = report.DONE
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and, if asked for, every shot, as bit strings in the format of the frontend."""
+        """Return counts and, if asked for, every shot, as bit strings in the format of the frontend."""
         shown = {self.info.format_bits(value): count for value, count in self.result.counts().items()}
         memory = {"memory": self._shots()} if self.memory else {}
         where = self.result.metadata()
@@ -100,7 +100,7 @@ class RunReport:
         )
 
     def show(self, page: Console) -> None:
-        """The most frequent outcomes with bars, then where it ran."""
+        """Print the most frequent outcomes with bars, then where it ran."""
         title(page, self.path, self.circuit, self.info)
         page.print()
         counts = sorted(self.result.counts().items(), key=lambda item: (-item[1], item[0]))
@@ -116,7 +116,7 @@ class RunReport:
         show_where(page, self.result)
 
     def _table(self, page: Console, counts: Sequence[tuple[int, int]]) -> Any:
-        """A row for each outcome; bars where there is room, and long outcomes over several lines."""
+        """Return a row for each outcome; bars where there is room, and long outcomes over several lines."""
         names = [self.info.format_bits(value) or "(no bits)" for value, _ in counts]
         numbers = [(f"{count:,}", share(count, self.result.shots or 0)) for _, count in counts]
         columns = [("shots", "right"), ("share", "right")]

@@ -1,4 +1,4 @@
-"""A random circuit on every device that is present, in both precisions, held against the definition."""
+"""A random circuit on every device of this machine, in both precisions, compared with the definition."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.errors import Cancelled
+from qsim_ex.precision import PRECISIONS
 from qsim_ex.simulator import Simulator
 
 NUM_QUBITS = 16
-"""More than one tile of every device, so that there are several tiles and several sweeps."""
+"""The qubits of the circuit: more than one tile of every device, so there are several tiles and several sweeps."""
 
 NUM_GATES = 80
 WIDE = 6
-"""A matrix on so many wires is a matrix product of its own on every device."""
+"""The wires of the widest matrix, which is a matrix product of its own on every device."""
 
 SHOTS = 1000
 SEED = 20
@@ -31,9 +32,9 @@ SEED = 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One device in one precision.
+    """The check of one device in one precision.
 
-    error: relative, wanted to be at most `limit`; None after a failure. shots: whether the seed gave the same shots
+    error: the relative error, right up to `limit`; None after a failure. shots: whether the seed gave the same shots
     as on the first device, in double precision.
     """
 
@@ -52,34 +53,34 @@ class Check:
 
 
 def check(gpus: int, task: Task) -> Iterator[Check]:
-    """Check the CPU and so many GPUs, one after the other."""
+    """Check the CPU and the given number of GPUs, one after the other."""
     circuit = random_circuit()
     task.stage("the definition")
     exact = reference.simulate(circuit)
     shots: list[bytes] = []
     for device, number in [("cpu", 0), *(("gpu", k) for k in range(gpus))]:
-        for precision in ("double", "single"):
+        for row in reversed([*PRECISIONS.values()]):  # the finest first: its shots are compared
             name = "cpu" if device == "cpu" else f"gpu:{number}"
-            task.stage(f"{name}, {precision} precision")
-            simulator = Simulator(device=device, device_id=number, precision=precision)
+            task.stage(f"{name}, {row.name} precision")
+            simulator = Simulator(device=device, device_id=number, precision=row.name)
             limit = bound(simulator.options.dtype, circuit.num_gates)
             began = perf_counter()
             try:
                 result = simulator.run(circuit, shots=SHOTS, seed=SEED, cancel=task.cancel)
             except Cancelled:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever a device does, the others are still to be checked
+            except Exception as error:  # noqa: BLE001 - whatever one device raises, the others are checked
                 failure = f"{type(error).__name__}: {error}"
-                yield Check(name, precision, None, limit, False, perf_counter() - began, failure)
+                yield Check(name, row.name, None, limit, False, perf_counter() - began, failure)
                 continue
-            if precision == "double":  # in single precision a random number may fall within rounding of a branch
+            if row.same_shots:
                 shots.append(result.bits().tobytes())
             off = distance(result.saved["statevector"], exact)
-            yield Check(name, precision, off, limit, shots[-1:] == shots[:1], perf_counter() - began)
+            yield Check(name, row.name, off, limit, shots[-1:] == shots[:1], perf_counter() - began)
 
 
 def random_circuit() -> Circuit:
-    """Every kind of work: all gates of the table, controls, matrices, a matrix wider than a phase, measurement."""
+    """Return a circuit of every kind of work: all gates, controls, matrices, a wide matrix, measurement."""
     random = np.random.default_rng(SEED)
     builder = CircuitBuilder(NUM_QUBITS, NUM_QUBITS)
     names = sorted(name for name, gate in GATES.items() if gate.qubits)
@@ -98,7 +99,7 @@ def random_circuit() -> Circuit:
 
 
 def _unitary(random: np.random.Generator, num_wires: int) -> NDArray[np.complex128]:
-    """A random unitary: the orthogonal factor of a random matrix."""
+    """Return a random unitary: the orthogonal factor of a random matrix."""
     size = 1 << num_wires
     factor, _ = np.linalg.qr(random.normal(size=(size, size)) + 1j * random.normal(size=(size, size)))
     return np.asarray(factor, dtype=np.complex128)

@@ -1,4 +1,4 @@
-"""Sizes of memory and spans of time, as people write and read them."""
+"""Sizes of memory and spans of time, in the form in which people write and read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?|bytes)\s*", re.IGNOR
 
 
 def parse_size(text: str) -> int:
-    """Bytes of "8 GiB", "8GB", "500M" or "4096"; Ki, Mi, … are powers of 1024 and k, M, … of 1000.
+    """Return the bytes of "8 GiB", "8GB", "500M" or "4096"; Ki, Mi, … are powers of 1024 and k, M, … of 1000.
 
     Raises `ValueError` for anything else and for less than one byte.
     """
@@ -19,12 +19,12 @@ def parse_size(text: str) -> int:
     unit: int = (1024 if found[3] else 1000) ** _POWERS[found[2].lower()]
     size = round(float(found[1]) * unit)
     if size < 1:
-        raise ValueError(f"{text!r} is less than one byte.")
+        raise ValueError(f"expected a size of at least one byte, got {text!r}; it is less than one byte.")
     return size
 
 
 def seconds(span: float) -> str:
-    """A span of time with three digits: "412 µs", "3.80 ms", "12.4 s", "2 min 05 s"."""
+    """Return a span of time with three digits: "412 µs", "3.80 ms", "12.4 s", "2 min 05 s"."""
     if span >= 60:
         return f"{int(span // 60)} min {int(span % 60):02} s"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
@@ -36,5 +36,5 @@ def seconds(span: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A part in percent: "49.8 %"."""
+    """Return a part in percent: "49.8 %"."""
     return f"{100 * part / whole:.1f} %" if whole else "0.0 %"

@@ -1,4 +1,4 @@
-"""Work in a thread, so that Ctrl-C is answered within a second whatever the work is doing.
+"""Work in a thread, so that Ctrl-C is answered within a second during any work.
 
 A kernel or a NumPy call can hold the main thread for longer than a user waits. Here the main thread only waits, so
 a signal reaches it at once; it asks the work to stop and gives it a moment.
@@ -12,13 +12,13 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 GRACE = 0.25
-"""Seconds that interrupted work has to end by itself, which gives its memory back in good order."""
+"""The seconds that interrupted work has to end, so that it frees its memory in good order."""
 
 T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """The user pressed Ctrl-C; `ended` says whether the work has stopped."""
+    """The user pressed Ctrl-C; `ended` is whether the work has stopped."""
 
     def __init__(self, ended: bool) -> None:
         super().__init__("interrupted")
@@ -46,11 +46,11 @@ class Supervised(Generic[T]):
     def _run(self) -> None:
         try:
             self._outcome.set_result(self._work(self._cancel))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is asked for
+        except BaseException as error:  # noqa: BLE001 - it is raised again in `result`
             self._outcome.set_exception(error)
 
     def _stop(self) -> bool:
-        """Ask the work to stop; a second Ctrl-C ends the waiting."""
+        """Ask the work to stop; a second Ctrl-C ends the wait for it."""
         self._cancel.set()
         try:
             self._thread.join(GRACE)

@@ -1,4 +1,4 @@
-"""How far an answer may be from the definition."""
+"""The largest error of an answer that counts as right."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.precision import BY_DTYPE
+
 Vector = NDArray[np.complexfloating[Any, Any]]
 
 
 def distance(found: Vector, exact: NDArray[np.complex128]) -> float:
-    """The relative error ‖found − exact‖ / ‖exact‖; infinite if the sizes differ."""
+    """Return the relative error ‖found − exact‖ / ‖exact‖; infinite if the sizes differ."""
     if found.shape != exact.shape:
         return float("inf")
     return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
 
 
 def bound(dtype: np.dtype[Any], gates: int) -> float:
-    """The largest relative error that rounding explains: 1e-12 in complex128, 1e-6 + 3e-8 a gate in complex64."""
-    return 1e-12 if dtype == np.complex128 else 1e-6 + 3e-8 * gates
+    """Return the largest relative error by rounding: 1e-12 in complex128, 1e-6 + 3e-8 a gate in complex64."""
+    row = BY_DTYPE[dtype]
+    return row.rounding + row.rounding_per_gate * gates

@@ -1,4 +1,4 @@
-"""Where a run took place and what moved, as every command shows it."""
+"""The place of a run and the bytes moved, in the form that every command shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = ("plan", "prepare", "run", "sample")
 
 
 def plan_line(plan: PlanSummary) -> str:
-    """A plan in one line: gates, passes over memory, phases, other steps."""
+    """Return a plan in one line: gates, passes over memory, phases, other steps."""
     parts = [plural(plan.gates, "gate"), plural(plan.sweeps, "sweep"), plural(plan.phases, "phase")]
     if plan.wide:
         parts.append(plural(plan.wide, "other step"))
@@ -26,7 +26,7 @@ def plan_line(plan: PlanSummary) -> str:
 
 
 def placement_line(how: Deployment) -> str | None:
-    """How a state is divided; None for one in one piece."""
+    """Return how a state is divided; None for a state in one piece."""
     if how.in_one_piece:
         return None
     count = 1 << (how.num_wires - how.levels.local)
@@ -35,7 +35,7 @@ def placement_line(how: Deployment) -> str | None:
 
 
 def memory_line(how: Deployment) -> str:
-    """Bytes for amplitudes, on each device and on the host."""
+    """Return the bytes for amplitudes, on each device and on the host."""
     if how.in_one_piece:
         return f"{human(how.device_bytes)} for amplitudes"
     host = f", {human(how.host_bytes)} on the host ({how.host_memory})" if how.host_memory else ""
@@ -43,7 +43,7 @@ def memory_line(how: Deployment) -> str:
 
 
 def times_line(timings: Mapping[str, float]) -> str:
-    """The time in all, and where it went: "3.80 ms: plan 1.20 ms, …"."""
+    """Return the time in all, and its parts: "3.80 ms: plan 1.20 ms, …"."""
     parts = [f"{name} {seconds(timings[name])}" for name in _PARTS if name in timings]
     return f"{seconds(timings['total'])}: {', '.join(parts)}"
 
@@ -68,7 +68,7 @@ def show_where(page: Console, result: Result) -> None:
 
 
 def document(command: str, **content: Any) -> dict[str, Any]:
-    """The outermost object of every JSON document."""
+    """Return the outermost object of every JSON document."""
     from qsim_ex.frameworks.packages import version
 
     return {"qsim_ex": version(), "command": command, **content}

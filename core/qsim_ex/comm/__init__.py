@@ -1,1 +1,1 @@
-"""How ranks that share a state talk to one another."""
+"""Communication between ranks that share a state."""

@@ -14,22 +14,22 @@ from qsim_ex.errors import CommunicationError
 
 
 def loopback(size: int) -> tuple[Loopback, ...]:
-    """A connection between so many threads: the end of each rank."""
+    """Return a connection between `size` threads: the end of each rank."""
     if size < 1:
-        raise ValueError(f"expected size >= 1, got {size}; a connection has at least one rank.")
+        raise ValueError(f"expected size >= 1, got {size}; pass the number of ranks.")
     hub = _Hub()
     return tuple(Loopback(hub, rank, size) for rank in range(size))
 
 
 class _Given(NamedTuple):
-    """What a rank brings to a meeting, and to which operation it thinks it belongs."""
+    """The value that a rank gives to a meeting, and the operation that the rank calls."""
 
     operation: str
     value: Any
 
 
 class _Meeting:
-    """One operation of some ranks: what each of them has given, and how many have taken what they came for."""
+    """One operation of some ranks: the value that each has given, and how many have taken their result."""
 
     def __init__(self) -> None:
         self.given: dict[int, _Given] = {}
@@ -37,7 +37,7 @@ class _Meeting:
 
 
 class _Hub:
-    """What all ends share. ended: the ranks that have closed their end. error: of the first rank that has failed."""
+    """The state that all ends share. ended: ranks that have closed their end. error: of the first rank that failed."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -46,21 +46,21 @@ class _Hub:
         self.error: BaseException | None = None
 
     def wait(self, done: Callable[[], bool], ranks: tuple[int, ...]) -> None:
-        """Wait, with the lock held, until something is done; raise if one of the ranks will never do it."""
+        """Wait, with the lock held, until `done()` is true; raise if one of the ranks will never make it true."""
         while not done():
             self.check(ranks)
             self.changed.wait()
 
     def check(self, ranks: tuple[int, ...]) -> None:
-        """Raise `CommunicationError` if a rank has failed, or one of these has ended."""
+        """Raise `CommunicationError` if any rank has failed, or one of `ranks` has ended."""
         if self.error is not None:
             raise CommunicationError(f"another rank has failed: {self.error}") from self.error
         if gone := [rank for rank in ranks if rank in self.ended]:
-            raise CommunicationError(f"rank {gone[0]} has ended, and takes part in nothing any more.")
+            raise CommunicationError(f"rank {gone[0]} has ended and takes part in no further operation.")
 
 
 class Loopback:
-    """The end of one rank; see `protocol.Communicator`. One thread uses it at a time."""
+    """The end of one rank; see `protocol.Communicator`. Only one thread at a time may use it."""
 
     def __init__(self, hub: _Hub, rank: int, size: int) -> None:
         self._hub = hub
@@ -77,35 +77,35 @@ class Loopback:
         self._meet("exchange", tuple(sorted((self.rank, other))), sent, lambda given: _fill(received, given[other]))
 
     def allreduce(self, values: Array) -> Array:
-        """The sum of what all ranks give, in the order of the ranks, as a new array."""
+        """Return the sum of the arrays of all ranks, added in the order of the ranks, as a new array."""
         found: Array = self._all("allreduce", values, lambda given: np.sum(np.stack(given), axis=0))
         return found
 
     def allgather(self, value: Any) -> list[Any]:
-        """What each rank gives, in the order of the ranks: the objects themselves."""
+        """Return the values of all ranks, in the order of the ranks: the objects themselves."""
         found: list[Any] = self._all("allgather", value, lambda given: given)
         return found
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """What the rank `root` gives: the object itself."""
+        """Return the value of the rank `root`: the object itself."""
         if not 0 <= root < self.size:
-            raise ValueError(f"broadcast: expected a root from 0 to {self.size - 1}, got {root}.")
+            raise ValueError(f"broadcast: expected root from 0 to {self.size - 1}, got {root}.")
         return self._all(f"broadcast from {root}", value, lambda given: given[root])
 
     def barrier(self) -> None:
-        """Return when all ranks have come here."""
+        """Return when all ranks have called this."""
         self._all("barrier", None, lambda _: None)
 
-    # --- the end -----------------------------------------------------------------------------------------------------
+    # --- closing -----------------------------------------------------------------------------------------------------
 
     def abort(self, error: BaseException) -> None:
-        """Say that this rank has failed, and wake all others."""
+        """Declare that this rank has failed, and wake all others."""
         with self._hub.changed:
             self._hub.error = self._hub.error or error
             self._hub.changed.notify_all()
 
     def close(self) -> None:
-        """Say that this rank has ended, and wake those who wait for it; may be called again."""
+        """Declare that this rank has ended, and wake the ranks that wait for it; may be called again."""
         with self._hub.changed:
             self._hub.ended.add(self.rank)
             self._hub.changed.notify_all()
@@ -113,14 +113,14 @@ class Loopback:
     # --- meetings ----------------------------------------------------------------------------------------------------
 
     def _all(self, operation: str, value: Any, take: Callable[[list[Any]], Any]) -> Any:
-        """A meeting of all ranks, whose values are taken in the order of the ranks."""
+        """Hold a meeting of all ranks, whose values are passed to `take` in the order of the ranks."""
         ranks = tuple(range(self.size))
         return self._meet(operation, ranks, value, lambda given: take([given[rank] for rank in ranks]))
 
     def _meet(self, operation: str, ranks: tuple[int, ...], value: Any, take: Callable[[dict[int, Any]], Any]) -> Any:
-        """Give a value; take what is wanted of all values once all ranks have come; leave when all have taken.
+        """Give a value, wait for the values of all ranks, return `take` of them once all ranks have taken theirs.
 
-        So nobody changes an array that another rank still reads.
+        So no rank changes an array that another rank still reads.
         """
         hub, key = self._hub, (ranks, self._met[ranks])
         self._met[ranks] += 1
@@ -133,7 +133,7 @@ class Loopback:
             hub.wait(lambda: len(meeting.given) == len(ranks), ranks)
         try:
             found = take({rank: given.value for rank, given in meeting.given.items()})
-        except BaseException as error:  # the others wait for this rank to take what it came for
+        except BaseException as error:  # the others wait for this rank to take its result
             self.abort(error)
             raise
         with hub.changed:
@@ -145,23 +145,23 @@ class Loopback:
         return found
 
     def _agree(self, meeting: _Meeting) -> None:
-        """Fail, for all ranks, unless those that have come so far want the same operation."""
+        """Raise on all ranks unless the ranks that have come so far call the same operation."""
         mine = meeting.given[self.rank].operation
         for rank, given in meeting.given.items():
             if given.operation != mine:
                 error = CommunicationError(
-                    f"rank {rank} is at {given.operation}, rank {self.rank} at {mine}; all ranks call the same "
-                    "operations in the same order."
+                    f"rank {rank} calls {given.operation}, rank {self.rank} calls {mine}; expected all ranks to call "
+                    "the same operations in the same order."
                 )
                 self.abort(error)
                 raise error
 
 
 def _fill(received: Array, sent: Array) -> None:
-    """Copy what came; raises `ValueError` for arrays of other shapes or dtypes, which would be cast in silence."""
+    """Copy the received values; raise `ValueError` for another shape or dtype, which would be cast in silence."""
     if (received.shape, received.dtype) != (sent.shape, sent.dtype):
         raise ValueError(
-            f"exchange: expected an array of {sent.dtype}{list(sent.shape)}, as is sent, got {received.dtype}"
+            f"exchange: expected an array of {sent.dtype}{list(sent.shape)}, as it is sent, got {received.dtype}"
             f"{list(received.shape)}."
         )
     np.copyto(received, sent)

@@ -1,4 +1,4 @@
-"""What a state that several ranks share asks of their connection: threads of one process, or processes.
+"""The protocol of a connection between ranks that share a state: threads of one process, or processes.
 
 Every rank runs the same program and calls the same operations in the same order. A communicator is one file: `loopback`
 connects threads; one over MPI fulfils the same protocol.
@@ -16,8 +16,8 @@ Array = NDArray[Any]
 class Communicator(Protocol):
     """One rank's end of a connection between `size` ranks, numbered from 0.
 
-    An operation returns when this rank may use all arrays that it gave and got. It raises `CommunicationError` when a
-    rank that it waits for has failed or has ended; no operation waits for a time.
+    An operation returns when this rank may use all arrays that it gave and received. It raises `CommunicationError`
+    when a rank that it waits for has failed or has ended; no operation has a timeout.
     """
 
     @property
@@ -26,28 +26,28 @@ class Communicator(Protocol):
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
 
     def exchange(self, other: int, sent: Array, received: Array) -> None:
         """Send an array to another rank, and fill `received` with what that rank sends; contiguous, of one shape."""
 
     def allreduce(self, values: Array) -> Array:
-        """The sum of what all ranks give, as a new array; the same bits on every rank."""
+        """Return the sum of the arrays of all ranks, as a new array; the same bits on every rank."""
 
     def allgather(self, value: Any) -> list[Any]:
-        """What each rank gives, in the order of the ranks."""
+        """Return the values of all ranks, in the order of the ranks."""
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """What the rank `root` gives; the value of all others is ignored."""
+        """Return the value of the rank `root`; the values of all others are ignored."""
 
     def barrier(self) -> None:
-        """Return when all ranks have come here."""
+        """Return when all ranks have called this."""
 
     def abort(self, error: BaseException) -> None:
-        """Say that this rank has failed: every operation of every rank raises `CommunicationError` from now on.
+        """Declare that this rank has failed: every operation of every rank raises `CommunicationError` from now on.
 
         The error is its cause. Operations that are waiting are woken. Of several errors the first one counts.
         """
 
     def close(self) -> None:
-        """Say that this rank has ended: whatever waits for it raises `CommunicationError`. May be called again."""
+        """Declare that this rank has ended: operations that wait for it raise `CommunicationError`; may be repeated."""

@@ -1,1 +1,1 @@
-"""Which placement on which devices."""
+"""The choice of the placement of a state, and of its devices."""

@@ -1,7 +1,7 @@
-"""Where a state goes: on which devices, in which placement, and why.
+"""The assignment of a state to devices: which devices, in which placement, and why.
 
-A state that fits in one piece on the device that `devices.discover` chooses goes there. Otherwise `choice` looks for a
-placement on all devices and the host that the options allow. The reason is kept and told in every result.
+A state that fits in one piece on the device that `devices.discover` chooses is stored there. Otherwise `choice` looks
+for a placement on all devices and the host that the options allow. Every result holds the reason.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where a state goes and why.
+    """The devices and the placement of a state, with the reason.
 
     device: the device, or the first of several. deployment: how the state is divided, and why.
     free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
-    devices: one for each peer; the same one several times where peers share it.
+    devices: one for each peer; the same device several times if peers share it.
     """
 
     device: Device
@@ -42,16 +42,16 @@ class Assignment:
 
     @property
     def reason(self) -> str:
-        """Why it goes there."""
+        """The reason for these devices and this placement."""
         return self.deployment.reason
 
     @property
     def grows(self) -> bool:
-        """Whether it lies in one piece on a device on which states grow."""
+        """Whether the state is in one piece on a device on which states grow."""
         return self.device.grows and self.deployment.in_one_piece
 
     def limits(self, options: Options) -> Limits:
-        """Bytes of each device and of the host, where the caller has said how many; None for what is free."""
+        """Return the bytes that the options allow on each device and on the host; None if they set no limit."""
         if options.max_memory is None and options.max_host_memory is None:
             return None
         return self.free, self.host_free if options.max_host_memory is None else options.max_host_memory
@@ -63,20 +63,20 @@ class Assignment:
 
 
 def on(device: Device, num_wires: int, options: Options, reason: str, free: int = 0, host_free: int = 0) -> Assignment:
-    """A state in one piece on one device."""
+    """Return the assignment of a state in one piece to one device."""
     made = single(num_wires, options.dtype.itemsize, options.device_id, reason)
     return Assignment(device, made, free, host_free, (device,))
 
 
 def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
-    """Choose where a state goes and check that it fits; if there are several, where they go one by one.
+    """Choose devices and placement of a state and check that it fits; several states use them one after another.
 
-    Raises `DeviceError` or `MissingPackage` if a device that was asked for is not there, `OutOfMemory` with the sum of
-    every possibility if the state does not fit, `OptionError` for options that contradict one another.
+    Raises `DeviceError` or `MissingPackage` if a requested device is not there, `OutOfMemory` with the sum of every
+    placement if the state does not fit, `OptionError` for options that contradict one another.
     """
     device, reason = discover.choose(num_wires, options, states)
     needed = state_bytes(num_wires, options.dtype)
-    # What a GPU's state takes of the host is checked again when it is taken; an older figure is good enough here.
+    # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
     host_free = discover.free_bytes(discover.cpu(options.threads), needed if device.kind == "cpu" else 0)
     if not _divides(options):
         free = discover.free_bytes(device, needed)
@@ -102,10 +102,10 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
 
 
 def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalDevice, Deployment]:
-    """Where a state would go, for a plan that nobody runs: also on GPUs that are not here, and where nothing is free.
+    """Choose device and placement of a state for a plan that is not run, also if the GPUs are absent or have no room.
 
-    GPUs that are not here are planned for if they are described: by `devices`, or by ``device='gpu'`` and `max_memory`
-    or `device_wires`. `max_memory` and `max_host_memory` say how large their memories are.
+    Plans for absent GPUs need a description of them: `devices`, or ``device='gpu'`` and `max_memory` or `device_wires`.
+    `max_memory` and `max_host_memory` are the sizes of their memories.
     """
     from qsim_ex.devices.hypothetical import HypotheticalGpu
 
@@ -130,12 +130,12 @@ def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalD
 
 
 def _divides(options: Options) -> bool:
-    """Whether the options ask for a state in several pieces."""
+    """Return whether the options ask for a state in several pieces."""
     return options.devices is not None or options.device_wires is not None or options.virtual_peers > 1
 
 
 def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
-    """What is free on the devices that may be used besides the one that was chosen, and on the host.
+    """Return the free memory of the host and of all devices that the options allow, the chosen one among them.
 
     Raises `DeviceError` for devices that are not there or that differ in generation.
     """
@@ -146,13 +146,14 @@ def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
         if absent := [number for number in numbers if number >= discover.gpu_count()]:
             told = ", ".join(map(str, absent))
             raise DeviceError(
-                f"devices={list(numbers)}: GPU {told} is not there; {discover.present(discover.gpu_count())}."
+                f"expected GPUs of this machine, got devices={list(numbers)}, of which GPU {told} is not there; "
+                f"{discover.present(discover.gpu_count())}."
             )
         if len(found := {discover.generation(number) for number in numbers}) > 1:
             each = ", ".join(f"GPU {number} has {discover.generation(number)}" for number in numbers)
             raise DeviceError(
-                f"devices={list(numbers)}: {len(found)} compute capabilities ({each}); GPUs of one generation are "
-                "wanted, since the slowest would hold up the others."
+                f"expected GPUs of one generation, got devices={list(numbers)} with {len(found)} compute capabilities "
+                f"({each}); leave out the others, since the slowest would delay them all."
             )
     elif _divides(options):
         numbers = (options.device_id,)
@@ -165,7 +166,7 @@ def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
 
 
 class Assigner:
-    """Chooses where states go; for small ones what was found within the last second is good enough."""
+    """Chooses devices and placements of states; for small states it keeps an assignment for a second."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -174,7 +175,7 @@ class Assigner:
         self._spreads = len(given) > 1 and options.virtual_peers == 1
 
     def one(self, num_wires: int) -> Assignment:
-        """Where a state of that many wires goes and why; raises `OutOfMemory`, `DeviceError`."""
+        """Return the assignment of a state of `num_wires` wires; raises `OutOfMemory`, `DeviceError`."""
         now = monotonic()
         when, where = self._known.get(num_wires, (-inf, None))
         if where is None or now - when > 1:
@@ -184,7 +185,7 @@ class Assigner:
         return where
 
     def many(self, num_wires: int, states: int) -> list[Assignment]:
-        """Where several states go: to all devices that each hold whole states, or where one of them would go."""
+        """Return the assignments of several states: one for each device if all can hold whole states, otherwise one."""
         if states == 1:
             return [self.one(num_wires)]
         if self._spreads:

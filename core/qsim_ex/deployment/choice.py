@@ -1,7 +1,7 @@
-"""How a state is laid out over devices and host memory: the smallest placement that fits, by arithmetic alone.
+"""The choice of the smallest placement of a state that fits in devices and host memory, by arithmetic alone.
 
-A pure function of the number of wires, the options, and what every memory has free. It asks no device, so placements
-for machines that are not here can be chosen, printed and tested.
+It is a pure function of the number of wires, the options, and the free memory of devices and host. It queries no
+device, so placements for machines that are not here can be chosen, printed and tested.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
+from qsim_ex.precision import PRECISIONS
 
 
 def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "asked for") -> Deployment:
-    """The smallest placement that fits: one device, several, or one with host memory; several with it if asked for.
+    """Return the smallest placement that fits: one device, several, or one with host memory.
 
-    reason: why it is these devices. Raises `OptionError` where options contradict one another, `OutOfMemory` with the
-    sum of every placement that was looked at, and with what would fit.
+    Several devices with host memory are used only if the options ask for them. reason: why these devices were chosen.
+    Raises `OptionError` for options that contradict one another, `OutOfMemory` with the sum of every placement that was
+    tried, and with changes that would fit.
     """
     refused: list[str] = []
     for candidate in candidates(num_wires, options, free):
@@ -32,7 +34,7 @@ def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "as
 
 
 def candidates(num_wires: int, options: Options, free: FreeMemory) -> Iterator[Deployment]:
-    """Every placement that the options allow, in the order of preference; not all of them fit."""
+    """Yield every placement that the options allow, in the order of preference; not all of them fit."""
     sets = _device_sets(options, free)
     for kind in kinds.every():
         for devices in sets if kind.in_device_memory else sets[:1]:
@@ -41,7 +43,7 @@ def candidates(num_wires: int, options: Options, free: FreeMemory) -> Iterator[D
 
 
 def _device_sets(options: Options, free: FreeMemory) -> list[tuple[int, ...]]:
-    """The devices that may share a state: those that were asked for, or the first 1, 2, 4, … of all."""
+    """Return the sets of devices that may share a state: the requested one, or the first 1, 2, 4, … of all devices."""
     numbers = [number for number, _ in free.devices]
     if options.devices is not None:
         return [options.devices]
@@ -51,7 +53,7 @@ def _device_sets(options: Options, free: FreeMemory) -> list[tuple[int, ...]]:
 
 
 def _lack(candidate: Deployment, options: Options, free: FreeMemory) -> str | None:
-    """What a placement lacks, in words, or None if it fits."""
+    """Return the memory that a placement lacks, in words, or None if it fits."""
     lacks = []
     for number in dict.fromkeys(candidate.devices):
         needed = candidate.device_bytes * candidate.devices.count(number)
@@ -73,12 +75,12 @@ def _lack(candidate: Deployment, options: Options, free: FreeMemory) -> str | No
 
 
 def _besides(name: str, free: int) -> str:
-    """What is free besides what is allowed, if anybody has looked."""
+    """Return the free memory in words, for a message on the allowed memory; empty if the free memory is unknown."""
     return f", {name} has {human(free)} free" if free < BOUNDLESS else ""
 
 
 def _name(candidate: Deployment, free: FreeMemory) -> str:
-    """A placement in a few words."""
+    """Return the name of a placement with its devices, in a few words."""
     numbers = list(dict.fromkeys(candidate.devices))
     if free.kind == "cpu":
         where = "the CPU"
@@ -92,7 +94,7 @@ def _name(candidate: Deployment, free: FreeMemory) -> str:
 
 
 def _why(candidate: Deployment, options: Options, refused: list[str], reason: str) -> str:
-    """Why it is this placement."""
+    """Return the reason for this placement."""
     if options.device_wires is not None and not candidate.in_one_piece:
         asked = f"device_wires={options.device_wires}"
         return "asked for: " + asked + (f", {len(candidate.devices)} devices" if candidate.levels.peers else "")
@@ -102,7 +104,7 @@ def _why(candidate: Deployment, options: Options, refused: list[str], reason: st
 
 
 def _refusal(num_wires: int, options: Options, free: FreeMemory, refused: list[str]) -> str:
-    """The sum of every placement, and what would fit."""
+    """Return the message of `OutOfMemory`: the sum of every placement, and changes that would fit."""
     needed = human(state_bytes(num_wires, options.dtype))
     head = f"{num_wires} wires in {options.dtype.name} need {needed}"
     advice = [*_would_fit(num_wires, options, free)]
@@ -116,9 +118,10 @@ def _advice(advice: list[str]) -> str:
 
 
 def _would_fit(num_wires: int, options: Options, free: FreeMemory) -> Iterator[str]:
-    """Changes that would each make the state fit."""
-    if options.dtype.itemsize == 16 and _fits(num_wires, replace(options, precision="single"), free):
-        yield "precision='single'"
+    """Yield changes each of which would make the state fit."""
+    for row in PRECISIONS.values():
+        if row.itemsize < options.dtype.itemsize and _fits(num_wires, replace(options, precision=row.name), free):
+            yield f"precision={row.name!r}"
     for fewer in range(num_wires - 1, 0, -1):
         if _fits(fewer, options, free):
             yield f"{fewer} wires"

@@ -1,1 +1,1 @@
-"""Who works: the CPU and the GPU behind one protocol."""
+"""The devices that run circuits: the CPU and the GPU behind one protocol."""

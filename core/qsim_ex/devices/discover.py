@@ -1,8 +1,8 @@
-"""Which devices there are, and which one a state goes to, or begins on.
+"""The devices of this machine, and the device of a state, or the first of several.
 
 The rule of ``device='auto'``: the GPU `device_id`, if there is one, CuPy is installed, and the state has at least
-2^`GPU_FROM` amplitudes. Otherwise the CPU. The reason is kept and told in every result.
-``device='gpu'``, ``device='cpu'`` and ``devices=[…]`` are demands: what can't be met is an error.
+2^`GPU_FROM` amplitudes. Otherwise the CPU. Every result has the reason.
+``device='gpu'``, ``device='cpu'`` and ``devices=[…]`` are demands: one that cannot be met is an error.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from qsim_ex.kernels import fork
 from qsim_ex.options import Options
 
 GPU_FROM = 16
-"""Fewest wires for which 'auto' takes a GPU: a smaller state is done on a CPU before a GPU has begun."""
+"""The fewest wires for which 'auto' takes a GPU: a CPU has finished a smaller state before a GPU has begun."""
 
 INSTALL = "pip install 'qsim-ex[cuda12]'"
-"""What brings CuPy and the compiler of its kernels."""
+"""The command that installs CuPy and the compiler of its kernels."""
 
 _read: WeakKeyDictionary[Device, tuple[float, int]] = WeakKeyDictionary()
-"""When each device was last asked for its free bytes, and what it said."""
+"""The time at which each device's free bytes were last read, and their number."""
 
 
 def choose(num_wires: int, options: Options, states: int = 1) -> tuple[Device, str]:
-    """The device of a state, or the first of several, and the reason, by the rule above; asks for no memory."""
+    """Return the device of a state, or the first of several, and the reason, by the rule above; checks no memory."""
     if options.devices is not None:
         if missing := gpu_missing():
             raise missing
@@ -62,20 +62,20 @@ def _automatic(num_wires: int, options: Options, states: int) -> tuple[Device, s
 
 
 def _without_advice(missing: DeviceError | MissingPackage) -> str:
-    """What is wrong; and what to do about it only where that is a package to be installed."""
+    """Return the error's message, without its advice unless that is to install a package."""
     text = str(missing)
     return text if isinstance(missing, MissingPackage) else text.split(". ", maxsplit=1)[0].removesuffix(".")
 
 
 def host_free() -> int:
-    """Bytes that the host has free."""
+    """Return the free bytes of the host."""
     return cpu().memory()[0]
 
 
 def free_bytes(device: Device, needed: int) -> int:
-    """Bytes that a device has free; for a small state what was read within the last second is good enough.
+    """Return the free bytes of a device; for a small state a number read within the last second is used.
 
-    To ask an operating system takes a millisecond, longer than a small circuit.
+    Asking the operating system takes a millisecond, longer than a small circuit.
     """
     now = monotonic()
     read_at, free = _read.get(device, (-np.inf, 0))
@@ -87,7 +87,7 @@ def free_bytes(device: Device, needed: int) -> int:
 
 @lru_cache(maxsize=8)
 def cpu(threads: int | None = None) -> Device:
-    """The CPU, with all cores or with some threads."""
+    """Return the CPU, with all cores or with some threads."""
     from qsim_ex.devices.cpu.device import CpuDevice
 
     return CpuDevice(threads)
@@ -95,7 +95,7 @@ def cpu(threads: int | None = None) -> Device:
 
 @lru_cache(maxsize=64)
 def gpu(device_id: int = 0) -> Device:
-    """One GPU; raises `DeviceError` if there is none of that number."""
+    """Return one GPU; raises `DeviceError` if there is none of that number."""
     count = gpu_count()
     if device_id >= count:
         raise DeviceError(f"device_id={device_id}: {present(count)}.")
@@ -105,27 +105,27 @@ def gpu(device_id: int = 0) -> Device:
 
 
 def gpu_count() -> int:
-    """How many GPUs CUDA gives to this process; needs CuPy."""
+    """Return the number of GPUs that CUDA gives to this process; needs CuPy."""
     import cupy
 
     return int(cupy.cuda.runtime.getDeviceCount())
 
 
 def present(count: int) -> str:
-    """Which GPUs there are, in words."""
+    """Return the numbers of the GPUs of this machine, in words."""
     return "only GPU 0 is there" if count == 1 else f"GPUs 0 to {count - 1} are there"
 
 
 @lru_cache(maxsize=64)
 def generation(device_id: int) -> str:
-    """A GPU's compute capability, such as "90"; needs CuPy."""
+    """Return a GPU's compute capability, such as "90"; needs CuPy."""
     import cupy
 
     return str(cupy.cuda.Device(device_id).compute_capability)
 
 
 _usable: list[bool] = []
-"""Whether a GPU was found usable once: it stays so, and to ask again takes microseconds that a small run notices."""
+"""Whether a GPU was found usable once: it stays so, and asking again takes microseconds of a small run."""
 
 
 _lost: list[bool] = []
@@ -133,7 +133,7 @@ _lost: list[bool] = []
 
 
 def _after_fork() -> None:
-    """In a forked child: a driver that was started by the parent cannot be used, nor started again."""
+    """Note in a forked child that a driver which the parent has started cannot be used or started again."""
     if driver_count.cache_info().currsize and driver_count():
         _usable.clear()
         _lost.append(True)
@@ -144,7 +144,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def gpu_missing() -> DeviceError | MissingPackage | None:
-    """Why no GPU can be used, as the error that a demand for one raises; None if there is one."""
+    """Return why no GPU can be used, as the error that a demand for one raises; None if there is one."""
     if not _usable:
         if missing := _missing():
             return missing
@@ -167,13 +167,13 @@ def _missing() -> DeviceError | MissingPackage | None:
     try:
         cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        return DeviceError(f"a GPU is present, but CUDA does not start: {error}.")
+        return DeviceError(f"a GPU is present, but CUDA does not start: {error}. Check the driver with nvidia-smi.")
     return None
 
 
 @lru_cache(maxsize=1)
 def driver_count() -> int:
-    """How many GPUs the NVIDIA driver lists; 0 without a driver. Needs no package."""
+    """Return the number of GPUs that the NVIDIA driver lists; 0 without a driver. Needs no package."""
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:
             driver = ctypes.CDLL(name)
@@ -186,7 +186,7 @@ def driver_count() -> int:
 
 
 def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
-    """A GPU that works on a caller's stream and takes memory from a caller's allocator."""
+    """Return a GPU that works on a caller's stream and takes memory from a caller's allocator."""
     gpu(device_id)  # raises if it is not there
     from qsim_ex.devices.gpu.device import GpuDevice
 
@@ -194,11 +194,11 @@ def gpu_with(device_id: int, stream: Any, allocator: Any) -> Device:
 
 
 def device_of(array: Any, stream: Any = None, allocator: Any = None) -> Device:
-    """The device that a caller's array lies on; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
+    """Return the device of a caller's array; raises `DeviceError` if it is neither NumPy's nor CuPy's."""
     if isinstance(array, np.ndarray):
         return cpu()
     if not hasattr(array, "__cuda_array_interface__") or not hasattr(array, "device"):
-        raise DeviceError(f"array: a NumPy or a CuPy array is wanted, got {type(array).__name__}.")
+        raise DeviceError(f"array: expected a NumPy or a CuPy array, got {type(array).__name__}.")
     if missing := gpu_missing():
         raise missing
     return gpu_with(int(array.device.id), stream, allocator)

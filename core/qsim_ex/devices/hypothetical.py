@@ -1,4 +1,4 @@
-"""A GPU as planning sees it, for plans that are made and read on a machine without one."""
+"""A GPU for planning, for plans that are made and read on a machine without one."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from qsim_ex.steps.layout import Shape
 
 
 class HypotheticalDevice(Protocol):
-    """As much of a `Device` as a plan needs."""
+    """The part of a `Device` that a plan needs."""
 
     @property
     def kind(self) -> Literal["cpu", "gpu"]:
-        """What it is."""
+        """The kind of device."""
 
     @property
     def grows(self) -> bool:
-        """Whether its sweeps know of fresh bits."""
+        """Whether its sweeps use fresh bits."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The device's name."""
 
     @property
     def description(self) -> str:
-        """What it is, for people."""
+        """The device in words."""
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """What `planning` should plan for."""
+        """Return the limits of sweeps that `planning` plans for."""
 
 
 class HypotheticalGpu:
-    """A GPU that is not here; it is planned for and never used."""
+    """A GPU that is not on this machine, for plans alone."""
 
     kind: Literal["cpu", "gpu"] = "gpu"
     grows = True
@@ -45,5 +45,5 @@ class HypotheticalGpu:
         self.name = f"gpu:{number}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """The shape of a GPU of whose tensor cores nothing is known."""
+        """Return the limits of a GPU whose tensor cores are not known."""
         return shape_of(np.dtype(dtype).itemsize)

@@ -1,4 +1,4 @@
-"""Whether a state fits, answered before anything is allocated, with the sum; and host memory as NumPy gets it."""
+"""Checks whether a state fits, before anything is allocated and with the sum; and pageable host memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
+from qsim_ex.precision import PRECISIONS
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
@@ -17,7 +18,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def human(size: int) -> str:
-    """A size for people: ``128.0 GiB``."""
+    """Return a size for people: ``128.0 GiB``."""
     if size >= 1 << 80:
         return f"2^{size.bit_length() - 1} bytes"
     unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
@@ -25,7 +26,7 @@ def human(size: int) -> str:
 
 
 def state_bytes(num_wires: int, dtype: np.dtype[Any]) -> int:
-    """Bytes of 2^num_wires amplitudes."""
+    """Return the bytes of 2^num_wires amplitudes."""
     return dtype.itemsize << num_wires
 
 
@@ -37,9 +38,9 @@ def require(
     states: int = 1,
     limit: int | None = None,
 ) -> None:
-    """Raise `OutOfMemory` unless some states fit in the first place.
+    """Raise `OutOfMemory` unless the states fit in the first place.
 
-    places: names and free bytes; those after the first are named for orientation only.
+    places: names and free bytes; only the first is checked, the others are named in the message.
     limit: bytes that the caller allows, in place of what is free.
     """
     needed = states * state_bytes(num_wires, dtype)
@@ -50,7 +51,7 @@ def require(
     have = [f"{first} has {human(free)} free"] + [f"{name} {human(size)}" for name, size in places[1:]]
     if limit is not None:
         have.insert(0, f"max_memory allows {human(limit)}")
-    cheaper = "precision='single', " if dtype.itemsize == 16 else ""
+    cheaper = "".join(f"precision={row.name!r}, " for row in PRECISIONS.values() if row.itemsize < dtype.itemsize)
     if fit := (free if limit is None else limit) // state_bytes(num_wires, dtype):
         cheaper += f"{fit} of these states, "
     raise OutOfMemory(
@@ -65,23 +66,23 @@ def require_on_host(what: str, needed: int, free: int) -> None:
 
 
 def pageable(num_amplitudes: int, dtype: np.dtype[Any]) -> Amplitudes:
-    """Host memory as NumPy gets it; raises `OutOfMemory`."""
+    """Return host memory from NumPy; raises `OutOfMemory`."""
     size = num_amplitudes * dtype.itemsize
     _require_free(size)
     try:
         return np.empty(num_amplitudes, dtype)
     except MemoryError as error:
-        raise OutOfMemory(f"the system refused {human(size)} of host memory.") from error
+        raise OutOfMemory(f"the system refused {human(size)} of host memory; use fewer wires.") from error
 
 
 def _require_free(size: int) -> None:
-    """Raise `OutOfMemory` unless the host has so much free.
+    """Raise `OutOfMemory` unless the host has that many bytes free.
 
-    Linux gives memory that it does not have, and ends the process when it is used, so we ask first.
+    Linux grants memory that it does not have, and kills the process that uses it, so we check first.
     """
     free, total = host.memory()
     if size > free:
         raise OutOfMemory(
-            f"host memory of {human(size)} is wanted; {human(free)} are free of {human(total)}. "
+            f"a state needs {human(size)} of host memory; {human(free)} are free of {human(total)}. "
             "Use precision='single', fewer wires, or more memory."
         )

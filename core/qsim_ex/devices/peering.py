@@ -1,4 +1,4 @@
-"""How one device's memory is reached from another: which copies go straight, and which by way of the host."""
+"""Copies between the memories of two devices: which go straight, and which through the host."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from qsim_ex.devices.base import Device
 Link = Literal["same device", "peer", "through the host"]
 
 _ALREADY_ENABLED = 704
-"""cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name: someone in this process has asked before."""
+"""cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name: other code in this process has enabled it."""
 
 
 def link(device: Device, other: Device) -> Link:
-    """How amplitudes get from one device to another; where the driver has to be asked for peer access, it is."""
+    """Return how amplitudes get from one device to another; enable peer access if the driver allows it."""
     if device.name == other.name:
         return "same device"
     if device.kind == "gpu" == other.kind and _peers(_gpu(device), _gpu(other)) and _peers(_gpu(other), _gpu(device)):
@@ -23,15 +23,15 @@ def link(device: Device, other: Device) -> Link:
 
 
 def _gpu(device: Device) -> int:
-    """The driver's number of a GPU, whose name is "gpu:0"."""
+    """Return the driver's number of a GPU, whose name is "gpu:0"."""
     return int(device.name.partition(":")[2])
 
 
 @lru_cache(maxsize=256)
 def _peers(device_id: int, other_id: int) -> bool:
-    """Whether one GPU reads and writes another's memory; it is allowed to from now on.
+    """Return whether one GPU can read and write another's memory, and enable it.
 
-    Asked once: for four GPUs the twelve questions took a tenth of the time of a small state.
+    The driver is asked once: for four GPUs the twelve questions took a tenth of the time of a small state.
     """
     import cupy
 

@@ -1,7 +1,7 @@
 """Page-locked host memory, kept for the next state.
 
-To lock memory takes 0.2 s for each GiB, longer than a whole run over it. So what a state gives back is
-lent to the next one that wants as much; `release` gives it back to the system, and is called when memory is short.
+Locking memory takes 0.2 s for each GiB, longer than a whole run over it. So memory that a state has freed is lent
+to the next state that needs as much; `release` returns it to the system, and is called when memory is short.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from qsim_ex.kernels import fork, host
 Bytes = NDArray[np.uint8]
 
 kept: defaultdict[int, list[Any]] = defaultdict(list)
-"""Blocks that are lent to nobody, by their bytes; empty where no GPU was given memory."""
+"""Locked blocks that are not in use, by their bytes; empty where no GPU was given memory."""
 
 _lock = fork.lock()
 _lost: list[Any] = []
 
 
 def _forget() -> None:
-    """What a forked child does: the memory is its parent's, and must be neither lent nor unlocked here."""
+    """Drop all blocks in a forked child: they are its parent's, and must be neither lent nor unlocked here."""
     _lost.extend(kept.values())
     kept.clear()
 
@@ -38,9 +38,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def take(size: int) -> Bytes:
-    """`size` bytes that all GPUs copy from and to; they come back by themselves when no array shows them any more.
+    """Return `size` bytes that all GPUs copy from and to; they are kept again once no array uses them.
 
-    Raises what CuPy raises where memory cannot be locked.
+    Raises CuPy's error if memory cannot be locked.
     """
     with _lock:
         memory = kept[size].pop() if kept[size] else None
@@ -52,13 +52,13 @@ def take(size: int) -> Bytes:
 
 
 def kept_bytes() -> int:
-    """Bytes that are locked and lent to nobody."""
+    """Return the bytes that are locked and not in use."""
     with _lock:
         return sum(size * len(blocks) for size, blocks in kept.items())
 
 
 def release() -> None:
-    """Give all memory that is lent to nobody back to the system."""
+    """Return all memory that is not in use to the system."""
     with _lock:
         kept.clear()
 
@@ -85,7 +85,7 @@ class _Pinned:
 
 def _allocate(size: int) -> _Pinned:
     if kept_bytes() and host.memory()[0] < size + size // 8:
-        release()  # blocks of other sizes stand in the way
+        release()  # blocks of other sizes take the memory
     return _Pinned(size)
 
 

@@ -1,1 +1,1 @@
-"""What stands between a plan and the amplitudes: plans found again, work prepared, progress told, checkpoints kept."""
+"""Services of every run: the cache of plans, the preparation of work, progress, and checkpoints."""

@@ -1,9 +1,9 @@
-"""Checkpoints: what a long run leaves on the disk on its way, so that it goes on after a kill with the same result.
+"""Checkpoints: files of a long run, with which it continues after a kill and gives the same result.
 
-Two things are kept. What was *found* so far (bits, sums, saved states of the bindings and shots that are done) is a
-file of arrays. A *state on its way* is a saved state (`saving`) that says how far it is; states that its circuit has
-saved stand in files beside it. All of them know which run they belong to, and are removed when it has ended. Where
-states are worked on one by one, the state on its way has the given name, and what was found stands beside it.
+There are two kinds. The *results so far* (bits, sums, saved states of the bindings and shots that are done) are a file
+of arrays. A *state in progress* is a saved state (`saving`) with its position in the program; states that its circuit
+has saved are in files beside it. Every file names its run, and is removed when the run has ended. If states are
+simulated one by one, the state in progress has the given path, and the results so far are in a file beside it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Checkpoints:
-    """The checkpoints of one run: what an earlier run has left, and what this one leaves behind.
+    """The checkpoints of one run: it reads the files of an earlier run, and writes its own.
 
-    every: seconds between two checkpoints, at least. identity: what tells this run from others.
-    seeds: of each binding, None if they were not given: those of the files are taken then, or else `fresh_seeds`.
-    one_by_one: whether states are worked on one by one.
-    state: the state that was on its way, if there is one. found: the arrays of what was found; empty if nothing was.
-    Raises `SavedStateError`, naming what differs, if a file belongs to another run, and if it is damaged.
+    every: seconds between two checkpoints, at least. identity: names and values that distinguish this run from others.
+    seeds: one for each binding, None if they were not given; then the seeds of the files are used, or `fresh_seeds`.
+    one_by_one: whether states are simulated one by one.
+    state: the state in progress, if there is one. found: the arrays of the results so far; empty if there are none.
+    Raises `SavedStateError`, naming the differences, if a file belongs to another run, and if it is damaged.
     """
 
     def __init__(
@@ -69,20 +69,23 @@ class Checkpoints:
         self.seeds = tuple(seeds or told or fresh_seeds())
 
     def _look(self, path: Path) -> SavedState:
-        """A saved state, which may be any file that somebody else has made; raises `SavedStateError`."""
+        """Return a saved state from a file that may have any content; raises `SavedStateError`."""
         found = look(path)
         told = found.about.get("run")
         if isinstance(told, dict) and told == self._identity:
             here = self._identity["wires"], self._identity["precision"]
             if (found.num_wires, found.dtype.name) != here:
-                raise SavedStateError(f"{path} is damaged: it does not hold the state it speaks of. Remove it.")
+                raise SavedStateError(
+                    f"{path} is damaged: expected a state of {here[0]} wires in {here[1]}, got {found.num_wires} wires "
+                    f"in {found.dtype.name}. Remove it and run again."
+                )
         return found
 
     def _checked(self, path: Path, about: Mapping[str, Any], seeds: Sequence[int] | None) -> list[int]:
-        """The seeds of a file; raises `SavedStateError` unless it belongs to this run."""
+        """Return the seeds of a file; raises `SavedStateError` unless it belongs to this run."""
         belongs = about.get("run", {})
         if not isinstance(belongs, dict) or not belongs:
-            raise SavedStateError(f"{path} is a saved state and no checkpoint. Give another path.")
+            raise SavedStateError(f"expected a checkpoint, got {path}, which is a saved state; give another path.")
         told = [
             f"{name} {belongs.get(name)}, here {self._identity.get(name)}"
             for name in dict.fromkeys((*self._identity, *belongs))
@@ -90,29 +93,29 @@ class Checkpoints:
         ]
         found = about.get("seeds", [about.get("seed")])
         if not isinstance(found, list) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
-            raise SavedStateError(f"{path} is damaged: it names no seeds. Remove it and run again.")
+            raise SavedStateError(f"{path} is damaged: it holds no valid seeds. Remove it and run again.")
         if seeds is not None and list(seeds) != found:
             differing = next(((a, b) for a, b in zip(found, seeds, strict=False) if a != b), (found, list(seeds)))
             told.append(f"seed {differing[0]}, here {differing[1]}")
         if told:
             raise SavedStateError(
-                f"{path} is the checkpoint of another run ({'; '.join(told)}). Run what it belongs to, remove the "
-                "file, or give another path."
+                f"{path} is the checkpoint of another run ({'; '.join(told)}). Continue that run, remove the file, or "
+                "give another path."
             )
         return found
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Whether it is time to write."""
+        """Return whether the next checkpoint should be written now."""
         return monotonic() - self._last >= self._every
 
     def write_state(self, placement: Placement, about: Mapping[str, Any]) -> None:
-        """Write a state on its way, and how far it is."""
+        """Write a state in progress; about: its position in the program."""
         self._write(lambda: save(placement, self.path, self._about(about)))
 
     def write_found(self, arrays: Arrays) -> None:
-        """Write what was found so far."""
+        """Write the results so far."""
 
         def write() -> None:
             with written(self._found_at, sum(array.nbytes for array in arrays.values())) as file:
@@ -126,7 +129,7 @@ class Checkpoints:
         return {"run": self._identity, **seeds, **more}
 
     def _write(self, write: Callable[[], None]) -> None:
-        """A checkpoint that cannot be written is no reason to lose the run."""
+        """Write a checkpoint; a failure is a warning, since the run can continue without it."""
         self._last = monotonic()
         try:
             write()
@@ -136,12 +139,12 @@ class Checkpoints:
             self._warned = True
 
     def keep(self, placement: Placement, number: int, binding: int) -> None:
-        """Write the state that a circuit saves under its label `number`, in the order of the wires."""
+        """Write the state that a circuit saves under its label number `number`, in the order of the wires."""
         about = {"run": self._identity, "label": number, "binding": binding}
         self._write(lambda: save(placement, self._beside(f"saved{number}"), about))
 
     def kept(self, number: int, binding: int) -> Amplitudes | None:
-        """The state that an earlier run has saved under a label for a binding, if it has."""
+        """Return the state that an earlier run has saved under a label for a binding; None if there is none."""
         path = self._beside(f"saved{number}")
         if self.state is None or not path.exists():
             return None
@@ -151,7 +154,7 @@ class Checkpoints:
         return array_of(found) if found.about.get("binding", 0) == binding else None
 
     def end(self, labels: int, arrays: Callable[[], Arrays]) -> None:
-        """The run has ended: nothing is left on the disk, but what was found where the file is to be kept."""
+        """Remove all files at the end of the run, except the results if the option `keep` is set."""
         if self._kept_at_end:
             self.write_found(arrays())
         paths = [self.path, self._found_at, *(self._beside(f"saved{number}") for number in range(labels))]
@@ -165,16 +168,16 @@ class Checkpoints:
 
 
 def _is_state(path: Path) -> bool:
-    """Whether a file claims to be a saved state; what claims nothing is told so when it is read."""
+    """Return whether a file is to be read as a saved state; a file of arrays begins with the signature of a zip."""
     try:
         with path.open("rb") as file:
             return file.read(2) != b"PK"
     except OSError as error:
-        raise SavedStateError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise SavedStateError(f"{path} cannot be read: {error.strerror or error}. Give another path.") from error
 
 
 def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
-    """The arrays of a file, and what it says of itself; raises `SavedStateError`."""
+    """Return the arrays and the metadata of a file; raises `SavedStateError`."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -182,5 +185,5 @@ def _read(path: Path) -> tuple[Arrays, Mapping[str, Any]]:
     except (ValueError, KeyError, EOFError, OSError, RecursionError, zipfile.BadZipFile) as error:
         raise SavedStateError(f"{path} is damaged: {error}. Remove it and run again.") from error
     if not isinstance(about, dict):
-        raise SavedStateError(f"{path} is damaged: it does not say what it is. Remove it and run again.")
+        raise SavedStateError(f"{path} is damaged: its metadata is no dictionary. Remove it and run again.")
     return arrays, about

@@ -1,4 +1,4 @@
-"""What the plans of a run come to: counted from the plans, and where a state migrates, from what it keeps near."""
+"""The costs of a run: counted from its plans and, for a migrated state, from a rehearsal of its windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qsim_ex.steps.plan import Plan
 
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
-    """All plans together."""
+    """Return the sum of the costs of all plans."""
     copying = None if kinds.of(deployment).copies is None else deployment
     first, *others = (_summary(plan, dtype, copying) for plan in plans)
     return sum(others, first)
@@ -24,7 +24,7 @@ def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment
 
 @lru_cache(maxsize=256)
 def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
-    """Counted once for a plan: it looks at every item, and a run over host memory is rehearsed."""
+    """Return the costs of one plan; cached, since it reads every item, and a migrated run is rehearsed."""
     copies = None if copying is None else kinds.of(copying).copies
     if copying is None or copies is None:
         return summary(plan, dtype.itemsize)

@@ -1,4 +1,4 @@
-"""The checkpoints of a job of several runs: a file that says what the job is, and one for each run beside it."""
+"""The checkpoints of a job of several runs: a file that describes the job, and one for each run beside it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FORM = "qsim-ex job 1"
 
 
 class JobCheckpoint:
-    """What a job of `parts` runs keeps, so that it goes on with the run at which it was killed.
+    """The checkpoint of a job of `parts` runs, with which it continues at the run in which it was killed.
 
-    path: of the file that says what the job is; the runs have files beside it. key: what tells the job from others,
-    such as a digest of its circuits. seed: the job's base seed, None if it was not given: that of the file is taken
-    then, or else a fresh one. Raises `SavedStateError`, naming what differs, if the file is another job's or damaged.
+    path: of the file that describes the job; the runs have files beside it. key: distinguishes the job from others,
+    such as a digest of its circuits. seed: the job's base seed, None if it was not given; then the seed of the file is
+    used, or a fresh one. Raises `SavedStateError`, naming the differences, if the file is another job's or damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str, parts: int, seed: int | None) -> None:
@@ -38,24 +38,24 @@ class JobCheckpoint:
         differing = [f"{name} {known[name]}, here {value}" for name, value in wanted.items() if known[name] != value]
         if differing:
             raise SavedStateError(
-                f"{path} is the checkpoint of another job ({'; '.join(differing)}). Run what it belongs to, remove the "
+                f"{path} is the checkpoint of another job ({'; '.join(differing)}). Continue that job, remove the "
                 "file, or give another path."
             )
         self.seed = int(known["seed"])
 
     def part(self, number: int) -> Checkpoint:
-        """The option `checkpoint` of run `number`, which gives its result at once if it had ended before."""
+        """Return the option `checkpoint` of run `number`; a run that had ended before gives its result at once."""
         return Checkpoint(self._beside(number), keep=True)
 
     def end(self) -> None:
-        """The job has ended: nothing is left on the disk."""
+        """Remove all files of the job at its end."""
         for path in (self._path, *(self._beside(number) for number in range(self._parts))):
             for one in (path, path.with_name(f"{path.name}.found")):
                 with suppress(FileNotFoundError):
                     one.unlink()
 
     def _write(self, told: dict[str, Any]) -> None:
-        """A file that cannot be written is no reason to refuse the job; as for a run, a warning says so."""
+        """Write the file of the job; as for a run, a failure is a warning, since the job can continue without it."""
         try:
             with written(self._path) as file:
                 file.write(json.dumps(told).encode())
@@ -70,12 +70,12 @@ class JobCheckpoint:
             with self._path.open("rb") as file:
                 known = json.loads(file.read(1 << 16))
             if not isinstance(known, dict) or known.get("form") != _FORM:
-                raise ValueError("it does not say that it is one")
+                raise ValueError(f"expected a field 'form' with {_FORM!r}, got none")
             if type(known.get("seed")) is not int or not 0 <= known["seed"] < 1 << 64:
-                raise ValueError("it has no seed")
+                raise ValueError("expected a field 'seed' with an integer from 0 below 2^64, got none")
         except (ValueError, OSError, RecursionError) as error:
             raise SavedStateError(
-                f"{self._path} is not the checkpoint of a job of several circuits: {error}. Remove it, or give another "
-                "path."
+                f"expected the checkpoint of a job of several circuits, got {self._path}, which is none: {error}; "
+                "remove it, or give another path."
             ) from error
         return {"key": None, "parts": None, **known}

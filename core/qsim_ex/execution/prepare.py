@@ -1,4 +1,4 @@
-"""Work made ready for devices: planned, its numbers filled in, its kernels there."""
+"""The preparation of work for devices: its plan, its numbers, and its kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
 Prepared = Sequence[tuple[Any, Iterable[Any]]]
-"""For each device what it has prepared for a plan's steps, and the numbers of each of them."""
+"""For each device the prepared steps of a plan, and the numbers of each step."""
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +32,7 @@ def plan_of(
     levels: Levels | None = None,
     place: bool = False,
 ) -> Plan:
-    """The plan of a segment, found by identity where it was made before; see `make_plan`."""
+    """Return the plan of a segment, cached by the segment's identity; see `make_plan`."""
     return make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
 
 
@@ -40,9 +40,9 @@ def plan_of(
 def plans_of(
     program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False
 ) -> tuple[Plan, ...]:
-    """A plan for each segment of a program that begins in |0…0⟩, each from where the one before it ended.
+    """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
 
-    levels: how the index bits are divided; None for a state in one piece. grows: whether bits that nothing has mixed
+    levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not mixed
     yet need no memory. A save puts the wires in order.
     """
     plans: list[Plan] = []
@@ -72,10 +72,10 @@ def prepare(
     *,
     rows: bool = False,
 ) -> Prepared:
-    """Bind a plan to numbers and prepare it on each device; peers that share a device share its work.
+    """Bind a plan to numbers and prepare it on each device; peers on one device share the prepared work.
 
-    operands: complex128 [1, total]. rows: prepare for many states on one device, operands [rows, total] or, alike for
-    all, [1, total].
+    operands: complex128 [1, total]. rows: prepare for many states on one device, with operands [rows, total] or, if
+    they are equal for all states, [1, total].
     """
     local = plan.levels.local
     if rows:

@@ -1,7 +1,7 @@
-"""Between two steps of a run: has somebody cancelled it, and how far is it?
+"""Cancellation and progress of a run, which are checked between its steps.
 
-A step counts once for every state, and once for every window of a state in host memory. Where shots share a state, it
-counts once for each of them: what all bindings and trajectories come to is known before anything runs.
+A step counts once for every state, and once for every window of a state in host memory. If shots share a state, it
+counts once for each shot, so that the total over all bindings and trajectories is known before the first step.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Tick = Callable[[], None]
 
 
 class Ticker:
-    """Called before each step of a run; several threads may share it.
+    """Counts the steps of a run; it is called before each step, and several threads may share it.
 
-    told: whether somebody asks how far the work is.
+    told: whether the progress is reported.
 
-    Raises `Cancelled` when the event is set. Tells `progress` (steps given to the device, steps in all).
+    Raises `Cancelled` when the event is set. Calls `progress` with the steps given to the device and all steps.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Ticker:
         self.total = 0
         self.done = 0
         self._each = 0  # steps of one state
-        self._states_before = 0  # that an earlier run has done
+        self._states_before = 0  # states that an earlier run has done
         self._cancel = cancel
         self._progress = progress
         self._watch = watch
@@ -43,10 +43,10 @@ class Ticker:
         self._lock = threading.Lock()
 
     def expect(self, states: int, ends: Sequence[int], moved: Callable[[], int]) -> None:
-        """Say what is to come before the first step; later calls change nothing.
+        """Set the total of steps before the first step; later calls change nothing.
 
-        states: how many states there are in all, each shot that is a trajectory of its own counted as one.
-        ends: how many steps of one state are done at the end of each stage. moved: how many bytes were copied so far.
+        states: the number of all states; each shot that is a trajectory counts as one.
+        ends: the number of steps of one state at the end of each stage. moved: returns the bytes copied so far.
         """
         with self._lock:
             if not self.total and ends:
@@ -58,11 +58,11 @@ class Ticker:
 
     @property
     def tick(self) -> Tick:
-        """What is called before each step where nobody asks how far the work is."""
+        """The function that is called before each step if the progress is not reported."""
         return _nobody if self._cancel is None else self.check
 
     def __call__(self) -> None:
-        """A step is about to begin."""
+        """Count a step that is about to begin."""
         self.advance(1)
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class Ticker:
             raise Cancelled(f"cancelled after {self.done} of {self.total} steps." if self.total else "cancelled.")
 
     def advance(self, steps: int) -> None:
-        """A step is about to begin, which counts as so many."""
+        """Count a step that is about to begin as `steps` steps."""
         self.check()
         if self.told:
             self._tell()
@@ -79,23 +79,23 @@ class Ticker:
             self.done += steps
 
     def of_states(self, states: int, steps: int) -> Share:
-        """The ticks of one plan of so many `steps`, run on states that stand for so many `states`."""
+        """Return the ticks of one plan of `steps` steps, each of which counts once for each of `states` states."""
         return Share(self, states, steps)
 
     def skip(self, steps: int) -> None:
-        """So many steps were done by an earlier run."""
+        """Count steps that an earlier run has done."""
         with self._lock:
             self.done += steps
             if self._watcher is not None:
                 self._watcher.skipped += steps
 
     def skip_states(self, states: int) -> None:
-        """All steps of so many states were done by an earlier run; it may be called before `expect`."""
+        """Count all steps of states that an earlier run has done; it may be called before `expect`."""
         self._states_before += states
         self.skip(states * self._each)
 
     def finish(self) -> None:
-        """All steps have been given to the device."""
+        """Report that all steps have been given to the device."""
         if self.told:
             self._tell()
 
@@ -108,13 +108,13 @@ class Ticker:
 
 
 def _nobody() -> None:
-    """Nobody asks how far the work is, and nobody can end it."""
+    """Do nothing: a run without progress and without an event for cancellation."""
 
 
 class Share:
-    """Ticks of one plan; those that a plan has more or fewer than was foreseen are evened out at its end.
+    """The ticks of one plan; a difference between its steps and the expected steps is corrected at its end.
 
-    A plan is foreseen before it is known in which layout a branch point leaves the states.
+    The steps are expected before it is known in which layout a branch point leaves the states.
     """
 
     def __init__(self, ticker: Ticker, states: int, steps: int) -> None:
@@ -123,7 +123,7 @@ class Share:
         self._left = steps
 
     def __call__(self) -> None:
-        """A step is about to begin."""
+        """Count a step that is about to begin."""
         if self._left:
             self._left -= 1
             self._ticker.advance(self._states)
@@ -131,22 +131,22 @@ class Share:
             self._ticker.advance(0)
 
     def skip(self, steps: int) -> None:
-        """So many steps of the plan were done by an earlier run."""
+        """Count steps of the plan that an earlier run has done."""
         self._left -= steps
         self._ticker.skip(self._states * steps)
 
     def end(self) -> None:
-        """The plan has been run."""
+        """Count the steps that are left, at the end of the plan."""
         if self._left:
             self._ticker.advance(self._states * self._left)
             self._left = 0
 
 
 class Watcher:
-    """Tells stages, bytes and times to whoever watches a run.
+    """Reports stages, bytes and times of a run to its `watch` function.
 
-    ends: how many steps of one state are done at the end of each stage. states: how many there are in all.
-    moved: how many bytes were copied so far.
+    ends: the number of steps of one state at the end of each stage. states: the number of all states.
+    moved: returns the bytes copied so far.
     """
 
     def __init__(self, watch: Watch, ends: Sequence[int], states: int, moved: Callable[[], int]) -> None:
@@ -158,7 +158,7 @@ class Watcher:
         self._begin = perf_counter()
 
     def tell(self, done: int, total: int) -> None:
-        """So many of all steps were given to the device; of several states, the stages of the mean are told."""
+        """Report that `done` of `total` steps were given to the device; stages are those of the mean state."""
         seconds, new = perf_counter() - self._begin, done - self.skipped
         of_one = done // self._states
         self._watch(

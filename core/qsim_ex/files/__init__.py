@@ -1,1 +1,1 @@
-"""Files that the engine writes and reads: how one appears whole, and what the header of a saved state may say."""
+"""Files that the engine writes and reads: how a file appears whole, and what a saved state's header may contain."""

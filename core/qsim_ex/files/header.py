@@ -1,7 +1,7 @@
-"""What the header of a saved state says, checked in every field before anything is done with it.
+"""The header of a saved state; every field is checked before anything is done with it.
 
-A file may come from anybody, and its checksums only show that it was not damaged by chance. What passes here can be
-given to a kernel.
+A file may come from anybody, and its checksums only show that it was not damaged by chance. A header that passes here
+can be given to a kernel.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Layout
 
 MOST_BYTES = 1 << 20
-"""Most bytes of a header."""
+"""The most bytes of a header."""
 
 MOST_WIRES = 58
-"""Most wires of a state in a file: its bytes can be counted in 63 bits, and so can its indices."""
+"""The most wires of a state in a file: its bytes and its indices can be counted in 63 bits."""
 
-_DTYPES: dict[str, np.dtype[Any]] = {"complex64": np.dtype(np.complex64), "complex128": np.dtype(np.complex128)}
+_DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in BY_DTYPE}
 
 
 class BadHeader(ValueError):
-    """A header that no state has; the message says which field, what was expected, and what it holds."""
+    """A header that no state has; the message names the field, what was expected, and what the field holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a header says, every field in its range and in agreement with the others.
+    """The fields of a header, each in its range and consistent with the others.
 
-    piece: amplitudes of a piece. pieces: how many there are. norm: of the state when it was saved; None in files of
-    version 0.1. about: what whoever saved it wanted to be kept, any JSON object.
+    piece: amplitudes of a piece. pieces: the number of pieces. norm: of the state when it was saved; None in files of
+    version 0.1. about: any JSON object that the caller of `save` wants to keep with the state.
     """
 
     num_wires: int
@@ -46,7 +47,7 @@ class Header:
     about: Mapping[str, Any]
 
     def encoded(self) -> bytes:
-        """The header as JSON in UTF-8; raises `BadHeader` if it is too long, or `about` is nothing for JSON."""
+        """Return the header as JSON in UTF-8; raise `BadHeader` if it is too long, or `about` is not valid JSON."""
         fields = {
             "num_wires": self.num_wires,
             "dtype": self.dtype.name,
@@ -60,14 +61,14 @@ class Header:
         try:
             text = json.dumps(fields, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadHeader(f"about: expected what JSON can hold: {error}") from error
+            raise BadHeader(f"about: expected values that JSON can hold: {error}") from error
         if len(text) > MOST_BYTES:
             raise BadHeader(f"about: expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
         return text
 
 
 def parsed(text: bytes) -> Header:
-    """What the bytes of a header say; raises `BadHeader` and nothing else, whatever they are."""
+    """Return the header that some bytes encode; raise `BadHeader` and no other error, whatever the bytes are."""
     if len(text) > MOST_BYTES:
         raise BadHeader(f"expected a header of at most {MOST_BYTES} bytes, got {len(text)}")
     fields = _fields(text)
@@ -106,10 +107,10 @@ def _fields(text: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that is there twice would be read differently by different programs."""
+    """Return an object of unique names: programs would read a repeated name differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise BadHeader("expected every name once, got one twice")
+        raise BadHeader("expected every name once, got a repeated name")
     return found
 
 
@@ -131,7 +132,7 @@ def _field(fields: Mapping[str, Any], name: str) -> Any:
 
 
 def _whole(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    """A whole number in a range; ``true`` is none."""
+    """Return a whole number in a range; ``true`` is not a number."""
     value = _field(fields, name)
     if type(value) is not int or not least <= value <= most:
         raise BadHeader(f"{name}: expected a whole number from {least} to {most}, got {_short(value)}")
@@ -143,7 +144,7 @@ def _norm(fields: Mapping[str, Any]) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not 0 <= value <= 1e100:
-        raise BadHeader(f"norm: expected a number from 0 up, got {_short(value)}")
+        raise BadHeader(f"norm: expected a number from 0 to 1e100, got {_short(value)}")
     return float(value)
 
 

@@ -1,7 +1,7 @@
 """A state in a file: written piece by piece, each piece with a checksum, and read into any placement and precision.
 
-The format is described in docs/saved_states.md. A file appears under its name only when all of it is on the disk; a
-file that is damaged or cut short is refused before or while it is read, never taken for a state.
+The format is described in docs/saved_states.md. A file appears under its name only when all of it is on the disk. A
+file that is damaged or cut short raises `SavedStateError` before or while it is read.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.files.written import written
 from qsim_ex.placement.base import Placement
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Layout
 
 MAGIC = b"qsim-ex state 1\n"
-"""The first bytes of every file; the number is that of the format."""
+"""The first bytes of every file; the number is the version of the format."""
 
 PIECE = 1 << 22
-"""Amplitudes of a piece; smaller where a sub state vector is."""
+"""The number of amplitudes of a piece; fewer where a sub state vector has fewer."""
 
-NORM_TOLERANCE = {"complex64": 1e-2, "complex128": 1e-6}
-"""How far the norm may be from 1 in a file that does not say what it was: long circuits round, in complex64 a lot."""
 
 _SAME = 1e-4
-"""How far the norm may be from what the file says it was, relatively: sums in another order round differently."""
+"""How far the norm may be from the recorded one, relatively: sums in another order round differently."""
 
 _HEAD = struct.Struct("<II")  # bytes of the header, and its checksum
 _FRAME = struct.Struct("<Q")  # the index of a piece's first amplitude
@@ -47,10 +47,11 @@ Amplitudes = NDArray[np.complexfloating[Any, Any]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedState:
-    """A file whose header is sound and whose length is right.
+    """A file whose header is valid and whose length is right.
 
-    header: what it says, every field in its range. offsets: where the piece that begins at an index stands in the
-    file; amplitudes of pieces that are not there are zero. weights: Σ |amplitude|² of every piece that was read.
+    header: the fields, each in its range. offsets: the position in the file of each piece, by the index of its first
+    amplitude; amplitudes of pieces that are not in the file are zero. weights: Σ |amplitude|² of every piece that was
+    read.
     """
 
     path: Path
@@ -60,31 +61,31 @@ class SavedState:
 
     @property
     def num_wires(self) -> int:
-        """How many wires the state has."""
+        """The number of wires of the state."""
         return self.header.num_wires
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its amplitudes in the file."""
+        """The dtype of the amplitudes in the file."""
         return self.header.dtype
 
     @property
     def layout(self) -> Layout:
-        """Where wires sit in the indices of the file."""
+        """The layout of the wires in the indices of the file."""
         return self.header.layout
 
     @property
     def piece(self) -> int:
-        """Amplitudes of a piece."""
+        """The number of amplitudes of a piece."""
         return self.header.piece
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What whoever saved it wanted to be kept."""
+        """The JSON object that was saved with the state."""
         return self.header.about
 
     def mask(self, name: str) -> int:
-        """A mask of wires in `about`, all of them if it is not there; raises `SavedStateError` for anything else."""
+        """Return a mask of wires from `about`, by default all wires; raise `SavedStateError` for anything else."""
         every = (1 << self.num_wires) - 1
         told = self.about.get(name, hex(every))
         try:
@@ -96,7 +97,7 @@ class SavedState:
         return value
 
     def read(self, file: BinaryIO, first: int) -> Amplitudes | None:
-        """The piece that begins at index `first`, None if all of it is zero; raises `SavedStateError`."""
+        """Return the piece that begins at index `first`, None if all of it is zero; raises `SavedStateError`."""
         if first not in self.offsets:
             return None
         file.seek(self.offsets[first])
@@ -104,7 +105,7 @@ class SavedState:
         body = bytearray(_FRAME.size + size)
         check = bytearray(_CHECK.size)
         if file.readinto(body) != len(body) or file.readinto(check) != len(check):  # type: ignore[attr-defined]
-            raise _damaged(self.path, f"it ends inside the piece at amplitude {first}")
+            raise _damaged(self.path, f"the file ends inside the piece at amplitude {first}")
         if zlib.crc32(body) != _CHECK.unpack(check)[0] or _FRAME.unpack_from(body)[0] != first:
             raise _damaged(self.path, f"the checksum of the piece at amplitude {first} is wrong")
         values = np.frombuffer(body, dtype=self.dtype.newbyteorder("<"), offset=_FRAME.size)
@@ -115,24 +116,24 @@ class SavedState:
         return values
 
     def check_norm(self) -> None:
-        """Raise `SavedStateError` unless the pieces that were read, all of them, have the norm that they should have.
+        """Raise `SavedStateError` unless the pieces that were read, which must be all pieces, have the expected norm.
 
-        That is the norm the file says the state had when it was saved, or 1 if it says nothing.
+        The expected norm is the one that the file records, or 1 if it records none.
         """
         norm, told = math.sqrt(sum(self.weights.values())), self.header.norm
-        if told is None and abs(norm - 1) > NORM_TOLERANCE[self.dtype.name]:
+        if told is None and abs(norm - 1) > BY_DTYPE[self.dtype].norm_tolerance:
             raise SavedStateError(
-                f"{self.path}: expected a state of norm 1, got norm {norm:.9g}. If it was saved like that by version "
-                "0.1, load it there, divide it by its norm, and save it again."
+                f"{self.path}: expected a state of norm 1, got norm {norm:.9g}. If version 0.1 saved the state with "
+                "this norm, load it there, divide it by its norm, and save it again."
             )
         if told is not None and abs(norm - told) > _SAME * told:
-            raise _damaged(self.path, f"it says that its norm is {told:.9g}, and its amplitudes have {norm:.9g}")
+            raise _damaged(self.path, f"expected amplitudes of norm {told:.9g}, as recorded, got norm {norm:.9g}")
 
 
 def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = None) -> None:
-    """Write a state to a file; nothing of the state is copied but a piece at a time.
+    """Write a state to a file, one piece at a time; only one piece is copied at once.
 
-    Raises `SavedStateError` if the disk has no room, before anything is written, or fails.
+    Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
     """
     layout = placement.layout
     header = Header(
@@ -142,7 +143,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
         room = -(-(len(header.encoded()) + 64) // _ROOM) * _ROOM
     except BadHeader as error:
         raise SavedStateError(f"{path} cannot be written: {error}.") from error
-    with written(path, (placement.dtype.itemsize << placement.num_wires) + 2 * _ROOM) as file:
+    with written(path, state_bytes(placement.num_wires, placement.dtype) + 2 * _ROOM) as file:
         file.write(bytes(room))
         pieces, weight = 0, 0.0
         for first, values in placement.pieces(header.piece):
@@ -154,7 +155,10 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
             file.write(_CHECK.pack(zlib.crc32(body, zlib.crc32(frame))))
             pieces, weight = pieces + 1, weight + _weight(little)
         if not math.isfinite(weight):
-            raise SavedStateError(f"{path}: expected a state of finite amplitudes, got others; nothing was written.")
+            raise SavedStateError(
+                f"{path}: expected finite amplitudes, got infinite ones or NaN; nothing was written. Check the gates "
+                "and amplitudes that made the state."
+            )
         header = replace(header, layout=placement.layout, pieces=pieces, norm=math.sqrt(weight))
         text = header.encoded().ljust(room - len(MAGIC) - _HEAD.size)
         file.seek(0)
@@ -162,7 +166,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
 
 
 def look(path: Path) -> SavedState:
-    """What a file says it holds; raises `SavedStateError` for a file that is missing, damaged, or something else."""
+    """Return the description of a saved file; raise `SavedStateError` if it is missing, damaged, or no saved state."""
     try:
         if path.exists() and not path.is_file():
             raise SavedStateError(f"{path} cannot be read: expected a file, got a folder or a device.")
@@ -175,7 +179,7 @@ def look(path: Path) -> SavedState:
 
 
 def restore(placement: Placement, saved: SavedState) -> None:
-    """Overwrite a state of as many wires by a saved one, in whatever placement and precision.
+    """Overwrite a state by a saved one of as many wires, in any placement and precision.
 
     Raises `SavedStateError` if a checksum is wrong; the state is then neither the old one nor the saved one.
     """
@@ -186,19 +190,20 @@ def restore(placement: Placement, saved: SavedState) -> None:
 def load_into(placement: Placement, saved: SavedState) -> None:
     """Overwrite a state by a saved one, and check all of it.
 
-    Raises `SavedStateError` if the state has not as many wires, before it is touched, and for a wrong checksum, an
+    Raises `SavedStateError` for another number of wires, before the state is touched, and for a wrong checksum, an
     amplitude that is not finite, and a wrong norm; the state is then neither the old one nor the saved one.
     """
     if placement.num_wires != saved.num_wires:
         raise SavedStateError(
-            f"{saved.path}: expected a state of {placement.num_wires} wires, got one of {saved.num_wires}."
+            f"{saved.path}: expected a state of {placement.num_wires} wires, got {saved.num_wires} wires; load it into "
+            f"a state of {saved.num_wires} wires."
         )
     restore(placement, saved)
     saved.check_norm()
 
 
 def array_of(saved: SavedState) -> Amplitudes:
-    """All amplitudes of a file as one array on the host, as they are indexed there; raises `SavedStateError`."""
+    """Return all amplitudes of a file as one host array, in the file's order of indices; raises `SavedStateError`."""
     values = np.empty(1 << saved.num_wires, dtype=saved.dtype)
     with saved.path.open("rb") as file:
         for start, part in _parts(saved, file, 0, len(values)):
@@ -208,7 +213,7 @@ def array_of(saved: SavedState) -> Amplitudes:
 
 
 def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator[tuple[int, Amplitudes]]:
-    """Amplitudes from index `base` on, `count` of them, as (how far behind `base`, values)."""
+    """Yield `count` amplitudes from index `base` on, as (offset from `base`, values)."""
     zeros = np.zeros(min(saved.piece, count), dtype=saved.dtype)
     for first in range(base - base % saved.piece, base + count, saved.piece):
         values = saved.read(file, first)
@@ -220,25 +225,28 @@ def _parts(saved: SavedState, file: BinaryIO, base: int, count: int) -> Iterator
 
 
 def look_into(file: BinaryIO, path: Path) -> SavedState:
-    """What an open file says it holds; nothing is allocated that the file's own length does not pay for.
+    """Return the description of an open file; nothing is allocated that is larger than the file itself.
 
     path: its name, for errors and for reading on. Raises `SavedStateError`.
     """
     size = file.seek(0, 2)
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
-        raise SavedStateError(f"{path} is not a state that qsim-ex has saved (or one of another version).")
+        raise SavedStateError(
+            f"{path} is not a state saved by qsim-ex in a format that this version reads. Load a file that "
+            "StateVector.save has written."
+        )
     head = file.read(_HEAD.size)
     length, check = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 1)
     if length > MOST_BYTES:
-        raise _damaged(path, f"its header: expected at most {MOST_BYTES} bytes, got {length}")
+        raise _damaged(path, f"header: expected at most {MOST_BYTES} bytes, got {length}")
     text = file.read(length)
     if len(text) != length or zlib.crc32(text) != check:
         raise _damaged(path, "the checksum of its header is wrong")
     try:
         header = parsed(text)
     except BadHeader as error:
-        raise _damaged(path, f"its header: {error}") from error
+        raise _damaged(path, f"header: {error}") from error
     start, step = file.tell(), _FRAME.size + header.piece * header.dtype.itemsize + _CHECK.size
     if size != start + header.pieces * step:
         raise _damaged(path, f"expected {start + header.pieces * step} bytes, got {size}")
@@ -247,12 +255,12 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
         file.seek(start + number * step)
         offsets[_FRAME.unpack(file.read(_FRAME.size))[0]] = start + number * step
     if len(offsets) != header.pieces or any(first % header.piece or first >> header.num_wires for first in offsets):
-        raise _damaged(path, "its pieces are not where they belong")
+        raise _damaged(path, "expected pieces at distinct multiples of their size, got others")
     return SavedState(path, header, offsets)
 
 
 def _weight(values: Amplitudes) -> float:
-    """Σ |amplitude|², in float64 but for short runs; not finite if one of the amplitudes is not."""
+    """Return Σ |amplitude|², in float64 but for short runs; not finite if one of the amplitudes is not."""
     real = values.view(values.real.dtype)
     rows = real.reshape(-1, min(_BLOCK, len(real)))
     with np.errstate(all="ignore"):
@@ -260,4 +268,4 @@ def _weight(values: Amplitudes) -> float:
 
 
 def _damaged(path: Path, how: str) -> SavedStateError:
-    return SavedStateError(f"{path} is damaged: {how}. Save the state again, or take an earlier file.")
+    return SavedStateError(f"{path} is damaged: {how}. Save the state again, or use an earlier file.")

@@ -1,4 +1,4 @@
-"""A file that appears under its name when all of it is on the disk, whoever else writes to that name, or not at all."""
+"""A file that appears under its name, whole, when all of it is on the disk, or not at all, even with other writers."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from qsim_ex.errors import SavedStateError
 
 try:
     import fcntl
-except ImportError:  # Windows: there what a killed process leaves stays until somebody removes it
+except ImportError:  # Windows: there the leftovers of a killed process stay until somebody removes them
     fcntl = None  # type: ignore[assignment]
 
 _NAMED = 40
-"""Letters of the name that a temporary file shows; the longest file names have 255 bytes."""
+"""How many letters of the file's name a temporary file has; the longest file names have 255 bytes."""
 
 
 @contextmanager
 def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
-    """A new file that takes the name `path`, in one step, when the block ends; if the block raises, nothing is left.
+    """Open a new file that takes the name `path`, in one step, when the block ends; if it raises, nothing is left.
 
-    needed: about how many bytes will be written. Until the end the bytes lie in a file of a name of its own in the
-    same folder, so two writers leave the whole file of one of them. A link that has the name is replaced, never
-    followed. The file may be read by whom the user's umask allows.
-    Raises `SavedStateError` if the disk has no room, before anything is written, or fails.
+    needed: about how many bytes will be written. Until the end the bytes are in a file with another name in the same
+    folder, so of two writers one leaves its whole file. A link of that name is replaced, not followed. The file is
+    readable by whom the user's umask allows.
+    Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
     """
     part: Path | None = None
     try:
         remove_leftovers(path)
         free = shutil.disk_usage(path.parent).free
         if needed > free:
-            raise SavedStateError(f"{path} needs {human(needed)}; the disk has {human(free)} free.")
+            raise SavedStateError(
+                f"{path} needs {human(needed)}; the disk has {human(free)} free. Free space, or use another disk."
+            )
         part, file = _begun(path)
         with file:
             yield file
@@ -54,7 +56,7 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of a path have left; a file that a living process writes to is locked, and stays."""
+    """Remove temporary files that killed writers of a path have left; a living writer's file is locked and stays."""
     if fcntl is None:
         return
     for part in path.parent.glob(_escaped(path.name[:_NAMED]) + f".{'[0-9a-f]' * 16}.part"):
@@ -68,26 +70,26 @@ def remove_leftovers(path: Path) -> None:
 
 
 def _begun(path: Path) -> tuple[Path, BinaryIO]:
-    """A temporary file that nobody else has, locked for as long as it is open, and its name."""
+    """Return the name of a new temporary file and the file, which is locked for as long as it is open."""
     while True:
         part = path.with_name(f"{path.name[:_NAMED]}.{secrets.token_hex(8)}.part")
         file = part.open("xb")  # O_EXCL: a name that is there, be it a link, is an error and not followed
         if fcntl is None:
             return part, file
-        with suppress(OSError):  # a file system without locks: then nobody can take the file for a leftover either
+        with suppress(OSError):  # a file system without locks: then no other writer can remove the file either
             fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:  # taken for a leftover before it was locked: begin again
+        if os.fstat(file.fileno()).st_nlink:  # else another writer removed it before it was locked: begin again
             return part, file
         file.close()
 
 
 def _escaped(name: str) -> str:
-    """A name as a pattern that only it matches."""
+    """Return a glob pattern that matches only this name."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name last; only systems that open folders can and need it."""
+    """Make a new name permanent; only on systems where folders can be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

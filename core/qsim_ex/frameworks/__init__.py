@@ -1,1 +1,136 @@
-"""Frameworks: how they register themselves, and what their packages share."""
+"""The engine's public face for the package of a framework, such as `qsim_ex_provider` for Qiskit.
+
+Such a package imports `qsim_ex`, `qsim_ex.errors`, `qsim_ex.options` and this package, and no other part of the engine.
+It needs four things that users of the engine do not:
+
+- Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
+  Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
+  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `check` holds the engine's limits and
+  checks, so that an error reads the same wherever it is found.
+- A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
+  `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
+  for each binding.
+- `surround` puts the channels of a `Noise` around gates; `ReadoutNotes` and `confusion` make `ReadoutErrors`.
+- Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
+  `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
+  `job_seeds` and `derived_seeds` their seeds.
+
+How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
+first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit import check
+    from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
+    from qsim_ex.circuit.gates import GATES, Gate
+    from qsim_ex.circuit.noise.channels import simplified
+    from qsim_ex.circuit.noise.model import Noise, NoiseModel, surround
+    from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
+    from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+    from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
+    from qsim_ex.frameworks.observable_group import observable_groups
+    from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
+    from qsim_ex.frameworks.seeds import derived_seeds, fresh_seed, job_seeds, random_generator
+    from qsim_ex.precision import BY_DTYPE
+
+_HOMES = {
+    "BY_DTYPE": "qsim_ex.precision",
+    "Attributes": "qsim_ex.circuit.cirq_gates",
+    "BindingGroup": "qsim_ex.frameworks.binding_group",
+    "Channel": "qsim_ex.circuit.ops",
+    "GATES": "qsim_ex.circuit.gates",
+    "Gate": "qsim_ex.circuit.gates",
+    "Initialize": "qsim_ex.circuit.ops",
+    "Instruction": "qsim_ex.circuit.ops",
+    "JobRuns": "qsim_ex.frameworks.job_runs",
+    "Measure": "qsim_ex.circuit.ops",
+    "NeedsNumbers": "qsim_ex.frameworks.parameter_columns",
+    "Noise": "qsim_ex.circuit.noise.model",
+    "NoiseModel": "qsim_ex.circuit.noise.model",
+    "OnePower": "qsim_ex.circuit.cirq_gates",
+    "OneShift": "qsim_ex.circuit.cirq_gates",
+    "ParameterColumns": "qsim_ex.frameworks.parameter_columns",
+    "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
+    "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
+    "Powers": "qsim_ex.circuit.cirq_gates",
+    "ReadoutError": "qsim_ex.circuit.noise.readout",
+    "ReadoutErrors": "qsim_ex.circuit.noise.readout",
+    "ReadoutNotes": "qsim_ex.circuit.noise.readout",
+    "Reset": "qsim_ex.circuit.ops",
+    "Save": "qsim_ex.circuit.ops",
+    "Values": "qsim_ex.circuit.parameters.sweep",
+    "binding_groups": "qsim_ex.frameworks.binding_group",
+    "confusion": "qsim_ex.circuit.noise.readout",
+    "derived_seeds": "qsim_ex.frameworks.seeds",
+    "digest": "qsim_ex.frameworks.job_runs",
+    "fresh_seed": "qsim_ex.frameworks.seeds",
+    "job_checkpoint": "qsim_ex.frameworks.job_runs",
+    "job_seeds": "qsim_ex.frameworks.seeds",
+    "observable_groups": "qsim_ex.frameworks.observable_group",
+    "random_generator": "qsim_ex.frameworks.seeds",
+    "real_values": "qsim_ex.circuit.parameters.sweep",
+    "simplified": "qsim_ex.circuit.noise.channels",
+    "surround": "qsim_ex.circuit.noise.model",
+}
+
+__all__ = [
+    "BY_DTYPE",
+    "GATES",
+    "Attributes",
+    "BindingGroup",
+    "Channel",
+    "Gate",
+    "Initialize",
+    "Instruction",
+    "JobRuns",
+    "Measure",
+    "NeedsNumbers",
+    "Noise",
+    "NoiseModel",
+    "OnePower",
+    "OneShift",
+    "ParameterColumns",
+    "ParameterSweep",
+    "ParameterSweepBuilder",
+    "Powers",
+    "ReadoutError",
+    "ReadoutErrors",
+    "ReadoutNotes",
+    "Reset",
+    "Save",
+    "Values",
+    "binding_groups",
+    "check",
+    "confusion",
+    "derived_seeds",
+    "digest",
+    "fresh_seed",
+    "job_checkpoint",
+    "job_seeds",
+    "observable_groups",
+    "random_generator",
+    "real_values",
+    "simplified",
+    "surround",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "check":
+        return import_module("qsim_ex.circuit.check")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'qsim_ex.frameworks' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Frameworks as the engine sees them: objects that register themselves and that nobody here imports by name.
+"""The engine's view of frameworks: objects that register themselves and that the engine never imports by name.
 
 A package registers a frontend under the entry-point group ``qsim_ex.frontends``, and if it reads files also under
 ``qsim_ex.readers``, so that reading a file imports no other framework:
@@ -9,8 +9,8 @@ A package registers a frontend under the entry-point group ``qsim_ex.frontends``
     [project.entry-points."qsim_ex.readers"]
     qiskit = "qsim_ex_provider.frontend:frontend"
 
-By convention the entry point's name is also the extra that installs the framework. What is not installed, such as
-code in a checkout, is named in the environment variable ``QSIM_EX_FRONTENDS`` in the same words, separated by
+By convention the entry point's name is also the extra that installs the framework. Code that is not installed, such as
+a checkout, is named in the environment variable ``QSIM_EX_FRONTENDS`` in the same form, separated by
 commas: ``QSIM_EX_FRONTENDS="qiskit=qsim_ex_provider.frontend:frontend"``. It belongs to both groups and comes first.
 """
 
@@ -37,11 +37,11 @@ VARIABLE = "QSIM_EX_FRONTENDS"
 OPENQASM = (".qasm", ".qasm2", ".qasm3")
 
 NeutralGate: TypeAlias = tuple[str, Sequence[int], Sequence[float]]
-"""A gate that belongs to no framework: its name in the engine's gate table, wires, angles in radians."""
+"""A gate of no framework: its name in the engine's gate table, wires, angles in radians."""
 
 
 class FileInfo(Protocol):
-    """What is known of a file beside its circuit."""
+    """The properties of a file besides its circuit."""
 
     @property
     def name(self) -> str:
@@ -49,10 +49,10 @@ class FileInfo(Protocol):
 
     @property
     def format(self) -> str:
-        """What the file is written in: "OpenQASM 3"."""
+        """The language of the file: "OpenQASM 3"."""
 
     def format_bits(self, value: int) -> str:
-        """An outcome (bit c = classical bit c) as the framework's users read it."""
+        """Return an outcome (bit c = classical bit c) in the notation of the framework's users."""
 
 
 @runtime_checkable
@@ -67,15 +67,15 @@ class FileReader(Protocol):
         """The framework's name."""
 
     def load(self, path: Path, **limits: int) -> tuple[Circuit, FileInfo]:
-        """The circuit in a file. Raises `CircuitError` with the file and the line, `MissingPackage`.
+        """Return the circuit in a file. Raises `CircuitError` with the file and the line, `MissingPackage`.
 
-        limits: the most that the file may ask for, where the user has said it: max_qubits, max_instructions, max_depth.
+        limits: the user's limits on the circuit, if any: max_qubits, max_instructions, max_depth.
         """
 
 
 @runtime_checkable
 class Runner(Protocol):
-    """A frontend that runs gates through its framework's own interface, as its users would."""
+    """A frontend that runs gates through its framework's own interface, as a user would."""
 
     @property
     def name(self) -> str:
@@ -88,13 +88,13 @@ class Runner(Protocol):
 
         Returns the amplitudes before the measurement (bit w of the index = wire w), the counts (bit w of a key =
         wire w) and the metadata of the run, as `Result.metadata` gives it. Its seed is the engine's: a framework
-        may make that from the one given here by its own rules.
+        may derive that from the given seed by its own rules.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A registered frontend that does not load; `command` brings what it lacks."""
+    """A registered frontend that does not load; `command` installs the missing package."""
 
     name: str
     why: str
@@ -102,7 +102,7 @@ class Missing:
 
 
 def registered(group: str = GROUP) -> tuple[metadata.EntryPoint, ...]:
-    """The entry points of a group, each name once; raises `OptionError` if the environment variable cannot be read."""
+    """Return the entry points of a group, each name once; raises `OptionError` for an invalid environment variable."""
     found: dict[str, metadata.EntryPoint] = {}
     for point in (*_from_environment(), *metadata.entry_points(group=group)):
         found.setdefault(point.name, point)
@@ -110,13 +110,13 @@ def registered(group: str = GROUP) -> tuple[metadata.EntryPoint, ...]:
 
 
 def load_all(group: str = GROUP) -> Iterator[Any | Missing]:
-    """Import the frontends of a group one after the other; what does not load is a `Missing`."""
+    """Import the frontends of a group one after the other; one that does not load is a `Missing`."""
     for point in registered(group):
         yield load(point)
 
 
 def load(point: metadata.EntryPoint) -> Any | Missing:
-    """Import one frontend. An import that fails for want of a package is a `Missing`; any other error is raised."""
+    """Import one frontend; return a `Missing` if a package is missing, and raise any other error."""
     distribution = point.dist.name if point.dist else packages.DISTRIBUTION
     command = packages.install_command(point.name, distribution)
     try:
@@ -128,7 +128,7 @@ def load(point: metadata.EntryPoint) -> Any | Missing:
 
 
 def reader(path: Path) -> FileReader:
-    """The frontend that reads files with this ending, such as .qasm.
+    """Return the frontend that reads files with this ending, such as .qasm.
 
     Raises `CircuitError` if no framework reads them, `MissingPackage` with the command if one that is not installed
     might.
@@ -152,7 +152,7 @@ def reader(path: Path) -> FileReader:
 
 
 def none_registered() -> str:
-    """What to do where no frontend has registered itself."""
+    """Return the advice for a machine where no frontend has registered itself."""
     why = packages.NOT_INSTALLED if packages.version() is None else "no package registers one"
     return f"None is registered: {why}. Run: pip install -e '.[qiskit,cirq]', or name frontends in {VARIABLE}."
 
@@ -161,5 +161,5 @@ def _from_environment() -> Iterator[metadata.EntryPoint]:
     for item in filter(None, (part.strip() for part in os.environ.get(VARIABLE, "").split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not (name and equals and ":" in value):
-            raise OptionError(f"{VARIABLE} has {item!r}: name=module:object is wanted.")
+            raise OptionError(f"{VARIABLE}: expected name=module:object, got {item!r}.")
         yield metadata.EntryPoint(name, value, GROUP)

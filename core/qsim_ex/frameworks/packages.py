@@ -1,7 +1,7 @@
-"""What is installed, and the one command that installs what is missing.
+"""The installed packages, and the one command that installs the missing ones.
 
-All of it is read from the metadata of the installed distribution, so that what the command line advises and what
-pyproject.toml asks for cannot differ.
+All of it is read from the metadata of the installed distribution, so that the advice of the command line and the
+requirements in pyproject.toml cannot differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def version(distribution: str = DISTRIBUTION) -> str | None:
-    """The version of an installed distribution, None if it is not installed."""
+    """Return the version of an installed distribution, None if it is not installed."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -28,7 +28,7 @@ def version(distribution: str = DISTRIBUTION) -> str | None:
 
 
 def requirements(extra: str = "", distribution: str = DISTRIBUTION) -> tuple[str, ...]:
-    """What a distribution asks for under an extra (without one: always), as pip reads it; empty if unknown."""
+    """Return the requirements of a distribution's extra (without one: always), as pip reads them; empty if unknown."""
     try:
         lines = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
@@ -43,13 +43,13 @@ def requirements(extra: str = "", distribution: str = DISTRIBUTION) -> tuple[str
 
 
 def name_of(requirement: str) -> str:
-    """The distribution that a requirement names: ``qiskit`` of ``qiskit[qasm3-import]>=2.0``."""
+    """Return the distribution that a requirement names: ``qiskit`` of ``qiskit[qasm3-import]>=2.0``."""
     found = _NAME.match(requirement)
     return found.group() if found else requirement
 
 
 def install_command(extra: str, distribution: str = DISTRIBUTION) -> str:
-    """The command that brings what an extra asks for, whether or not qsim-ex itself can be had from an index."""
+    """Return the command that installs an extra's packages, whether or not an index has qsim-ex itself."""
     wanted = requirements(extra, distribution)
     if wanted:
         return "pip install " + " ".join(shlex.quote(requirement) for requirement in wanted)

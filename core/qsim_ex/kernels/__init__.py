@@ -1,1 +1,1 @@
-"""How: the code that touches amplitudes."""
+"""The code that reads and writes amplitudes, for the CPU and for GPUs."""

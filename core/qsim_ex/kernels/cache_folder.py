@@ -1,4 +1,4 @@
-"""The folder in which compiled kernels are kept between processes. What lies there is run, so nobody else may write it.
+"""The folder in which compiled kernels are kept between processes. Only its user may write to it, since they are run.
 
 It is ``$QSIM_EX_CACHE_DIR``, or ``qsim-ex`` in the user's cache folder; for a user without a home, ``qsim-ex-`` and the
 user's number in the folder of temporary files. Deleting it is always safe.
@@ -16,19 +16,19 @@ _warned: set[Path] = set()
 
 
 def base() -> Path:
-    """The folder, whether or not it is there."""
+    """Return the folder, whether or not it exists."""
     if chosen := os.environ.get("QSIM_EX_CACHE_DIR"):
         return Path(chosen)
     if above := os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME"):
         return Path(above) / "qsim-ex"
     try:
         return Path.home() / ".cache" / "qsim-ex"
-    except RuntimeError:  # no HOME, and a user that the system does not know
+    except RuntimeError:  # no HOME, and a user unknown to the system
         return Path(tempfile.gettempdir()) / f"qsim-ex-{os.getuid()}"
 
 
 def made(name: str) -> Path | None:
-    """The folder `name` in it, made if it was not there; None where none can be made or others may write to it."""
+    """Return the folder `name` in it, created if needed; None if that fails or others may write to it."""
     found = base()
     try:
         found.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def made(name: str) -> Path | None:
 
 
 def _refused(path: Path) -> str | None:
-    """Why a folder is not to be trusted."""
+    """Return why a folder is not to be trusted; None if it is."""
     if os.name == "nt":  # folders of users are theirs alone there
         return None
     about = path.stat()
@@ -59,7 +59,7 @@ def _warn(path: Path, why: str) -> None:
         _warned.add(path)
         warnings.warn(
             f"the folder of compiled kernels {path} is not used: {why}. Every process compiles its own. Run: chmod "
-            f"go-w '{path}', or name a folder of your own in QSIM_EX_CACHE_DIR.",
+            f"go-w '{path}', or set QSIM_EX_CACHE_DIR to a folder of your own.",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""What a child that was made by `os.fork` finds: none of its parent's threads, and so no lock that one of them held."""
+"""Locks and imports in a child of `os.fork`, which has none of its parent's threads."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _locks: WeakSet[Any] = WeakSet()
 
 
 def lock() -> threading.Lock:
-    """A lock that is open in a forked child, whoever held it in the parent."""
+    """Return a lock that is open in a forked child, whoever held it in the parent."""
     made = threading.Lock()
     _locks.add(made)
     return made
 
 
 def reentrant_lock() -> Any:
-    """A lock that its owner may enter again, and that is open in a forked child."""
+    """Return a lock that its owner may enter again, and that is open in a forked child."""
     made = threading.RLock()
     _locks.add(made)
     return made
 
 
 def cuda_lost() -> DeviceError:
-    """Why a forked child of a process that has used CUDA cannot use a GPU."""
+    """Return the error of a forked child, which cannot use a GPU that its parent has used."""
     return DeviceError(
         "no GPU can be used here: this process was forked from one that had used CUDA, which does not survive a fork. "
         "Start processes with multiprocessing.get_context('spawn'), or use device='cpu' here."
@@ -43,7 +43,7 @@ def _open_locks() -> None:
 
 
 def _importing() -> list[str]:
-    """Modules of ours and of Numba that are being imported."""
+    """Return the modules of this package and of Numba that are being imported."""
     ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numba", "llvmlite")]
     return [name for name in ours if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)]
 
@@ -52,7 +52,7 @@ _held = ExitStack()
 
 
 def _wait() -> None:
-    """Let other threads end what they import and what Numba compiles for them: in a child that would never end."""
+    """Wait for other threads' imports and Numba compilations, which would never end in a forked child."""
     for _ in range(10):
         for name in _importing():
             importlib.import_module(name)  # waits for the thread that has begun

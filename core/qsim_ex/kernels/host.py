@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex.precision import BY_DTYPE
+
 _VECTOR_BITS = (("avx512f", 9), ("avx2", 8))  # log2 of the width in bits; 128 bits (SSE2, NEON) everywhere else
 
 
@@ -26,7 +28,7 @@ def features() -> tuple[str, tuple[str, ...]]:
 def lane_bits(dtype: np.dtype[Any]) -> int:
     """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512."""
     width = next((bits for name, bits in _VECTOR_BITS if name in features()[1]), 7)
-    return width - (5 if dtype == np.complex64 else 6)
+    return width - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +79,7 @@ def _machine_memory() -> tuple[int, int]:
 def _group_limits() -> tuple[tuple[int, Path, str], ...]:
     """Return every memory limit that control groups set on this process: the limit, its folder, the file of its use.
 
-    Looked up once, since limits hardly ever change and a state must not wait for a dozen small files.
+    They are read once, since limits hardly ever change and reading a dozen small files takes long for a small state.
     """
     try:
         entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]

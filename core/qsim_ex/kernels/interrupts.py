@@ -1,4 +1,4 @@
-"""Imports that Ctrl-C does not break."""
+"""Imports that Ctrl-C cannot leave half done."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What Numba compiles is kept on disk, so that only the first process ever compiles it.
+"""The disk cache of Numba's kernels, so that only the first process compiles them.
 
-Numba's own cache looks at one source file and would miss an edited vector operation in another. Here the folder is
+Numba's own cache checks one source file and would miss an edited vector operation in another. Here the folder is
 named after a digest of all sources that Numba compiles, the versions and the processor.
 """
 
@@ -28,7 +28,7 @@ _DIGEST = 32
 
 _HERE = Path(__file__).parent
 _SOURCES = ("*.py", "cpu/*.py", "cuda/launch/*.py")
-"""Of kernels on the CPU, of the host's part of launches on a GPU, and of what they share."""
+"""The sources of kernels on the CPU, of the host's part of launches on a GPU, and of what they share."""
 
 part = numba.njit(nogil=True, error_model="numpy")
 """Compile a function that only kernels call."""
@@ -44,18 +44,18 @@ def digest() -> str:
 
 
 def name() -> str:
-    """The name of these kernels' folder in that of all compiled kernels."""
+    """Return the name of these kernels' folder in that of all compiled kernels."""
     return f"cpu-{digest()}"
 
 
 @lru_cache(maxsize=1)
 def folder() -> Path | None:
-    """The folder of these kernels, None where they cannot be kept: then every process compiles its own."""
+    """Return the folder of these kernels, None if they cannot be kept: then every process compiles its own."""
     return cache_folder.made(name())
 
 
 class _Locator(caching._CacheLocator):
-    """Tells Numba which folder to use; see the head of this file."""
+    """Gives Numba the folder to use; see the head of this file."""
 
     def __init__(self, py_file):
         self._py_file = py_file
@@ -81,7 +81,7 @@ class _Results(caching.CompileResultCacheImpl):
 class _Files(caching.IndexDataCacheFile):
     """A file for each signature, with a digest in front.
 
-    Numba's own has an index beside them, which two processes can spoil for each other, and trusts what it reads.
+    Numba's own class has an index beside them, which two processes can damage for each other, and trusts its files.
     """
 
     def _path(self, key: Any) -> Path:
@@ -89,7 +89,7 @@ class _Files(caching.IndexDataCacheFile):
         return Path(self._cache_path) / f"{self._index_name.removesuffix('.nbi')}.{number}.nbc"
 
     def load(self, key: Any) -> Any:
-        """What was kept, None if nothing was or it is not whole."""
+        """Return the kept data, None if there is none or it is damaged."""
         try:
             data = self._path(key).read_bytes()
         except OSError:
@@ -98,7 +98,7 @@ class _Files(caching.IndexDataCacheFile):
         return pickle.loads(kept) if hashlib.sha256(kept).digest() == told else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep something; a folder that cannot be written to only means that the next process compiles again."""
+        """Keep data; if the folder cannot be written to, the next process compiles again."""
         kept = self._dump(data)
         with suppress(OSError):
             handle, part = tempfile.mkstemp(dir=self._cache_path, suffix=".tmp")
@@ -120,7 +120,7 @@ class _KernelCache(caching.FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def save_overload(self, sig, data):
-        with suppress(OSError):  # Numba looks whether the folder can be written to, and means it
+        with suppress(OSError):  # Numba raises if the folder cannot be written to
             super().save_overload(sig, data)
 
 

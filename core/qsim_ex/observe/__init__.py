@@ -1,1 +1,1 @@
-"""What is asked of any state at the end: shots, expectation values, bits as they are read."""
+"""Shots, expectation values and readout errors of any state at the end of a run."""

@@ -18,16 +18,16 @@ from qsim_ex.placement.base import Placement
 from qsim_ex.placement.batch import States
 
 MATRIX_WIRES = 12
-"""Most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
+"""The most wires of a dense observable: its matrix has 4^12 entries, 256 MiB."""
 
 Z_PARTS = 1024
-"""How many strings with one X-part are summed in one pass."""
+"""The most strings with one X-part that are summed in one pass."""
 
 
 def pauli_sums(placement: Placement, sums: Sequence[PauliSum]) -> NDArray[np.complex128]:
-    """<ψ|H|ψ> for each sum H, complex128 [sums]; the state is taken as it is, normalised or not.
+    """Return <ψ|H|ψ> for each sum H, complex128 [sums]; the state is not normalised first.
 
-    Raises `WireError` for a string on wires that the state has not.
+    Raises `WireError` for a string on wires that the state does not have.
     """
     fit(sums, placement.num_wires)
     values = _strings(placement, {(t.x, t.z) for one in sums for t in one.terms})
@@ -35,14 +35,14 @@ def pauli_sums(placement: Placement, sums: Sequence[PauliSum]) -> NDArray[np.com
 
 
 def fit(sums: Sequence[PauliSum], num_wires: int) -> None:
-    """Raise `WireError` unless all sums act on wires that there are."""
+    """Raise `WireError` unless the state has all wires that the sums act on."""
     for k, one in enumerate(sums):
         if one.num_wires() > num_wires:
-            raise WireError(f"observable {k} acts on wire {one.num_wires() - 1}, the state has {num_wires} wires.")
+            raise WireError(f"observable {k} acts on wire {one.num_wires() - 1}; expected at most {num_wires} wires.")
 
 
 def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """The expectation value of each Pauli string (x, z), a real number; all strings are asked for at once."""
+    """Return the expectation value of each Pauli string (x, z), a real number, in one request for all strings."""
     by_x: dict[int, list[int]] = {}
     for x, z in sorted(wanted):
         by_x.setdefault(x, []).append(z)
@@ -55,7 +55,7 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
 
 
 def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
-    """<ψ|H|ψ> of each row's state for each sum H, complex128 [rows, sums], and the squared norms, float64 [rows]."""
+    """Return <ψ|H|ψ> of each row for each sum H, complex128 [rows, sums], and the squared norms, float64 [rows]."""
     by_x: dict[int, list[int]] = {0: [0]}
     for x, z in sorted({(t.x, t.z) for one in sums for t in one.terms} - {(0, 0)}):
         by_x.setdefault(x, []).append(z)
@@ -71,12 +71,14 @@ def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.comple
 
 
 def matrix(placement: Placement, observable: ArrayLike, wires: Sequence[int]) -> complex:
-    """<ψ|M|ψ> for a matrix M [2^k, 2^k] on k wires, which need not be Hermitian.
+    """Return <ψ|M|ψ> for a matrix M [2^k, 2^k] on k wires, which need not be Hermitian.
 
     Raises `MatrixError`, `WireError`, and `NotSupported` above `MATRIX_WIRES` wires.
     """
     check.wires(wires, placement.num_wires, "expectation_matrix")
     if len(wires) > MATRIX_WIRES:
-        raise NotSupported(f"a dense observable on {len(wires)} wires; at most {MATRIX_WIRES} are supported.")
+        raise NotSupported(
+            f"expected a dense observable on at most {MATRIX_WIRES} wires, got {len(wires)}; use a PauliSum."
+        )
     array = check.square(observable, len(wires), "expectation_matrix")
     return complex(np.sum(array * placement.density(wires).T))

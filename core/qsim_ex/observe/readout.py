@@ -1,4 +1,4 @@
-"""Bits as they are read: what a readout error makes of bits that were measured."""
+"""Readout errors, applied to bits that were measured."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Packed = NDArray[np.uint8]
 Values = NDArray[np.int64]
 
 READOUT = 1 << 63
-"""Numbers of "instructions" that random numbers of readout errors are keyed by: this plus the first classical bit."""
+"""The "instruction" number that keys the random numbers of readout errors: this plus the first classical bit."""
 
 _EARLIER = 40
-"""Readings of bits that are measured again later are keyed by numbers from 2^40 up behind `READOUT`."""
+"""Bits that are measured again later are keyed by numbers from `READOUT` + 2^40 up."""
 
 
 def apply_readout(
     packed: Packed, errors: ReadoutErrors, seed: int, read: Collection[tuple[int, ...]] = frozenset()
 ) -> Packed:
-    """Misread the bits of all shots; returns a new array if there are errors, else the same one.
+    """Misread the bits of all shots; return a new array if there are errors, else the same one.
 
     packed: uint8 [shots, bytes]; classical bit c is bit c % 8 of byte c // 8. Each shot and group of bits owns one
-    number in [0, 1), so what is read depends on the seed and on what was measured alone. read: groups of bits that
+    number in [0, 1), so the result depends on the seed and the measured bits alone. read: groups of bits that
     were read at a branch point already. Raises `NoiseError` if a bit is out of range or in two groups.
     """
     check_groups(errors, packed.shape[1] * 8)
@@ -41,14 +41,14 @@ def apply_readout(
 
 
 def key_of(clbits: tuple[int, ...], measurement: int | None) -> int:
-    """What the random numbers of a group of bits are keyed by; measurement: None for the last one."""
+    """Return the key of the random numbers of a group of bits; measurement: None for the last one."""
     return READOUT + min(clbits) + (0 if measurement is None else measurement + 1 << _EARLIER)
 
 
 def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int | None) -> NDArray[np.float64] | None:
-    """P(read | true) of a group of bits after one of the measurements into them, None for the last one.
+    """Return P(read | true) of a group of bits after one of the measurements into them, None for the last one.
 
-    None where nothing is misread.
+    Return None if nothing is misread.
     """
     mine: list[ReadoutError] = [error for error in errors if error.clbits == clbits]
     if measurement is None:
@@ -59,7 +59,7 @@ def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int |
 
 
 def read_value(true: Values, matrix: NDArray[np.float64], numbers: NDArray[np.float64]) -> Values:
-    """What is read of true values, by numbers in [0, 1), one for each."""
+    """Return the value that is read for each true value, chosen by a number in [0, 1) for each."""
     read = np.empty_like(true)
     for value, row in enumerate(matrix):
         chosen = np.flatnonzero(true == value)
@@ -82,7 +82,7 @@ def _misread(
 
 
 def _ends(row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The running sum of probabilities, made so that rounding never leads beyond the last value that is possible."""
+    """Return the running sum of probabilities, clipped so that rounding never leads beyond the last possible value."""
     ends = np.cumsum(row)
     ends[np.flatnonzero(row)[-1] :] = 1
     return ends

@@ -1,9 +1,9 @@
 """Shots: basis values drawn from |amplitude|², the same for a seed on every device and in every layout.
 
 Shot k owns one number u_k in [0, 1). It is the basis value v with CDF(v − 1) ≤ u_k·norm < CDF(v), where the CDF
-runs over the values in increasing order (the highest wire first), never in the order of memory. The CDF is not
-made: the highest wires are drawn from their marginal, and only where shots fall the other wires are looked at, so
-that memory is read about once however many shots there are.
+runs over the values in increasing order (the highest wire first), never in the order of memory. The CDF is never
+computed as a whole: the highest wires are drawn from their marginal, and the other wires are read only where shots
+fall, so memory is read about once for any number of shots.
 """
 
 from __future__ import annotations
@@ -28,55 +28,55 @@ Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 SEARCHED_WIRES = 12
-"""How many wires of a batch of states are drawn by looking at amplitudes; those above by marginals."""
+"""The number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn from marginals."""
 
 _FEW_SEEDS = 16
-"""NumPy makes a generator in 12 µs; for more seeds, a kernel makes the same numbers."""
+"""NumPy makes a generator in 12 µs; for at least this many seeds, a kernel makes the same numbers."""
 
 _SORTED = 1 << 16
-"""Shots that one thread sorts, or looks up, at a time."""
+"""The number of shots that one thread sorts, or looks up, at a time."""
 
 _SHARE = 1 << 14
-"""Random numbers that one thread makes at a time."""
+"""The number of random numbers that one thread makes at a time."""
 
 MOST_THREADS = 16
-"""How many threads work on the shots of one state, where nobody says how many."""
+"""The most threads that work on the shots of one state if the options give no number."""
 
 BYTES_PER_SHOT = 64
-"""What drawing takes on the host for each shot: its number, its value, and some orders of them."""
+"""The bytes of host memory that drawing takes for each shot: its number, its value, and some orders of them."""
 
 
 def fresh_seed() -> int:
-    """A 64-bit seed that nobody has chosen."""
+    """Return a 64-bit seed from the operating system."""
     return int.from_bytes(os.urandom(8), "little")
 
 
 def checked_seed(seed: Any) -> int:
-    """A seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
+    """Return a seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
-        raise OptionError(f"seed={seed!r}: a whole number from 0 to 2^64 - 1 is wanted.")
+        raise OptionError(f"expected a seed that is a whole number from 0 to 2^64 - 1, got seed={seed!r}.")
     return int(seed)
 
 
 def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
-    """A seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
+    """Return a seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
     if isinstance(seeds, int | np.integer):
         base = checked_seed(seeds)
         return (base,) if count == 1 else tuple(np.random.SeedSequence(base).generate_state(count, np.uint64).tolist())
     known = tuple(checked_seed(seed) for seed in seeds)
     if len(known) != count:
-        raise OptionError(f"{len(known)} seeds for {count} {what}; one for each, or a single one, is wanted.")
+        raise OptionError(f"expected one seed for each of {count} {what}, or a single seed, got {len(known)} seeds.")
     return known
 
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
-    """One number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
+    """Return a number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
     bits = np.random.Philox(key=np.array([seed, instruction], dtype=np.uint64))
     return np.random.Generator(bits).random(count)
 
 
 def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int = 1) -> Floats:
-    """`uniforms` for many seeds: [seeds, count]; made on so many threads."""
+    """Return `uniforms` for many seeds, [seeds, count]; computed on `threads` threads."""
     if len(seeds) < _FEW_SEEDS:
         return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
     from qsim_ex.kernels.cpu import philox
@@ -93,17 +93,17 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
 
 
 def threads_for(wanted: int | None) -> int:
-    """How many threads work on shots: those that were asked for, or about as many as there are cores."""
+    """Return the number of threads that work on shots: the number given, or about the number of cores."""
     return min(MOST_THREADS, host.cores()) if wanted is None else wanted
 
 
 def draw(
     placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None, threads: int = 1
 ) -> Values:
-    """The basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
+    """Return the basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
 
-    numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, which is known on the way;
-    what it raises ends the drawing. threads: how many of the CPU's work on many shots.
+    numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, a by-product of drawing; an
+    exception that it raises ends the drawing. threads: the number of CPU threads that work on many shots.
     """
     if not len(numbers):
         return np.zeros(0, dtype=np.int64)
@@ -115,7 +115,7 @@ def draw(
 
 
 def _ascending(numbers: Floats, threads: int) -> Values:
-    """The order in which numbers in [0, 1) ascend, by their first 32 bits; each thread has a range of numbers."""
+    """Return the order in which numbers in [0, 1) ascend, by their first 32 bits; each thread sorts one range."""
     parts = min(threads, len(numbers) // _SORTED, 256)
     if parts < 2:
         return _sorted(numbers)
@@ -131,16 +131,16 @@ def _ascending(numbers: Floats, threads: int) -> Values:
 
 
 def _sorted(numbers: Floats) -> Values:
-    """`_ascending` by two passes of a radix sort."""
+    """Return the order of `_ascending`, by two passes of a radix sort."""
     keys = (numbers * 2.0**32).astype(np.uint32)
     order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
     return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
 
 
 def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
-    """`draw` for numbers that about ascend."""
+    """Draw as `draw` does, for numbers that about ascend."""
     n, shots, most = placement.num_wires, len(numbers), placement.marginal_wires
-    high = n - placement.searched_bits(shots)  # so many wires by marginals, the others by amplitudes
+    high = n - placement.searched_bits(shots)  # wires that are drawn by marginals; the others by amplitudes
     first = high if high <= most else (high - 1) % most + 1
     weights = placement.marginal(range(n - first, n))
     norm = _norm(weights)
@@ -155,7 +155,7 @@ def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object
 
 
 def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values, Floats]:
-    """Where targets fall on the running sum of weights, and how far they reach into the weight they fall on."""
+    """Return where targets fall on the running sum of weights, and how far they reach into that weight."""
     ends = np.cumsum(weights)
     begins = np.concatenate(([0.0], ends[:-1]))
     most = np.nextafter(ends[-1], -1)  # rounding never leads beyond the last weight
@@ -172,7 +172,7 @@ def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values,
 
 
 def _runs(prefixes: Values) -> Values:
-    """Where each run of equal prefixes begins, and at last where the last one ends."""
+    """Return where each run of equal prefixes begins, and at the end where the last one ends."""
     changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
     return np.concatenate(([0], changes, [len(prefixes)]))
 
@@ -200,7 +200,7 @@ def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: 
 
 
 def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
-    """The basis value of each shot of a batch of states, int64 [shots]: what `draw` gives for the row's state.
+    """Return the basis value of each shot of a batch, int64 [shots]: the value that `draw` gives for the row's state.
 
     rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
     """
@@ -211,7 +211,9 @@ def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
     weights = states.marginals(range(low, n))
     norms = weights.sum(axis=1)[rows]
     if not (norms.min() > 0 and norms.max() < np.inf):
-        raise StateError("nothing can be sampled in a state whose squared norm is 0 or not finite.")
+        raise StateError(
+            "a state whose squared norm is 0 or not finite cannot be sampled; set normalised amplitudes first."
+        )
     if low == n:
         runs = _runs(rows)
         drawn = rows[runs[:-1]]
@@ -234,7 +236,7 @@ def draw_states(
     check: Callable[[float], object] | None = None,
     threads: int = 1,
 ) -> Values:
-    """The basis value of each shot of some states wherever they lie; arguments as of `draw_rows` and `draw`."""
+    """Return the basis value of each shot of states in any placement; arguments as of `draw_rows` and `draw`."""
     if states.single is not None:
         return draw(states.single, numbers, check, threads)
     if states.num_wires <= SEARCHED_WIRES + 10:
@@ -245,21 +247,23 @@ def draw_states(
 
 
 def draw_wires_rows(states: States, wires: Sequence[int], numbers: Floats) -> tuple[Values, Floats, Floats]:
-    """For each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` draws it.
+    """Return for each row the value of some wires that its number in [0, 1) falls on, as `draw_wires` does.
 
-    Besides, the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.
+    Also return the weight |amplitude|² of that value in the row, and the row's squared norm. Raises `StateError`.
     """
     weights = states.marginals(wires)
     norms = weights.sum(axis=1)
     every = np.arange(states.rows)
     if not (norms.min() > 0 and norms.max() < np.inf):
-        raise StateError("nothing can be measured in a state whose squared norm is 0 or not finite.")
+        raise StateError(
+            "a state whose squared norm is 0 or not finite cannot be measured; set normalised amplitudes first."
+        )
     values, _ = _choose_in_rows(weights, every, numbers * norms)
     return values, weights[every, values], norms
 
 
 def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Values, Floats]:
-    """`_choose` for targets that each have a row of weights of their own, by bisection of all at once."""
+    """Return what `_choose` does, for targets with a row of weights each, by bisection of all targets at once."""
     ends = np.cumsum(weights, axis=1)
     below = np.minimum(targets, np.nextafter(ends[rows, -1], -1))
     found = np.zeros(len(rows), dtype=np.int64)
@@ -271,7 +275,7 @@ def _choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Val
 
 
 def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int:
-    """The value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
+    """Return the value of some wires (bit k is ``wires[k]``) that one number in [0, 1) falls on.
 
     The wires are drawn from the last to the first, a group at a time. For all wires in their order this is the
     shot that `draw` gives for the same number.
@@ -290,8 +294,10 @@ def draw_wires(placement: Placement, wires: Sequence[int], number: float) -> int
 
 
 def _norm(weights: Floats) -> float:
-    """The sum of weights if something can be drawn by them."""
+    """Return the sum of weights; raises `StateError` if no value can be drawn from them."""
     norm = float(weights.sum())
     if not 0 < norm < np.inf:
-        raise StateError(f"nothing can be measured or sampled in a state whose squared norm is {norm}.")
+        raise StateError(
+            f"a state whose squared norm is {norm} cannot be measured or sampled; set normalised amplitudes first."
+        )
     return norm

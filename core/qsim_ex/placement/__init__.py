@@ -1,1 +1,1 @@
-"""Where amplitudes live."""
+"""The placements of a state: on one device, on several devices, in host memory, or both."""

@@ -1,7 +1,7 @@
-"""What can be asked of a state wherever its amplitudes lie.
+"""The protocol of a placement: what can be asked of a state in any memory.
 
-Questions come in wires. `Single` and `Divided` fulfil this protocol; sampling, expectation values and `StateVector`
-know amplitudes through it alone.
+Questions are in wires. `Single` and `Divided` fulfil this protocol; sampling, expectation values and `StateVector`
+use amplitudes through it alone.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ Amplitudes = NDArray[np.complexfloating[Any, Any]]
 Tick = Callable[[], None]
 
 Pieces = Callable[[int, int], Iterable[tuple[int, Amplitudes]]]
-"""Given the first index of a range and how many amplitudes it has: all of them, in pieces, each with its offset."""
+"""Given the first index of a range and its number of amplitudes: all of them, in pieces, each with its offset."""
 
 NormCheck = Callable[[float], None]
-"""Raises `DeviceError` if a squared norm is not what it has to be."""
+"""Raises `DeviceError` if a squared norm is not the expected one."""
 
 MARGINAL_WIRES = 22
-"""Most wires that one pass sums over, so that what comes back stays in a processor's cache."""
+"""The most wires that one pass sums over, so that the result stays in a processor's cache."""
 
 CHUNK = 1 << 20
-"""How many amplitudes are gathered at a time: their indices take 8 MiB."""
+"""The number of amplitudes that are gathered at a time: their indices take 8 MiB."""
 
 PIECE = 1 << 24
-"""How many amplitudes at most cross the host at a time: 256 MiB in complex128."""
+"""The most amplitudes that are copied over the host at a time: 256 MiB in complex128."""
 
 
 class Placement(Protocol):
-    """2^n amplitudes somewhere.
+    """2^n amplitudes in some memory.
 
-    kind: the name of its row in `kinds`, for results and messages; what depends on the kind is a method here.
+    kind: the name of its row in `kinds`, for results and messages; all that depends on the kind is a method here.
     layout: the index bit of each wire at rest. No question changes it in a state on one device or in host memory;
-    between several devices, what is brought near may stay there.
-    fresh: mask of index bits that are 0 all over (see `steps.Sweep`).
+    between several devices, wires that were brought near may stay there.
+    fresh: mask of index bits that are 0 in the whole state (see `steps.Sweep`).
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Placement(Protocol):
 
     @property
     def num_wires(self) -> int:
-        """How many wires the state has."""
+        """The number of wires of the state."""
 
     @property
     def levels(self) -> Levels:
@@ -67,148 +67,148 @@ class Placement(Protocol):
 
     @property
     def devices(self) -> Sequence[Device]:
-        """The devices on which amplitudes are worked on: one for each entry of the `work` of a run."""
+        """The devices that work on amplitudes: one for each entry of the `work` of a run."""
 
     def release(self) -> None:
-        """Let go of all memory; may be called again."""
+        """Release all memory; may be called again."""
 
-    # --- what it says of itself ----------------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def planning_levels(self) -> Levels | None:
-        """The levels that a plan for this state has to be made for; None for a state in one piece."""
+        """The levels that a plan for this state needs; None for a state in one piece."""
 
     @property
     def slice_bits(self) -> int:
-        """Index bits of what is copied in one piece."""
+        """The number of index bits of a part that is copied in one piece."""
 
     @property
     def array(self) -> Any | None:
-        """All amplitudes as they lie, NumPy or CuPy, [2^n], where one array holds them; otherwise None."""
+        """All amplitudes in the order of their indices, NumPy or CuPy, [2^n], if one array holds them; else None."""
 
     @property
     def bytes_moved(self) -> int:
         """Bytes copied so far between devices, and between devices and the host."""
 
     def ticks(self, plan: Plan) -> int:
-        """How often `run` calls its `tick` for a plan."""
+        """Return how often `run` calls its `tick` for a plan."""
 
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """How often `tick` has been called at the end of each stage of some plans that run one after another."""
+        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
 
     def report(self) -> dict[str, Any]:
-        """What a result says of a divided state, as what JSON can hold; nothing for one in one piece."""
+        """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
 
     def norm_check(self, num_gates: int) -> NormCheck | None:
-        """What checks the squared norm after so many gates, where amplitudes were moved about; otherwise None."""
+        """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
 
     def deployed(self, before: Deployment) -> Deployment:
-        """The deployment of this state, which was made from one of another number of wires."""
+        """Return the deployment of this state, which was made from one of another number of wires."""
 
     # --- changes -------------------------------------------------------------------------------------------------
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits.
 
-        work: for each device, what it has prepared and the numbers of all steps. `tick` is called between steps.
+        work: for each device, its prepared steps and the numbers of all steps. `tick` is called between steps.
         """
 
     def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
 
     def mark_zero(self, bits: int) -> None:
-        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and need no memory."""
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout."""
+        """Move amplitudes to another layout."""
 
     def forget(self) -> None:
-        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        """Prepare for overwriting all amplitudes: they may be anything, and the layout may become the wires' order."""
 
     def write(self, start: int, values: Amplitudes) -> None:
-        """Overwrite amplitudes from index `start` on: from that basis value, in the layout of the wires' order."""
+        """Overwrite amplitudes from index `start` on, which is that basis value in the layout of the wires' order."""
 
     def overwrite(self, pieces: Pieces, layout: Layout) -> None:
-        """Overwrite all amplitudes, by index: they lie in that layout then. `pieces` is asked once for each index."""
+        """Overwrite all amplitudes, by index in the given layout. `pieces` is called once for each index."""
 
     def scale(self, when: When, inside: float, outside: float) -> None:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
 
     def extend(self, count: int) -> Placement:
-        """This state with `count` more wires in |0>, numbered from n on; this placement is released."""
+        """Return this state with `count` more wires in |0>, numbered from n on; this placement is released."""
 
     def shrink(self, wires: Sequence[int]) -> Placement:
-        """This state without some wires, each of which is at 0 or at 1; this placement is released.
+        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
 
-        The others keep their order and are numbered anew from 0. Raises `StateError`, with the weight, if some of
+        The others keep their order and are renumbered from 0. Raises `StateError`, with the weight, if some of
         the wires are found at more than one value.
         """
 
     def clone(self) -> Self:
-        """Another placement of the same kind, on the same devices, that holds the same state."""
+        """Return another placement of the same kind, on the same devices, that holds the same state."""
 
-    # --- by hand -------------------------------------------------------------------------------------------------
+    # --- direct access to memory ---------------------------------------------------------------------------------
 
     def expose(self) -> None:
-        """Write everything to memory, so that amplitudes may be looked at where they lie; the devices may be busy."""
+        """Write everything to memory, so that amplitudes can be read in place; the devices may be busy."""
 
     def slice_at(self, number: int) -> Any:
-        """A slice in host memory of an exposed state, without a copy: NumPy, or the device's array if it lies there.
+        """Return a slice of an exposed state in host memory, without a copy: NumPy, or the device's array on a device.
 
         Raises `StateError` for a state without slices in host memory.
         """
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        """Yield one sub state vector, brought near; it may be changed until the iterator ends."""
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 
     def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
+        """Return the amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of the basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
+        """Return the amplitudes of basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
 
     def stored(self, start: int, stop: int) -> Amplitudes:
-        """Amplitudes at the indices from `start` up to `stop`, as they lie."""
+        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
-        """All amplitudes that are not known to be zero, in pieces of at most `size`, each with its first index.
+        """Yield all amplitudes that are not known to be zero, in pieces of at most `size`, each with its first index.
 
-        The order is that in which they come near.
+        The order is that in which they are brought near.
         """
 
     # --- sums, all in float64 ------------------------------------------------------------------------------------
 
     def norm_squared(self) -> float:
-        """Σ |amplitude|²."""
+        """Return Σ |amplitude|²."""
 
     @property
     def marginal_wires(self) -> int:
-        """Most wires that one marginal should be asked for."""
+        """The most wires that one marginal should have."""
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
-        """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
+        """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
 
         float64 [2^wires], ``wires[0]`` least significant.
         """
 
     def searched_bits(self, shots: int) -> int:
-        """How many of the lowest wires one `search` should go through, for so many shots."""
+        """Return how many of the lowest wires one `search` should cover, for this number of shots."""
 
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """For each target, the value of `wires` that it falls on behind its prefix (see `Device.search`).
+        """Return for each target the value of `wires` that it falls on behind its prefix (see `Device.search`).
 
-        prefixes: values of all other wires, shifted to where they stand in a basis value; one for each run.
+        prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
         """
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
-        """For each X-part (a mask of wires) and each of its Z-parts <ψ| X-part · Z-part |ψ>, without factors of i."""
+        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
+        """Return the reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
 
     def inner(self, other: Placement) -> complex:
-        """<self|other>; the other's amplitudes are brought into this layout first."""
+        """Return <self|other>; the other's amplitudes are moved to this layout first."""

@@ -1,7 +1,7 @@
-"""Many states of one structure: rows of one buffer on a device that works on batches, or a single state anywhere.
+"""Many states of one structure: rows of one buffer on a device that works on batches, or one state in any placement.
 
-All rows have one layout and one set of fresh bits, since they have one plan. What is asked of them is answered for
-all rows at once; a row by itself is a placement like any other.
+All rows have one layout and one set of fresh bits, since they have one plan. Questions are answered for all rows at
+once; a single row is an ordinary placement.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ Rows = NDArray[np.int64]
 Parts = Sequence[tuple[int, Sequence[int]]]
 
 CPU_BYTES = 1 << 24
-"""States and numbers that a CPU works on at a time: about what its last cache holds for it."""
+"""The bytes of states and numbers that a CPU works on at a time: about the size of its last cache."""
 
 GPU_BYTES = 1 << 32
-"""The same on a GPU, where more at a time costs nothing but memory."""
+"""The bytes of states and numbers that a GPU works on at a time; more costs nothing but memory."""
 
 NUMBER_BYTES = 1 << 28
-"""Numbers that are made on the host at a time."""
+"""The bytes of numbers that are made on the host at a time."""
 
 MOST_ROWS = 1 << 17
 
 
 def rows_at_once(device: Device, state: int, numbers: int, times: int = 1) -> int:
-    """How many rows should be worked on at a time; state, numbers: the bytes of each. times: so many more on a CPU."""
+    """Return how many rows should be worked on at a time.
+
+    state, numbers: the bytes of each row. times: a factor of the rows on a CPU.
+    """
     if device.kind == "cpu":
         wanted = max(2 * getattr(device, "threads", 1), times * CPU_BYTES // max(state, numbers))
     else:
@@ -55,14 +58,14 @@ class BatchDevice(Device, Batches):
 class States(Protocol):
     """Some states of one structure.
 
-    rows: how many. layout, fresh: of all of them, see `Placement`.
+    rows: the number of states. layout, fresh: of all of them, see `Placement`.
     """
 
     rows: int
 
     @property
     def num_wires(self) -> int:
-        """How many wires each state has."""
+        """The number of wires of each state."""
 
     @property
     def layout(self) -> Layout:
@@ -70,60 +73,60 @@ class States(Protocol):
 
     @property
     def fresh(self) -> int:
-        """Mask of index bits that are 0 all over (see `steps.Sweep`)."""
+        """Mask of index bits that are 0 in all states (see `steps.Sweep`)."""
 
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
-        """Run a plan that starts in this layout; `work` holds what was prepared and the numbers of all rows."""
+        """Run a plan that starts in this layout; `work` holds the prepared steps and the numbers of all rows."""
 
     def take(self, rows: Rows) -> Self:
-        """New states, in memory of their own: row k is row ``rows[k]`` of these."""
+        """Return new states, in memory of their own: row k is row ``rows[k]`` of these."""
 
     def row(self, row: int) -> Placement:
-        """One row; it shares its memory with this."""
+        """Return one row; it shares its memory with these states."""
 
     def marginals(self, wires: Sequence[int]) -> Floats:
-        """Σ |amplitude|² for each row and each value of `wires`, [rows, 2^wires], ``wires[0]`` least significant."""
+        """Return Σ |amplitude|² for each row and value of `wires`, [rows, 2^wires], ``wires[0]`` least significant."""
 
     def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
-        """For each target, the value of the lowest wires that it falls on, in a row and behind a prefix there."""
+        """Return for each target the value of the lowest wires that it falls on, in a row and behind a prefix there."""
 
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
-        """<ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, all z]."""
+        """Return <ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, zs]."""
 
     def read(self) -> Amplitudes:
-        """All amplitudes in the order of the wires, [rows, 2^n]."""
+        """Return all amplitudes in the order of the wires, [rows, 2^n]."""
 
     def read_in_order(self) -> Amplitudes:
-        """The same, once the wires are in order; the states lie in that order then, and no bit is fresh."""
+        """Return the same after moving the states to the order of the wires; no bit is fresh afterwards."""
 
     def release(self) -> None:
-        """Let go of the memory; may be called again."""
+        """Release the memory; may be called again."""
 
-    # --- what they say of themselves -----------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def single(self) -> Placement | None:
-        """The state, if it is one that lies alone, wherever that is."""
+        """The state, if there is one and it has its own placement."""
 
     @property
     def bytes_moved(self) -> int:
         """Bytes copied so far between devices, and between devices and the host."""
 
     def ticks(self, plan: Plan) -> int:
-        """How often `run` calls its `tick` for a plan."""
+        """Return how often `run` calls its `tick` for a plan."""
 
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """How often `tick` has been called at the end of each stage of some plans that run one after another."""
+        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
 
     def report(self) -> dict[str, Any]:
-        """What a result says of a divided state."""
+        """Return what a result reports of a divided state."""
 
     def norm_check(self, num_gates: int) -> NormCheck | None:
-        """What checks the squared norm after so many gates, where amplitudes were moved about; otherwise None."""
+        """Return a check of the squared norm after `num_gates` gates, where amplitudes were moved; otherwise None."""
 
 
 class Batch:
-    """States in one buffer of rows · 2^n amplitudes, state after state; |0…0> each when it is made."""
+    """States in one buffer of rows · 2^n amplitudes, state after state; each begins as |0…0>."""
 
     def __init__(self, device: BatchDevice, num_wires: int, rows: int, dtype: np.dtype[Any]) -> None:
         self.device = device
@@ -140,7 +143,7 @@ class Batch:
 
     @classmethod
     def over(cls, device: BatchDevice, buffer: Buffer, layout: Layout, fresh: int = 0) -> Batch:
-        """States that lie in a buffer already."""
+        """Return the states that a buffer holds already."""
         made = cls.__new__(cls)
         made.device, made.layout, made.fresh = device, layout, fresh
         made.num_wires = len(layout)
@@ -168,35 +171,36 @@ class Batch:
     bytes_moved = 0
 
     def ticks(self, plan: Plan) -> int:
-        """One for each step, which is one call for all rows."""
+        """Return the number of steps, each of which is one call for all rows."""
         return len(plan.steps)
 
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """The number of steps up to the end of each stage."""
+        """Return the number of steps up to the end of each stage."""
         return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
 
     def report(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty report."""
         return {}
 
     def norm_check(self, num_gates: int) -> None:
-        """None: amplitudes are not moved about."""
+        """Return None: amplitudes are not moved between memories."""
 
     def read_in_order(self) -> Amplitudes:
-        """All amplitudes, once the wires are in order."""
+        """Return all amplitudes after moving the states to the order of the wires."""
         self.arrange(Layout.identity(self.num_wires))
         return self.read()
 
     def take(self, rows: Rows) -> Batch:
-        """Copies of rows."""
+        """Return copies of rows."""
         buffer = self.device.allocate(len(rows) << self.num_wires, self._buffer.dtype)
         self.device.take_rows(buffer, self._buffer, self.num_wires, rows)
         return Batch.over(self.device, buffer, self.layout, self.fresh)
 
     def parts(self, rows: int) -> Iterator[tuple[int, Batch]]:
-        """All states, at most so many at a time and in place: the first row of each part, and the part.
+        """Yield all states in place, at most `rows` at a time: the first row of each part, and the part.
 
-        A part has the layout and the fresh bits of now. What runs on one part must run on all, and is to be told here.
+        A part has the current layout and fresh bits. A plan that runs on one part must run on all parts; the caller
+        then sets `layout` and `fresh` here.
         """
         for first in range(0, self.rows, rows):
             last = min(first + rows, self.rows)
@@ -204,7 +208,7 @@ class Batch:
             yield first, Batch.over(self.device, part, self.layout, self.fresh)
 
     def row(self, row: int) -> Single:
-        """One row, in place."""
+        """Return one row, in place."""
         if self.fresh:
             _ = self.buffer
         return Single(self.device, self._row(row), self.layout)
@@ -213,7 +217,7 @@ class Batch:
         return self._buffer[row << self.num_wires : row + 1 << self.num_wires]
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout, alike in every row.
+        """Move amplitudes to another layout, alike in every row.
 
         2^k rows are a state with k more index bits, so all rows are moved in as many calls as their number has ones.
         """
@@ -227,11 +231,11 @@ class Batch:
         self.layout = layout
 
     def forget(self) -> None:
-        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
         self.layout, self.fresh = Layout.identity(self.num_wires), 0
 
     def write(self, start: int, values: Amplitudes) -> None:
-        """Overwrite amplitudes from basis value `start` on, [rows, k], which needs the layout of the wires' order."""
+        """Overwrite amplitudes from basis value `start` on, [rows, k]; requires the layout of the wires' order."""
         n = self.num_wires
         if values.shape[1] < 1 << n:
             for row in range(self.rows):
@@ -243,7 +247,7 @@ class Batch:
             self.device.write(self.buffer, row << n, piece.reshape(-1))
 
     def fill(self, values: Amplitudes | int) -> None:
-        """Every row becomes the same state: 2^n amplitudes, or a basis value; in the order of the wires."""
+        """Set every row to the same state: 2^n amplitudes, or a basis value; in the order of the wires."""
         self.forget()
         one = self.device.allocate(1 << self.num_wires, self._buffer.dtype)
         if isinstance(values, int):
@@ -253,7 +257,7 @@ class Batch:
         self.device.take_rows(self._buffer, one, self.num_wires, np.zeros(self.rows, dtype=np.int64))
 
     def marginals(self, wires: Sequence[int], when: When = ALWAYS) -> Floats:
-        """Sums for each row, over the basis values at which `when` (on wires) holds."""
+        """Return the marginal of each row, over the basis values at which `when` (on wires) holds."""
         if len(wires) > MARGINAL_WIRES:
             low, high = wires[:MARGINAL_WIRES], wires[MARGINAL_WIRES:]
             parts = [self.marginals(low, at.held(when, high, value)) for value in range(1 << len(high))]
@@ -264,7 +268,7 @@ class Batch:
         return sums[:, np.arange(sums.shape[1]) ^ flipped] if flipped else sums
 
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
-        """Sums for each row."""
+        """Return <ψ| X-part · Z-part |ψ> of each row; see `States.paulis`."""
         stored, signs = [], []
         for x, zs in parts:
             bits = [at.index_mask(self.layout, z) for z in zs]
@@ -273,15 +277,15 @@ class Batch:
         return np.array(signs) * self.device.paulis(self.buffer, self.num_wires, stored)
 
     def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
-        """For each target, the value of the lowest `wires` wires that it falls on, in a row and behind a prefix there.
+        """Return for each target the value of the lowest `wires` wires that it falls on, in a row behind a prefix.
 
-        rows, prefixes: of each run of targets (see `Device.search`); a prefix is shifted to where it stands in a value.
+        rows, prefixes: of each run of targets (see `Device.search`); a prefix is shifted to its bits in a basis value.
         """
         bases = at.indices(self.layout, prefixes, range(self.num_wires)) | rows << self.num_wires
         return self.device.search(self.buffer, at.index_bits(self.layout, range(wires)), bases, runs, targets)
 
     def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of basis values, [rows, values], a piece at a time; bit k of a value is wire ``wires[k]``."""
+        """Return amplitudes of basis values, [rows, values], in pieces; bit k of a value is wire ``wires[k]``."""
         places = at.indices(self.layout, values, wires)
         out = np.empty((self.rows, len(values)), dtype=self._buffer.dtype)
         step = max(1, CHUNK // max(1, len(values)))
@@ -292,7 +296,7 @@ class Batch:
         return out
 
     def read(self, start: int = 0, stop: int | None = None, wires: Sequence[int] | None = None) -> Amplitudes:
-        """Amplitudes of the basis values from `start` up to `stop`, a piece at a time: [rows, stop − start]."""
+        """Return the amplitudes of basis values from `start` up to `stop`, read in pieces: [rows, stop − start]."""
         size, wires = 1 << self.num_wires, range(self.num_wires) if wires is None else wires
         stop = size if stop is None else stop
         in_order = self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires))
@@ -305,9 +309,9 @@ class Batch:
         return out
 
     def release(self) -> None:
-        """Let go of the buffer."""
+        """Release the buffer."""
         self.__dict__.pop("_buffer", None)
 
 
 Begin = Callable[[int], States]
-"""Makes so many states |0…0>."""
+"""Makes a number of states |0…0>."""

@@ -1,4 +1,4 @@
-"""One state where many are expected: divided states, and devices that know no batches."""
+"""One state where many are expected: for divided states, and devices without batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qsim_ex.steps.layout import Layout
 
 
 class BatchOfOne:
-    """One state, wherever it lies, as a `States`: what is said of it is said by its placement."""
+    """One state in any placement as a `States`; its placement does all the work."""
 
     rows = 1
 
@@ -30,12 +30,12 @@ class BatchOfOne:
 
     @property
     def num_wires(self) -> int:
-        """The state's."""
+        """The number of wires of the state."""
         return self.single.num_wires
 
     @property
     def layout(self) -> Layout:
-        """The state's."""
+        """The layout of the state."""
         return self.single.layout
 
     @layout.setter
@@ -44,7 +44,7 @@ class BatchOfOne:
 
     @property
     def fresh(self) -> int:
-        """The state's."""
+        """The fresh bits of the state."""
         return self.single.fresh
 
     @property
@@ -53,44 +53,44 @@ class BatchOfOne:
         return self.single.bytes_moved
 
     def take(self, rows: Rows) -> BatchOfOne:
-        """A copy of the state; `rows` is [0]."""
+        """Return a copy of the state; `rows` is [0]."""
         if len(rows) != 1:
-            raise ValueError(f"{len(rows)} rows of a state that is alone")
+            raise ValueError(f"expected 1 row of a single state, got {len(rows)}; pass rows=[0].")
         return BatchOfOne(self.single.clone())
 
     def row(self, row: int) -> Placement:  # noqa: ARG002
-        """The state."""
+        """Return the state."""
         return self.single
 
     def marginals(self, wires: Sequence[int]) -> Floats:
-        """Its sums."""
+        """Return the marginal of the state, [1, 2^wires]."""
         return self.single.marginal(wires)[None]
 
     def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:  # noqa: ARG002
-        """The values in the one row."""
+        """Return the values in the one row; see `States.search`."""
         return self.single.search(range(wires), prefixes, runs, targets)
 
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
-        """Its sums."""
+        """Return <ψ| X-part · Z-part |ψ> of the state, [1, all z]."""
         return np.concatenate([np.zeros(0, dtype=np.complex128), *self.single.paulis(parts)])[None]
 
     def read(self) -> Amplitudes:
-        """Its amplitudes."""
+        """Return the amplitudes in the order of the wires, [1, 2^n]."""
         self.single.write_zeros()
         n = self.single.num_wires
         return self.single.read(0, 1 << n, range(n))[None]
 
     def read_in_order(self) -> Amplitudes:
-        """Its amplitudes, once its wires are in order; where they cannot be moved so, they are read where they lie."""
+        """Return the amplitudes after moving them to the order of the wires, or in place where they cannot be moved."""
         with suppress(NotSupported):
             self.single.arrange(Layout.identity(self.single.num_wires))
         return self.read()
 
     def hand_over(self) -> Placement:
-        """The state, which somebody else releases from now on."""
+        """Return the state, which the caller releases from now on."""
         self.release = _nothing
         return self.single
 
 
 def _nothing() -> None:
-    """What there is to release of a state that was handed over."""
+    """Do nothing: the release of a state that was handed over."""

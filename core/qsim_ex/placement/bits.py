@@ -12,7 +12,7 @@ Packed = NDArray[np.uint8]
 
 
 def move_bits(values: Words, to: Sequence[int]) -> Words:
-    """Each number with its bit k moved to bit ``to[k]``; bits from ``len(to)`` up are dropped.
+    """Return each number with its bit k moved to bit ``to[k]``; bits from ``len(to)`` up are dropped.
 
     values: int64 of any shape, not negative. to: bit numbers below 63, none twice.
     """
@@ -20,7 +20,7 @@ def move_bits(values: Words, to: Sequence[int]) -> Words:
 
 
 def _spread(values: Words, masks: Sequence[int]) -> Words:
-    """The number made of ``masks[k]`` for every bit k that is set in a value (the masks share no bit)."""
+    """Return, for each value, the union of ``masks[k]`` for every bit k that is set in it (the masks share no bit)."""
     if all(mask in (0, 1 << k) for k, mask in enumerate(masks)):
         return values & np.int64(sum(masks))
     out = np.zeros_like(values)
@@ -32,7 +32,7 @@ def _spread(values: Words, masks: Sequence[int]) -> Words:
 
 
 def _byte_table(masks: Sequence[int]) -> Words:
-    """What each of the 256 values of a byte becomes when its bit k becomes ``masks[k]``."""
+    """Return the union of masks for each of the 256 values of a byte; its bit k becomes ``masks[k]``."""
     byte = np.arange(256, dtype=np.int64)
     table = np.zeros_like(byte)
     for k, mask in enumerate(masks):
@@ -41,10 +41,10 @@ def _byte_table(masks: Sequence[int]) -> Words:
 
 
 def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
-    """Rows of packed bits: where bit k of ``values[row]`` is set, the bits ``masks[k]`` of the row are set.
+    """Return rows of packed bits: where bit k of ``values[row]`` is set, the bits ``masks[k]`` of the row are set.
 
-    Returns uint8 [rows, ceil(num_bits / 8)]; bit b of a row is bit b % 8 of byte b // 8. Rows may be of any width,
-    and a mask may have several bits (a wire that was measured twice). The masks share no bit.
+    The result is uint8 [rows, ceil(num_bits / 8)]; bit b of a row is bit b % 8 of byte b // 8. Rows may be of any
+    width, and a mask may have several bits (a wire that was measured twice). The masks share no bit.
     """
     width = -(-num_bits // 8)
     if width in (1, 2, 4):
@@ -58,12 +58,12 @@ def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
 
 
 def unpack(packed: Packed, num_bits: int) -> Packed:
-    """The inverse of `pack`: a column of 0s and 1s for each bit, uint8 [rows, num_bits]."""
+    """Return the inverse of `pack`: a column of 0s and 1s for each bit, uint8 [rows, num_bits]."""
     return np.unpackbits(packed, axis=1, count=num_bits, bitorder="little")
 
 
 def integers(packed: Packed) -> list[int]:
-    """Each packed row as a Python integer of any size; bit b of the row is bit b of the integer."""
+    """Return each packed row as a Python integer of any size; bit b of the row is bit b of the integer."""
     if packed.shape[1] <= 8:
         found: list[int] = words(packed).tolist()
         return found
@@ -71,7 +71,7 @@ def integers(packed: Packed) -> list[int]:
 
 
 def words(packed: Packed) -> NDArray[np.uint64]:
-    """Each packed row of up to eight bytes as one 64-bit number."""
+    """Return each packed row of up to eight bytes as one 64-bit number."""
     rows = np.zeros((len(packed), 8), dtype=np.uint8)
     rows[:, : packed.shape[1]] = packed
     return rows.view("<u8")[:, 0]

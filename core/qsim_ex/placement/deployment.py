@@ -1,4 +1,4 @@
-"""Where the amplitudes of a state will live: a placement that is described and not made yet."""
+"""The deployment of a state: a placement that is described and not made yet."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from qsim_ex.steps.layout import Levels
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where the amplitudes of a state will live.
+    """The memory in which the amplitudes of a state will be stored.
 
     kind: the name of its row in `placement.kinds`. levels: how its index bits are divided.
-    devices: the number of each peer's device, as often as peers share it.
+    devices: the number of each peer's device, repeated where peers share a device.
     in_flight: how many sub state vectors each device holds at a time.
-    host_memory: what the host keeps a place for ('whole' or 'spread', see `Options`); None without migration bits.
+    host_memory: the slices with a place on the host ('whole' or 'spread', see `Options`); None without migration bits.
     device_bytes: bytes of amplitudes on each peer's device, for each of its peers. host_bytes: on the host.
-    reason: why it is this placement.
-    in_one_piece: whether one buffer on one device holds it, so that it may grow and be worked on beside others.
-    planning_levels: the levels that a plan has to be made for; None for a state in one piece.
+    reason: why this placement was chosen.
+    in_one_piece: whether one buffer on one device holds the state, so that it may grow and be worked on beside others.
+    planning_levels: the levels that a plan for the state needs; None for a state in one piece.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Deployment:
         return self.num_wires - self.levels.local - self.levels.peers
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as what JSON can hold, with the number of index bits of each kind."""
+        """Return all fields as JSON values, with the number of index bits of each kind."""
         return {
             "kind": self.kind,
             "num_wires": self.num_wires,
@@ -65,7 +65,7 @@ class Deployment:
         }
 
     def describe(self) -> str:
-        """Everything in one line of words."""
+        """Return a description in one line."""
         words = f"{self.kind}: {describe_division(self)}, {human(self.device_bytes)} on each device"
         if self.host_memory:
             words += f", {human(self.host_bytes)} on the host ({self.host_memory})"
@@ -74,11 +74,11 @@ class Deployment:
 
 @lru_cache(maxsize=256)
 def single(num_wires: int, itemsize: int, device: int, reason: str) -> Deployment:
-    """One buffer on one device; made once for each number of wires."""
+    """Return the deployment as one buffer on one device; made once for each number of wires."""
     return Deployment("single", num_wires, Levels(num_wires), (device,), 1, None, itemsize << num_wires, 0, reason)
 
 
 def describe_division(candidate: Deployment) -> str:
-    """How many sub state vectors there are, in words."""
+    """Return the number of sub state vectors, in words."""
     count = 1 << (candidate.num_wires - candidate.levels.local)
     return "1 state vector" if count == 1 else f"{count} sub state vectors of {candidate.levels.local} wires"

@@ -1,8 +1,8 @@
 """The loop that executes steps: of one state, of many, and of sub state vectors on several devices in lockstep.
 
-And the guard after a run: whether amplitudes were lost or doubled while they were moved. Unitary work keeps the norm,
-and rounding changes it by little. A slice that is dropped, written twice or left out changes it by its weight. Whoever
-has the squared norm at hand (the sum that shots are drawn by, or one visit) gives it to `check_norm`.
+It also has the check after a run: whether amplitudes were lost or doubled while they were moved. Unitary work keeps the
+norm, and rounding changes it by little. A slice that is dropped, written twice or left out changes it by its weight.
+Code that computes the squared norm anyway (the sum from which shots are drawn, or one visit) passes it to `check_norm`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.steps.step import Step
 
 QUEUED_BYTES = 1 << 37
-"""How much work may be queued on a device before we wait for it, so that a cancelled run ends within a second."""
+"""The most work that is queued on a device before the host waits, so that a cancelled run ends within a second."""
 
 ROUNDINGS = 16
 """Roundings of unit size by which one gate may change a squared norm, in the worst case and all in one direction.
@@ -35,7 +35,7 @@ _END = object()
 class OneState(NamedTuple):
     """A sub state vector of 2^bits amplitudes that steps are run on.
 
-    prepared: what the device has prepared for them. numbers: those of each step, which are gone through once.
+    prepared: the result of the device's preparation of the steps. numbers: of each step, which are iterated once.
     high: the value of the index bits above; see `Device.run`.
     """
 
@@ -47,7 +47,7 @@ class OneState(NamedTuple):
     high: int = 0
 
     def launch(self, step: Step, packed: Any) -> None:
-        """Tell the device to do a step; it may do it later."""
+        """Start a step on the device, which may run it later."""
         self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
 
@@ -61,7 +61,7 @@ class ManyStates(NamedTuple):
     numbers: Iterable[Any]
 
     def launch(self, step: Step, packed: Any) -> None:
-        """Tell the device to do a step on all of them; it may do it later."""
+        """Start a step on the device for all states; it may run later."""
         self.device.run_batch(self.buffer, self.bits, step, packed, self.prepared)
 
 
@@ -71,7 +71,7 @@ Target = OneState | ManyStates
 def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> None:
     """Launch each step on all targets before the next one, so that their devices work at the same time.
 
-    `tick` is called before each step; where it raises, nothing more is launched. Raises `PlanError` for a target whose
+    `tick` is called before each step; if it raises, no further step is launched. Raises `PlanError` for a target whose
     numbers are not those of these steps.
     """
     each = 2 * (targets[0].buffer.nbytes if len(targets) == 1 else _most_on_a_device(targets))
@@ -83,7 +83,9 @@ def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> Non
             try:
                 packed = next(numbers)
             except StopIteration:
-                raise PlanError(f"a target has numbers for fewer steps than the {len(steps)} there are.") from None
+                raise PlanError(
+                    f"expected numbers for {len(steps)} steps, got fewer; bind the plan that is run."
+                ) from None
             launch(step, packed)
         queued += each
         if queued > QUEUED_BYTES:
@@ -92,11 +94,11 @@ def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> Non
             queued = 0
     for _, numbers in todo:
         if next(numbers, _END) is not _END:
-            raise PlanError(f"a target has numbers for more steps than the {len(steps)} there are.")
+            raise PlanError(f"expected numbers for {len(steps)} steps, got more; bind the plan that is run.")
 
 
 def _most_on_a_device(targets: Sequence[Target]) -> int:
-    """The most bytes of targets that share a device."""
+    """Return the most bytes of targets that share a device."""
     sizes: Counter[str] = Counter()
     for target in targets:
         sizes[target.device.name] += target.buffer.nbytes
@@ -107,7 +109,7 @@ def _most_on_a_device(targets: Sequence[Target]) -> int:
 
 
 def norm_bound(num_gates: int, dtype: DTypeLike, tolerance: float = UNITARY_TOLERANCE) -> float:
-    """How far from what it was a squared norm may be after so many gates, relatively.
+    """Return how far a squared norm may be from its value before, relatively, after so many gates.
 
     tolerance: how far from unitary (largest entry of U†U − 1) a caller's matrix may have been.
     """
@@ -123,11 +125,11 @@ def check_norm(
     before: float = 1.0,
     tolerance: float = UNITARY_TOLERANCE,
 ) -> None:
-    """Raise `DeviceError` if a squared norm, after so many gates, is not what rounding can have made of `before`."""
+    """Raise `DeviceError` if the squared norm after some gates differs from `before` by more than rounding explains."""
     bound = norm_bound(num_gates, dtype, tolerance)
     if not abs(norm_squared - before) <= bound * before:  # NaN is not within any bound
         raise DeviceError(
-            f"the squared norm is {norm_squared:.9g} after {num_gates} gates on a state of squared norm {before:.9g}; "
-            f"rounding explains a difference of {bound * before:.1e}. Amplitudes were lost or damaged while they were "
-            "moved or worked on, so the result is withheld. Run again, with fewer devices if it happens twice."
+            f"expected a squared norm of {before:.9g} within {bound * before:.1e} after {num_gates} gates, got "
+            f"{norm_squared:.9g}: amplitudes were lost or damaged while they were moved or worked on. There is no "
+            "result; run again, with fewer devices if it happens twice."
         )

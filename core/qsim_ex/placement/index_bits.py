@@ -1,4 +1,4 @@
-"""From wires to index bits: what a question about wires means for the amplitudes as they lie in memory.
+"""From wires to index bits: translation of a question about wires to the amplitudes in memory.
 
 Everything here is arithmetic on a `Layout`; no amplitude is touched.
 """
@@ -17,52 +17,52 @@ from qsim_ex.steps.layout import Layout
 
 
 def index_bits(layout: Layout, wires: Sequence[int]) -> tuple[int, ...]:
-    """The index bit of each wire."""
+    """Return the index bit of each wire."""
     return tuple(layout.address[wire] for wire in wires)
 
 
 def index_mask(layout: Layout, wires: int) -> int:
-    """A mask of wires as a mask of index bits."""
+    """Return a mask of wires as a mask of index bits."""
     return sum(1 << layout.address[wire] for wire in wires_of(wires))
 
 
 def stored_when(layout: Layout, when: When) -> When:
-    """A condition on wires as a condition on index bits; inverted wires are wanted at the other value."""
+    """Return a condition on wires as a condition on index bits; for inverted wires the value is inverted."""
     mask = index_mask(layout, when.mask)
     return When(mask, index_mask(layout, when.value) ^ (layout.flip & mask))
 
 
 def held(when: When, wires: Sequence[int], value: int) -> When:
-    """A condition and, besides, the wanted values of further wires; bit k of `value` is ``wires[k]``."""
+    """Return a condition extended by values of further wires; bit k of `value` is the value of ``wires[k]``."""
     ones = mask_of(tuple(wire for k, wire in enumerate(wires) if value >> k & 1))
     return When(when.mask | mask_of(tuple(wires)), when.value | ones)
 
 
 def indices(layout: Layout, values: NDArray[np.int64], wires: Sequence[int]) -> NDArray[np.int64]:
-    """The indices at which basis values are stored; bit k of a value is wire ``wires[k]``, other wires are 0."""
+    """Return the indices at which basis values are stored; bit k of a value is wire ``wires[k]``, other wires are 0."""
     return move_bits(values, index_bits(layout, wires)) ^ np.int64(layout.flip)
 
 
 def value_order(layout: Layout, marginal: NDArray[np.float64], wires: Sequence[int]) -> NDArray[np.float64]:
-    """Sums that are indexed by stored bits of `wires`, reindexed by the wires' values."""
+    """Return sums that are indexed by stored bits of `wires`, reindexed by the wires' values."""
     flipped = flipped_values(layout, wires)
     return marginal[np.arange(len(marginal)) ^ flipped] if flipped else marginal
 
 
 def flipped_values(layout: Layout, wires: Sequence[int]) -> int:
-    """Which bits of a value of `wires` are stored inverted, ``wires[0]`` least significant."""
+    """Return the mask of the bits of a value of `wires` that are stored inverted, ``wires[0]`` least significant."""
     return sum((layout.flip >> layout.address[wire] & 1) << k for k, wire in enumerate(wires))
 
 
 def parity_sign(layout: Layout, bits: int) -> int:
-    """The sign that (−1)^parity of stored bits has to be given so that it speaks of the wires' values."""
+    """Return the factor that turns (−1)^parity of stored bits into (−1)^parity of the wires' values."""
     return -1 if (layout.flip & bits).bit_count() & 1 else 1
 
 
 def moves(old: Layout, new: Layout) -> tuple[tuple[int, ...], int]:
-    """How index bits must move, as `Device.permute` wants it, to bring amplitudes from one layout to another.
+    """Return how index bits move, in the form of `Device.permute`, to bring amplitudes from one layout to another.
 
-    Returns ``(sources, flip)``: new bit k is old bit ``sources[k]``, XOR bit k of `flip`.
+    The result is ``(sources, flip)``: new bit k is old bit ``sources[k]``, XOR bit k of `flip`.
     """
     sources = tuple(old.address[wire] for wire in new.wires())
     flip = new.flip
@@ -72,7 +72,7 @@ def moves(old: Layout, new: Layout) -> tuple[tuple[int, ...], int]:
 
 
 def moved(layout: Layout, sources: Sequence[int], flip: int = 0) -> Layout:
-    """The layout after index bits have moved: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
+    """Return the layout after index bits have moved: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
     address = [0] * len(layout)
     wires = layout.wires()
     for bit, source in enumerate(sources):
@@ -82,7 +82,7 @@ def moved(layout: Layout, sources: Sequence[int], flip: int = 0) -> Layout:
 
 
 def relabelled(layout: Layout, to: Sequence[int]) -> Layout:
-    """The layout after wire w has been given the name ``to[w]``."""
+    """Return the layout after wire w has been given the name ``to[w]``."""
     address = [0] * len(layout)
     for wire, name in enumerate(to):
         address[name] = layout.address[wire]
@@ -90,17 +90,17 @@ def relabelled(layout: Layout, to: Sequence[int]) -> Layout:
 
 
 def inverted(layout: Layout, wires: int) -> Layout:
-    """The layout after an X on each wire of a mask."""
+    """Return the layout after an X on each wire of a mask."""
     return Layout(layout.address, layout.flip ^ index_mask(layout, wires))
 
 
 def wires_on(layout: Layout, bits: int) -> tuple[int, ...]:
-    """The wires on a mask of index bits, in the order of the bits."""
+    """Return the wires on a mask of index bits, in the order of the bits."""
     return tuple(wire for bit, wire in enumerate(layout.wires()) if bits >> bit & 1)
 
 
 def ordered(layout: Layout, wires: Sequence[int]) -> Layout:
-    """The layout in which wire ``wires[k]`` is on index bit k; what was stored inverted still is."""
+    """Return the layout with wire ``wires[k]`` on index bit k; wires that were stored inverted still are."""
     flip, address = 0, [0] * len(layout)
     for bit, wire in enumerate(wires):
         address[wire] = bit
@@ -109,29 +109,29 @@ def ordered(layout: Layout, wires: Sequence[int]) -> Layout:
 
 
 def with_first(layout: Layout, wires: Sequence[int]) -> Layout:
-    """The layout in which some wires are the first index bits; the others keep the order of theirs."""
+    """Return the layout with some wires on the first index bits; the others keep their order."""
     return ordered(layout, [*wires, *(wire for wire in layout.wires() if wire not in wires)])
 
 
 def with_last(layout: Layout, wires: Sequence[int], value: int) -> Layout:
-    """The layout in which some wires are the last index bits, all 0 at the value `value` (bit k is ``wires[k]``)."""
+    """Return the layout with some wires on the last index bits, all 0 at the value `value` (bit k is ``wires[k]``)."""
     others = [wire for wire in layout.wires() if wire not in wires]
     found = ordered(layout, [*others, *wires])
     return Layout(found.address, found.flip & (1 << len(others)) - 1 | value << len(others))
 
 
 def without_last(layout: Layout, wires: Sequence[int]) -> Layout:
-    """The layout after wires on the last index bits are gone; the others keep their order and are numbered anew."""
+    """Return the layout without wires on the last index bits; the others keep their order and are renumbered."""
     address = tuple(bit for wire, bit in enumerate(layout.address) if wire not in wires)
     return Layout(address, layout.flip & (1 << len(address)) - 1)
 
 
 def begun_as(layout: Layout, start: Layout) -> Layout:
-    """Another layout for a state of which amplitude 0 is all there is: |x> is the same |x> in it.
+    """Return another layout for a state whose only amplitude is amplitude 0: |x> is the same |x> in it.
 
     Raises `StateError` if it would be another basis state.
     """
     every = range(len(layout))
     if any((layout.flip >> layout.address[w] ^ start.flip >> start.address[w]) & 1 for w in every):
-        raise StateError("the plan begins in another basis state than this state is in.")
+        raise StateError("the plan begins in another basis state than this state; make a plan for this state's layout.")
     return start

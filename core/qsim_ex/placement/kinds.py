@@ -1,8 +1,8 @@
 """The table of placements: a placement is a file and a row.
 
-Rows stand in the order of preference. Each says which states it is for (`PlacementKind.suits`,
-`PlacementKind.lay_out`), with the one sum of its memory, and makes them (`PlacementKind.create`). Nobody else knows
-which rows there are.
+Rows are in the order of preference. Each row decides for which states it is (`PlacementKind.suits`,
+`PlacementKind.lay_out`), with the one sum of its memory, and makes them (`PlacementKind.create`). No other module
+knows the rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from qsim_ex.steps.plan import Plan
 class PlacementKind:
     """A kind of placement.
 
-    name: as results tell it. in_device_memory: whether more devices make more room; the host's memory is one, so what
-    lies there takes as few devices as it can.
-    lay_out: the placements of this kind that a request allows, best first and each with its sum of memory; none where
-    the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one another.
-    It is asked only about requests that it suits (`suits`).
-    create: the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps nothing then.
-    copies: what a run of a plan on a new state copies from and to the host, where that depends on what is on the device
-    already; None where the plan itself says it all.
+    name: the name in results. in_device_memory: whether more devices make more room; there is one host memory, so a
+    state there takes as few devices as possible.
+    lay_out: yields the placements of this kind that a request allows, best first and each with its sum of memory; none
+    if the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one
+    another. It is called only with requests for which `suits` is true.
+    create: makes the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps no memory then.
+    copies: returns the bytes that a run of a plan on a new state copies from and to the host, where they depend on the
+    slices on the device; None where they follow from the plan.
     shared: whether several devices share a state of this kind, or one has it; None where `lay_out` decides.
     """
 
@@ -46,7 +46,7 @@ class PlacementKind:
     shared: bool | None = None
 
     def suits(self, request: StateRequest) -> bool:
-        """Whether a request can be for this kind: for one device or several, with windows or without."""
+        """Return whether a request can be for this kind: for one device or several, with windows or without."""
         if self.shared is None:
             return True
         return self.shared == (request.peers > 0) and not (self.in_device_memory and request.windowed)
@@ -62,23 +62,23 @@ _BY_NAME = {row.name: row for row in _ROWS}
 
 
 def every() -> tuple[PlacementKind, ...]:
-    """All rows, in the order of preference."""
+    """Return all rows, in the order of preference."""
     return tuple(_ROWS)
 
 
 def of(deployment: Deployment) -> PlacementKind:
-    """The row of a deployment."""
+    """Return the row of a deployment."""
     return _BY_NAME[deployment.kind]
 
 
 @contextmanager
 def registered(kind: PlacementKind) -> Iterator[None]:
-    """A further row while the context lasts, preferred to all others; its `lay_out` decides what it is for.
+    """Add a row while the context lasts, preferred to all others; its `lay_out` decides for which states it is.
 
-    For placements from outside, such as those of tests. States that were made by it should be closed before it ends.
+    For placements from outside, such as those of tests. States made by it should be closed before the context ends.
     """
     if kind.name in _BY_NAME:
-        raise ValueError(f"a placement of the name {kind.name!r} is in the table already; give it another name.")
+        raise ValueError(f"expected a new name, got {kind.name!r}, which is in the table already; pass another name.")
     _ROWS.insert(0, kind)
     _BY_NAME[kind.name] = kind
     try:

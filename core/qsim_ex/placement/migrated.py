@@ -1,7 +1,7 @@
-"""A state on one device and in host memory: windows of it come near, one after another, are worked on, and go back.
+"""A placement on one device and in host memory: windows of the state are brought near one by one, and written back.
 
 A pass visits all windows of one choice of near bits. It begins with those whose slices are on the device already, and
-what is on the device and stays is not copied. `Window` says which slices a window has, `Slots` brings them.
+slices that stay on the device are not copied. `Window` maps windows to slices, `Slots` brings them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import ZeroFill
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
-"""How many windows are on the device at most: where the host has only what the device has not, as many as fit."""
+"""The most windows on the device: where the host holds only slices that the device does not, as many as fit."""
 
 _NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """Windows of a state in host memory on one device; first those of a state that is whole there, then 'spread'."""
+    """Yield windows of a state in host memory on one device; first of a state that is whole there, then 'spread'."""
     if (local := request.window()) is None:
         return
     n, levels, dtype = request.num_wires, request.levels(local), request.options.dtype
@@ -49,7 +49,7 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Migrated:
-    """|0…0> in host memory, with windows on one device."""
+    """Return |0…0> in host memory, with windows on one device."""
     return Migrated(
         devices[0],
         Layout.identity(deployment.num_wires),
@@ -62,13 +62,14 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
 
 
 class Migrated(Divided):
-    """2^n amplitudes, of which windows of 2^local are on a device that is told of in `device`.
+    """2^n amplitudes, of which windows of 2^local are on the device `device`.
 
-    A new state is |0…0⟩ in the given layout, all of its bits fresh; see `forget` for one that is written at once.
+    A new state is |0…0⟩ in the given layout, all of its bits fresh; see `forget` for a state that is overwritten at
+    once.
 
     device: a `Device` that is a `Copies`. layout, levels: as in `Divided`; no device bits.
     slots: windows that the device has room for. With one, copies and work take turns; with more they overlap.
-    scenario, spare, piece: see `windows.Room`. allowed: see `windows.allocate`.
+    scenario, spare, piece: see `windows.MigratedMemory`. allowed: see `windows.allocate`.
     Raises `InvalidInput`, and `OutOfMemory` with the sum.
     """
 
@@ -105,7 +106,7 @@ class Migrated(Divided):
         self._slots.pipe.end_work()
         self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
 
-    # --- what it is ------------------------------------------------------------------------------------------------
+    # --- description -----------------------------------------------------------------------------------------------
 
     @property
     def memory_kind(self) -> str:
@@ -114,12 +115,12 @@ class Migrated(Divided):
 
     @property
     def device_bytes(self) -> int:
-        """Bytes of device memory that the state takes, at any time."""
+        """Bytes of device memory that the state holds all the time."""
         return self.needed.device_bytes
 
     @property
     def host_bytes(self) -> int:
-        """Bytes of host memory that the state takes, at any time."""
+        """Bytes of host memory that the state holds all the time."""
         return self.needed.host_bytes
 
     @property
@@ -144,7 +145,7 @@ class Migrated(Divided):
         return pipe.bytes_in + pipe.bytes_out
 
     def report(self) -> dict[str, Any]:
-        """Memory, and what was copied."""
+        """Return the memory, and the bytes that were copied."""
         needed, pipe = self.needed, self._slots.pipe
         return {
             "bytes_held": [needed.device_bytes],
@@ -156,7 +157,7 @@ class Migrated(Divided):
         }
 
     def deployed(self, before: Deployment) -> Deployment:
-        """On the same device, with as many windows."""
+        """Return a deployment on the same device, with as many windows."""
         return replace(
             before,
             num_wires=self.num_wires,
@@ -170,19 +171,24 @@ class Migrated(Divided):
     def run(self, plan: Plan, work: Sequence[Any], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits.
 
-        work: (prepared, numbers) for the device; numbers are gone through once. `tick` is called `ticks` times; where
-        it raises, the state is neither the old one nor the new one, and has to be released.
-        Raises `PlanError` where the plan is not for this state.
+        work: (prepared, numbers) for the device; numbers are iterated once. `tick` is called `ticks` times; if it
+        raises, the state is neither the old one nor the new one, and has to be released.
+        Raises `PlanError` if the plan is not for this state.
         """
         if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError("the plan is for other levels, another layout or other fresh bits than this state has.")
+            raise PlanError(
+                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
+            )
         ((prepared, numbers),) = work
         packed = list(numbers)
         first = 0
         for window, stages in self._passes(plan):
             steps = [step for stage in stages for step in stage.steps]
             if window.positions(self.fresh) != stages[0].fresh:
-                raise PlanError(f"fresh positions {stages[0].fresh:#x} in the plan, others in the state.")
+                raise PlanError(
+                    f"expected fresh positions {stages[0].fresh:#x}, as in the plan, got "
+                    f"{window.positions(self.fresh):#x}."
+                )
             after = window.homes(fresh_after(stages[0].fresh, steps))
             mine = packed[first : first + len(steps)]
             values = self._values(window, self.fresh)
@@ -193,17 +199,17 @@ class Migrated(Divided):
         self.layout = plan.end
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
-        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
+        """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
         for window, stages in self._passes(plan):
             windows = 1 << window.far - (stages[0].fresh >> self.levels.local).bit_count()
             yield len(stages), windows * (self._slots.parts + sum(len(stage.steps) for stage in stages))
 
     def _passes(self, plan: Plan) -> list[tuple[Window, list[Stage]]]:
-        """The stages of each pass, and which bits are near then."""
+        """Return the stages of each pass, and its window."""
         found: list[tuple[Window, list[Stage]]] = []
         for stage in plan.stages:
             if isinstance(stage.motion, Exchange):
-                raise PlanError("an exchange in a plan for one device.")
+                raise PlanError("expected no exchange in a plan for one device, got one.")
             if stage.motion is not None:
                 found.append((Window(stage.motion.bits, self.levels.local, self.needed.slice), []))
             elif not found:
@@ -212,17 +218,17 @@ class Migrated(Divided):
         return found
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Bring every sub state vector near that is not known to be zero; see `Visited.visit`."""
+        """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
         window = self._near(near)
         here = window.homes(window.positions(self.fresh) & (1 << window.local) - 1)
         return self._visit(window, self.fresh & ~here if write else self.fresh, every, write)
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """As `visit`, but only of the sub state vectors that are wanted; nothing else is copied."""
+        """Yield the sub state vectors for which `wanted` is true; nothing else is copied."""
         return self._visit(self._near(near), self.fresh, wanted, write)
 
     def _near(self, wires: Sequence[int]) -> Window:
-        """A window with some wires near; the one at rest without wires."""
+        """Return a window with some wires near; the one at rest without wires."""
         if not wires:
             return self._rest
         wanted = [self.layout.address[wire] for wire in wires]
@@ -231,7 +237,7 @@ class Migrated(Divided):
         return self._window.bringing(wanted)
 
     def _visit(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
-        """A pass for questions; zeros of fresh local positions are written in each window."""
+        """Make a pass for questions; zeros of fresh local positions are written in each window."""
         here = window.positions(self.fresh) & (1 << window.local) - 1
         layout = window.layout(self.layout)
         values = [value for value in self._values(window, self.fresh) if wanted(layout, value)]
@@ -242,34 +248,34 @@ class Migrated(Divided):
             yield NearSubState(self.device, buffer, layout, value)
 
     def write_zeros(self, mask: int = -1) -> None:
-        """Write the zeros of those fresh index bits that are in a mask; they are fresh no longer."""
+        """Write the zeros of those fresh index bits that are in a mask; they are not fresh afterwards."""
         if not self.fresh & mask:
             return
         window, before, after = self._rest, self.fresh, self.fresh & ~mask
         local, inside = window.local, (1 << window.local) - 1
         for slot, value in self._pass(window, self._values(window, after), after, write=True):
             buffer = self._slots.buffers[slot]
-            if value & before >> local:  # it was known to be zero; now memory says so
+            if value & before >> local:  # the window was known to be zero; now memory holds the zeros
                 self.device.set_basis(buffer, 0)
                 self.device.write(buffer, 0, np.zeros(1, dtype=self.dtype))
             elif before & mask & inside:
                 self.device.run(buffer, local, ZeroFill(before & mask & inside), _NO_NUMBERS)
 
     def mark_zero(self, bits: int) -> None:
-        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and have no place."""
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and have no place."""
         self._slots.pipe.end_work()
         self.fresh |= bits
         slices = np.arange(self._slots.places.num_slices, dtype=np.int64)
         self._slots.places.nothing(slices[(slices & self.fresh >> self.needed.slice) != 0])
 
     def forget(self) -> None:
-        """All amplitudes are about to be overwritten: they may be anything, in the order of the wires."""
+        """Prepare for overwriting all amplitudes: they may be anything, in the order of the wires."""
         self._slots.pipe.end_work()
         self.layout, self.fresh, self._window = Layout.identity(self.num_wires), 0, self._rest
         self._slots.places.everywhere()
 
     def another(self, num_wires: int) -> Migrated:
-        """|0…0⟩ of so many wires in windows of the same size, or smaller for fewer wires."""
+        """Return |0…0⟩ of `num_wires` wires in windows of the same size, or smaller for fewer wires."""
         local = min(self.levels.local, num_wires)
         levels = replace(self.levels, local=local, slice=min(self.levels.slice, max(0, local - 1)))
         needed = self.needed
@@ -279,22 +285,22 @@ class Migrated(Divided):
         )  # fmt: skip
 
     def release(self) -> None:
-        """Wait for what is under way, and let go of all memory."""
+        """Wait for work and copies under way, and release all memory."""
         try:
             self._slots.pipe.synchronize()
             self.device.synchronize()
         finally:
             del self._slots, self._memory
 
-    # --- laid open -------------------------------------------------------------------------------------------------
+    # --- slices in host memory -------------------------------------------------------------------------------------
 
     @property
     def slice_bits(self) -> int:
-        """Index bits of a slice as it is copied: at most `Levels.slice`."""
+        """The number of index bits of a slice as it is copied: at most `Levels.slice`."""
         return self.needed.slice
 
     def expose(self) -> None:
-        """Let every slice that has a place on the host be there, and nothing be under way."""
+        """Copy every slice that has a place on the host there, and wait until nothing is under way."""
         self.write_zeros()
         self._slots.pipe.end_work()
         places = self._slots.places
@@ -307,16 +313,16 @@ class Migrated(Divided):
         self.device.synchronize()
 
     def slice_at(self, number: int) -> Buffer:
-        """A slice of an exposed state, without a copy: NumPy on the host, the device's array where it lies there."""
+        """Return a slice of an exposed state, without a copy: NumPy on the host, the device's array on the device."""
         return self._slots.pipe.at(int(self._slots.places.place[number]))
 
     # --- layouts ---------------------------------------------------------------------------------------------------
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout.
+        """Move amplitudes to another layout.
 
         Bits of a slice's number change by renumbering slices, which moves nothing. Bits inside slices are moved on the
-        device, in passes that each bring as many of the bits near that shall be inside as fit.
+        device, in passes that each bring as many as fit of the bits near that have to be inside.
         """
         sources, flip = at.moves(self.layout, layout)
         if any(self.fresh >> source & 1 and flip >> bit & 1 for bit, source in enumerate(sources)):
@@ -332,7 +338,7 @@ class Migrated(Divided):
         self.layout = layout
 
     def _renumber(self, sources: tuple[int, ...], flip: int) -> None:
-        """Index bits from the slice up change places: slices get other numbers."""
+        """Renumber slices, so that index bits from the slice up trade places."""
         inside = self.needed.slice
         to = [source - inside for source in sources[inside:]]
         number = np.arange(self._slots.places.num_slices, dtype=np.int64)
@@ -349,16 +355,16 @@ class Migrated(Divided):
     # --- passes ----------------------------------------------------------------------------------------------------
 
     def _values(self, window: Window, fresh: int) -> list[int]:
-        """The windows that are not known to be zero where these index bits are fresh."""
+        """Return the windows that are not known to be zero where these index bits are fresh."""
         zero = window.positions(fresh) >> window.local
         return [value for value in range(1 << window.far) if not value & zero]
 
     def _pass(
         self, window: Window, values: list[int], after: int, *, write: bool, tick: Tick | None = None
     ) -> Iterator[tuple[int, int]]:
-        """Bring one window after another into a slot: (slot, number of the window).
+        """Bring one window after another into a slot; yield (slot, number of the window).
 
-        values: the windows to bring; where nothing of one is known to exist, its amplitudes are undefined.
+        values: the windows to bring; if no slice of one exists, its amplitudes are undefined.
         after: the index bits that are fresh when the pass is over. write: whether windows are worked on.
         """
         pipe, places = self._slots.pipe, self._slots.places
@@ -377,5 +383,5 @@ class Migrated(Divided):
         self.fresh = after
 
     def _existing(self, slices: Index, fresh: int) -> Index:
-        """Slices, or `NOWHERE` in place of those that are known to be zero."""
+        """Return slices, with `NOWHERE` in place of those that are known to be zero."""
         return np.where(slices & fresh >> self.needed.slice, NOWHERE, slices)

@@ -1,4 +1,4 @@
-"""<left|right> of two states in different places or precisions: over the host, a piece at a time."""
+"""<left|right> of two states in different placements or precisions: over the host, a piece at a time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from qsim_ex.placement.base import PIECE, Amplitudes, Placement
 
 
 def overlap(left: Placement, right: Placement) -> complex:
-    """Σ conj(left)·right in complex128; the right state's amplitudes are brought into the left one's layout first."""
+    """Return Σ conj(left)·right in complex128; the right state's amplitudes are moved to the left's layout first."""
     right.arrange(left.layout)
-    if left.levels.local == left.num_wires:  # any part of a state in one piece is at hand, so the other one is passed
+    if left.levels.local == left.num_wires:  # a state in one piece can be read anywhere, so the pass is over the other
         return overlap_of(right, left).conjugate()
     return overlap_of(left, right)
 
 
 def overlap_of(passed: Placement, other: Placement) -> complex:
-    """`overlap` of two states in one layout, by one pass over the first."""
+    """Return the `overlap` of two states in one layout, by one pass over the first."""
     total = 0j
     for start, amplitudes in passed.pieces(PIECE):
         total += dot(amplitudes, other.stored(start, start + len(amplitudes)))
@@ -24,5 +24,5 @@ def overlap_of(passed: Placement, other: Placement) -> complex:
 
 
 def dot(left: Amplitudes, right: Amplitudes) -> complex:
-    """Σ conj(left)·right of two arrays on the host."""
+    """Return Σ conj(left)·right of two arrays on the host."""
     return complex(np.vdot(left.astype(np.complex128, copy=False), right.astype(np.complex128, copy=False)))

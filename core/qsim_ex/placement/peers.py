@@ -1,7 +1,7 @@
-"""One sub state vector on each of several devices of this process: all of the state is near, but not to everyone.
+"""A placement with one sub state vector on each of several devices of this process.
 
-Device numbers are the bits from `Levels.local` up. Which device has which number is free to choose: permuting and
-flipping device bits renames devices and moves nothing.
+Device numbers are the bits from `Levels.local` up. The assignment of numbers to devices is free: permuting and
+flipping device bits renumbers devices and moves nothing.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 def needs(
     levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link], piece_bytes: int = PIECE_BYTES
 ) -> MemoryNeeds:
-    """What a state takes: on each device a sub state vector, and what comes over the links is staged beside it."""
+    """Return the memory of a state: on each device a sub state vector and staging of incoming amplitudes."""
     staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
     return MemoryNeeds(tuple((itemsize << levels.local) + near for near, _ in staged), sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """A sub state vector on each of several devices."""
+    """Yield a sub state vector on each of several devices."""
     levels = request.levels(request.local())
     sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
     yield Deployment("peers", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Peers:
-    """|0…0> on several devices."""
+    """Return |0…0> on several devices."""
     limit = None if limits is None else limits[0]
     return Peers(devices, deployment.num_wires, dtype, deployment.levels, limit=limit)
 
@@ -52,10 +52,10 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
 class Peers(Divided):
     """A state vector of `num_wires` wires over 2^peers devices, which begins as |0…0⟩.
 
-    devices: one for each sub state vector, each also `Copies`; the same device may stand there several times.
+    devices: one for each sub state vector, each also `Copies`; the same device may occur several times.
     dtype: complex64 or complex128. levels: ``local + peers == num_wires``.
-    piece_bytes: most bytes that go from device to device in one copy; twice that is held for staging on each device.
-    limit: bytes of device memory that may be used, in place of what the devices report as free.
+    piece_bytes: most bytes of one copy from device to device; twice that is held for staging on each device.
+    limit: bytes of device memory that may be used, in place of the free bytes that the devices report.
 
     Raises `InvalidInput`, and `OutOfMemory` before anything is allocated, with the sum.
     """
@@ -75,8 +75,8 @@ class Peers(Divided):
     ) -> None:
         if len(devices) != 1 << levels.peers or num_wires != levels.local + levels.peers:
             raise InvalidInput(
-                f"{num_wires} wires on {len(devices)} devices with {levels.local} local and {levels.peers} device "
-                "bits: wanted are local + device bits = wires, and a device for each value of the device bits."
+                f"expected local + device bits = {num_wires} wires, and a device for each value of the device bits, "
+                f"got {levels.local} local bits, {levels.peers} device bits and {len(devices)} devices."
             )
         self.levels = levels
         self.dtype = np.dtype(dtype)
@@ -89,7 +89,7 @@ class Peers(Divided):
         self.begin()
 
     def _sum(self) -> str:
-        """What the state needs, for messages."""
+        """Return the memory that the state needs, for messages."""
         size, staging = self.dtype.itemsize << self.levels.local, self._links.staging(0)[0]
         return (
             f"{self.levels.local + self.levels.peers} wires in {self.dtype.name} on {1 << self.levels.peers} devices "
@@ -97,7 +97,7 @@ class Peers(Divided):
         )
 
     def _allocate(self) -> list[PeerBuffer]:
-        """A seat for each device number; all or none."""
+        """Allocate a seat for each device number; all or none."""
         seats: list[PeerBuffer] = []
         try:
             for place in range(1 << self.levels.peers):
@@ -110,13 +110,13 @@ class Peers(Divided):
         return seats
 
     def begin(self) -> None:
-        """The state becomes |0…0⟩: one amplitude is written, and all wires are fresh."""
+        """Set the state to |0…0⟩: one amplitude is written, and all wires are fresh."""
         self.layout = Layout.identity(self.levels.local + self.levels.peers)
         self.fresh = (1 << self.num_wires) - 1
         self._seats[0].device.begin(self._seats[0].buffer)
 
     def release(self) -> None:
-        """Let go of all memory, at once, whatever is under way."""
+        """Release all memory, at once, even while work or copies are under way."""
         seats, self._seats = self._seats, []
         try:
             synchronize(seats)  # memory goes back to a pool, and the next owner does not wait for our copies
@@ -124,39 +124,41 @@ class Peers(Divided):
             seats.clear()
 
     def another(self, num_wires: int) -> Peers:
-        """|0…0⟩ of so many wires on the same devices; raises `NotSupported` for fewer wires than device bits."""
+        """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
         levels = self.levels
         local = num_wires - levels.peers
         if local < 1:
-            raise NotSupported(f"{num_wires} wires on {len(self.devices)} devices, each of which has a local one.")
+            raise NotSupported(
+                f"{num_wires} wires on {len(self.devices)} devices leave no local wire. Use fewer devices."
+            )
         divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
         return Peers(self.devices, num_wires, self.dtype, divided, **self._options)
 
-    # --- what is said of it ------------------------------------------------------------------------------------------
+    # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def places(self) -> tuple[int, ...]:
-        """For each device number the place of its device in the list that was given; `arrange` may change it."""
+        """For each device number the place of its device in the caller's list; `arrange` may change it."""
         return tuple(seat.place for seat in self._seats)
 
     @property
     def links(self) -> Mapping[tuple[int, int], Link]:
-        """How amplitudes get from one device to another, by places in the list of devices that was given."""
+        """The link from one device to another, by places in the caller's list of devices."""
         return self._links.kinds
 
     @property
     def sent(self) -> Mapping[tuple[int, int], int]:
-        """Bytes sent so far between devices, by places in the list of devices that was given."""
+        """Bytes sent so far between devices, by places in the caller's list of devices."""
         return self._links.sent
 
     @property
     def memory(self) -> tuple[int, ...]:
-        """Bytes that this state holds on each device of the list, staging included; that never grows."""
+        """Bytes that this state holds on each device of the list, staging included; they never grow."""
         return self.needs.devices
 
     @property
     def host_memory(self) -> int:
-        """Bytes of host memory that links through the host are staged in."""
+        """Bytes of host memory in which links through the host are staged."""
         return self.needs.host
 
     @property
@@ -165,7 +167,7 @@ class Peers(Divided):
         return sum(self.sent.values())
 
     def report(self) -> dict[str, Any]:
-        """Links, what went over them, and memory."""
+        """Return the links, the bytes sent over them, and the memory."""
         held = {"bytes_held": list(self.memory), "bytes_held_on_host": self.host_memory}
         return self._links.report() | held
 
@@ -174,11 +176,13 @@ class Peers(Divided):
     def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
-        work: for each device of the list that was given, what it has prepared, and the numbers of all steps.
-        Raises `PlanError` for a plan that was made for another state than this.
+        work: for each device of the caller's list, its prepared steps, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state.
         """
         if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError("the plan was made for other levels, another layout, or other fresh bits.")
+            raise PlanError(
+                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
+            )
         shares = shares_of(work)
         done = 0
         for stage in plan.stages:
@@ -188,45 +192,45 @@ class Peers(Divided):
             self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
         if self.fresh != plan.left:
-            raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")
+            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
         self.layout = plan.end
 
     def _move(self, stage: Stage, tick: Callable[[], None]) -> None:
-        """The motion at the beginning of a stage."""
+        """Make the motion at the beginning of a stage."""
         match stage.motion:
             case None:
                 pass
             case Exchange(swaps):
                 self._exchange(swaps, tick)
             case Migration():
-                raise PlanError("a migration in a plan for devices without host memory.")
+                raise PlanError("expected no migration in a plan for devices alone, got one.")
             case _:
                 assert_never(stage.motion)
         if self.fresh != stage.fresh:
-            raise PlanError(f"bits {self.fresh:#x} are fresh at the beginning of a stage that says {stage.fresh:#x}.")
+            raise PlanError(f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {self.fresh:#x}.")
 
     def _live(self) -> list[int]:
-        """The device numbers whose sub state vectors are not known to be zero."""
+        """Return the device numbers whose sub state vectors are not known to be zero."""
         return [d for d in range(len(self._seats)) if not d << self.levels.local & self.fresh]
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
-        """Swap local positions with device bits; wires and fresh bits go along."""
+        """Swap local positions with device bits; the layout and the fresh bits follow."""
         self._links.exchange(self._seats, self.schedule(swaps), tick)
         self._moved(sources(self.num_wires, swaps))
 
     def schedule(self, swaps: Swaps) -> Schedule:
-        """What an exchange would send now, and in which order."""
+        """Return the transfers of an exchange now, in their order."""
         return schedule(self.levels, swaps, self.fresh, self._links.piece)
 
     def _moved(self, sources: Sequence[int], flip: int = 0) -> None:
-        """Note that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
+        """Record that new position k of every index is old position ``sources[k]``, XOR bit k of `flip`."""
         self.layout = at.moved(self.layout, sources, flip)
         self.fresh = sum((self.fresh >> source & 1) << k for k, source in enumerate(sources))
 
-    # --- near at hand ------------------------------------------------------------------------------------------------
+    # --- visits ------------------------------------------------------------------------------------------------------
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:  # noqa: ARG002  (all is near)
-        """Every sub state vector that is not known to be zero; a wanted wire on a device bit is exchanged in first."""
+        """Yield every sub state vector that is not known to be zero; far wires of `near` are exchanged in first."""
         self._bring(near)
         self.write_zeros((1 << self.levels.local) - 1)
         for number in self._live():
@@ -234,7 +238,7 @@ class Peers(Divided):
             yield NearSubState(seat.device, seat.buffer, self.layout, number)
 
     def _bring(self, near: Sequence[int]) -> None:
-        """Make wires local by one exchange, against the highest local positions that hold none of them."""
+        """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
         local = self.levels.local
         wanted = at.index_bits(self.layout, near)
         far = [position for position in wanted if position >= local]
@@ -248,21 +252,21 @@ class Peers(Divided):
             self._exchange(tuple(zip(free[-len(far) :], far, strict=True)))
 
     def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
         local = (1 << self.levels.local) - 1
         mask = bits & self.fresh
         live = self._live()
         self.fresh &= ~mask
         for number in self._live():
             seat = self._seats[number]
-            if number not in live:  # it was known to be zero; now memory says so
+            if number not in live:  # the sub state vector was known to be zero; now memory holds the zeros
                 seat.device.set_basis(seat.buffer, 0)
                 seat.device.write(seat.buffer, 0, np.zeros(1, dtype=self.dtype))
             elif mask & local:
                 clear(seat, mask & local)
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout: one exchange at most, and local permutations."""
+        """Move amplitudes to another layout: one exchange at most, and local permutations."""
         local, width = self.levels.local, self.num_wires
         origins, flip = at.moves(self.layout, layout)
         self.write_zeros(sum(1 << origins[k] for k in range(width) if flip >> k & 1))

@@ -1,8 +1,8 @@
-"""A state in host memory, of which several devices hold a window together: passes in time, exchanges in space.
+"""A placement in host memory of which several devices hold a window together: passes in time, exchanges in space.
 
-The host has a place for every amplitude, its home. A pass gathers one window after another, 2^local amplitudes to each
+The host has a place for every amplitude, its home. A pass copies one window after another, 2^local amplitudes to each
 device, works on it, exchanges included, and writes it back home. Several windows are on the devices at a time, so that
-one comes and one goes while another is worked on.
+one is copied in and one out while another is worked on.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
 CARRIED_BYTES = 1 << 26
-"""Bytes of one copy between host and device: 1.2 ms, so that starting it costs nothing."""
+"""The bytes of one copy between host and device: 1.2 ms, so that starting a copy is negligible."""
 
 
 @dataclass(eq=False, slots=True)
 class WindowBuffers:
-    """Room for one window: a seat on each device. `came`, `busy`: marks behind what fills it, and what uses it."""
+    """Room for one window: a seat on each device. `came`: marks behind the copies in; `busy`: marks behind its use."""
 
     seats: list[PeerBuffer]
     came: dict[int, Any] = field(default_factory=dict)
@@ -52,20 +52,20 @@ def needs(
     links: Mapping[tuple[int, int], Link],
     piece_bytes: int = PIECE_BYTES,
 ) -> MemoryNeeds:
-    """What a state takes: frames and staging on each device; on the host a place for every amplitude, and staging."""
+    """Return the memory of a state: frames and staging on each device; on the host all amplitudes, and staging."""
     staged = [staging(place, levels, itemsize, links, piece_bytes) for place in range(1 << levels.peers)]
     sizes = tuple((frames * itemsize << levels.local) + near for near, _ in staged)
     return MemoryNeeds(sizes, (itemsize << num_wires) + sum(host for _, host in staged))
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """Windows of a state in host memory on several devices, which have all of it at home there."""
+    """Yield windows on several devices of a state in host memory, which has a place for every amplitude."""
     if (local := request.window()) is None:
         return
     if request.options.host_memory == "spread":
         raise OptionError(
-            f"host_memory='spread' is for one device, and {1 << request.peers} share this state. Use 'whole', or one "
-            "device."
+            f"host_memory='spread' is for one device, and {1 << request.peers} devices share this state. Use 'whole', "
+            "or one device."
         )
     n, levels, frames = request.num_wires, request.levels(local), request.in_flight(local)
     sizes, host = needs(n, levels, request.options.dtype.itemsize, frames, request.links)
@@ -73,18 +73,18 @@ def lay_out(request: StateRequest) -> Iterator[Deployment]:
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> PeersOverHost:
-    """|0…0> in host memory, with windows on several devices."""
+    """Return |0…0> in host memory, with windows on several devices."""
     frames = deployment.in_flight
     return PeersOverHost(devices, deployment.num_wires, dtype, deployment.levels, frames=frames, limit=limits)
 
 
 class PeersOverHost(Divided):
-    """A state vector at home in host memory, windows of which are near to 2^peers devices; it begins as |0…0⟩.
+    """A state vector in host memory, windows of which are near to 2^peers devices; it begins as |0…0⟩.
 
-    devices: one for each device number, each also `Copies`; the same device may stand there several times.
+    devices: one for each device number, each also `Copies`; the same device may occur several times.
     levels: all wires beyond ``local + peers`` are on migration bits. frames: windows that the devices have room for.
-    piece_bytes, reach: as for `Peers`. limit: bytes of each device and of the host that may be used, in place of what
-    is free. Raises `InvalidInput`, and `OutOfMemory` before anything is allocated, with the sum.
+    piece_bytes, reach: as for `Peers`. limit: bytes of each device and of the host that may be used, in place of the
+    free bytes. Raises `InvalidInput`, and `OutOfMemory` before anything is allocated, with the sum.
     """
 
     kind = "peers over host"
@@ -104,8 +104,9 @@ class PeersOverHost(Divided):
     ) -> None:
         if len(devices) != 1 << levels.peers or num_wires < levels.local + levels.peers or frames < 1:
             raise InvalidInput(
-                f"{num_wires} wires on {len(devices)} devices with {levels.local} local and {levels.peers} device bits "
-                f"in {frames} frames: wanted are a device for each value of the device bits, and a frame or more."
+                f"expected local + device bits <= {num_wires} wires, a device for each value of the device bits, and "
+                f"frames >= 1, got {levels.local} local bits, {levels.peers} device bits, {len(devices)} devices and "
+                f"frames={frames}."
             )
         self.levels = levels
         self.dtype = np.dtype(dtype)
@@ -126,7 +127,7 @@ class PeersOverHost(Divided):
 
     @property
     def memory(self) -> tuple[int, ...]:
-        """Bytes that this state holds on each device, staging included; that never grows."""
+        """Bytes that this state holds on each device, staging included; they never grow."""
         return self.needs.devices
 
     @property
@@ -141,7 +142,7 @@ class PeersOverHost(Divided):
 
     @property
     def links(self) -> dict[tuple[int, int], Link]:
-        """How amplitudes get from one device to another."""
+        """The link from one device to another."""
         return dict(self._links.kinds)
 
     @property
@@ -150,7 +151,7 @@ class PeersOverHost(Divided):
         return sum(self.sent.values()) + sum(self.bytes_in) + sum(self.bytes_out)
 
     def report(self) -> dict[str, Any]:
-        """Links, what went over them, memory, and what was copied from and to the host."""
+        """Return the links, the bytes sent over them, the memory, and the bytes copied from and to the host."""
         return self._links.report() | {
             "bytes_held": list(self.memory),
             "bytes_held_on_host": self.host_memory,
@@ -160,21 +161,21 @@ class PeersOverHost(Divided):
         }
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
-        """For each pass, how many stages it has, and how often `run` will call its `tick` in it."""
+        """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
         window = self.levels.local + self.levels.peers
         for _, stages in self._passes(plan):
             windows = 1 << (self._size - window - (stages[0].fresh >> window).bit_count())
             yield len(stages), windows * sum(len(stage.steps) for stage in stages)
 
     def _sum(self) -> str:
-        """What the state needs, for messages."""
+        """Return the memory that the state needs, for messages."""
         return (
             f"{self._size} wires in {self.dtype.name} need {human(self.dtype.itemsize << self._size)} of host memory "
             f"and {human(self.memory[0])} on each of {len(self.devices)} devices"
         )
 
     def _allocate(self, frames: int) -> None:
-        """All memory, or none of it."""
+        """Allocate all memory, or none of it."""
         made: list[WindowBuffers] = []
         places = range(len(self.devices))
         first: Any = self.devices[0]
@@ -186,13 +187,13 @@ class PeersOverHost(Divided):
         except OutOfMemory as error:
             made.clear()
             self._home = None
-            raise OutOfMemory(f"{self._sum()}, and could not be had. {error}") from error
+            raise OutOfMemory(f"{self._sum()}, which could not be allocated. {error}") from error
         self._frames = deque(made)
         self._in: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
         self._out: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
 
     def begin(self) -> None:
-        """The state becomes |0…0⟩: one amplitude is written at home, and all wires are fresh."""
+        """Set the state to |0…0⟩: one amplitude is written at home, and all wires are fresh."""
         self._synchronize()
         self.layout = Layout.identity(self._size)
         self.fresh = (1 << self._size) - 1
@@ -206,7 +207,7 @@ class PeersOverHost(Divided):
             synchronize(frame.seats)
 
     def release(self) -> None:
-        """Let go of all memory, at once, whatever is under way."""
+        """Release all memory, at once, even while work or copies are under way."""
         try:
             self._synchronize()
         finally:
@@ -214,28 +215,30 @@ class PeersOverHost(Divided):
             self._in, self._out, self._home = [], [], None
 
     def another(self, num_wires: int) -> PeersOverHost:
-        """|0…0⟩ of so many wires on the same devices; raises `NotSupported` for fewer wires than device bits."""
+        """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
         levels = self.levels
         local = min(levels.local, num_wires - levels.peers)
         if local < 1:
-            raise NotSupported(f"{num_wires} wires on {len(self.devices)} devices, each of which has a local one.")
+            raise NotSupported(
+                f"{num_wires} wires on {len(self.devices)} devices leave no local wire. Use fewer devices."
+            )
         divided = replace(levels, local=local, slice=min(levels.slice, local - 1))
         return PeersOverHost(self.devices, num_wires, self.dtype, divided, **self._options)
 
-    # --- laid open ---------------------------------------------------------------------------------------------------
+    # --- slices in host memory ---------------------------------------------------------------------------------------
 
     @property
     def slice_bits(self) -> int:
-        """Index bits of a slice, which is in one piece wherever it is copied."""
+        """The number of index bits of a slice, which is in one piece wherever it is copied."""
         return self.levels.slice
 
     def expose(self) -> None:
-        """Let every amplitude be at home, and nothing be under way."""
+        """Write every amplitude at home, and wait until nothing is under way."""
         self.write_zeros()
         self._synchronize()
 
     def slice_at(self, number: int) -> Any:
-        """A slice of an exposed state at home: NumPy, without a copy."""
+        """Return a slice of an exposed state at home: NumPy, without a copy."""
         return self._home[number << self.levels.slice : number + 1 << self.levels.slice]
 
     # --- work --------------------------------------------------------------------------------------------------------
@@ -243,22 +246,24 @@ class PeersOverHost(Divided):
     def run(self, plan: Plan, work: Sequence[Any], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step of a window.
 
-        work: for each device what it has prepared, and the numbers of all steps.
-        Raises `PlanError` for a plan that was made for another state than this.
+        work: for each device its prepared steps, and the numbers of all steps.
+        Raises `PlanError` for a plan that was made for another state.
         """
         if (plan.levels, plan.start, plan.fresh) != (self.levels, self.layout, self.fresh):
-            raise PlanError("the plan was made for other levels, another layout, or other fresh bits.")
+            raise PlanError(
+                "the plan was made for other levels, another layout, or other fresh bits; make a plan for this state."
+            )
         shares = shares_of(work)
         done = 0
         for bits, stages in self._passes(plan):
             self._run_pass(bits, stages, shares, done, tick)
             done += sum(len(stage.steps) for stage in stages)
         if self.fresh != plan.left:
-            raise PlanError(f"bits {self.fresh:#x} are fresh at the end of a plan that says {plan.left:#x}.")
+            raise PlanError(f"expected fresh bits {plan.left:#x} at the end of the plan, got {self.fresh:#x}.")
         self.layout = plan.end
 
     def _passes(self, plan: Plan) -> list[tuple[tuple[int, ...], list[Stage]]]:
-        """The stages of each pass, and the bits at home of its positions."""
+        """Return the stages of each pass, and the bits at home of its positions."""
         found: list[tuple[tuple[int, ...], list[Stage]]] = []
         for stage in plan.stages:
             match stage.motion:
@@ -272,7 +277,10 @@ class PeersOverHost(Divided):
                     assert_never(stage.motion)
         for bits, _ in found:
             if sorted(bits) != list(range(self._size)) or bits[: self.levels.slice] != tuple(range(self.levels.slice)):
-                raise PlanError(f"a migration to {bits}: a permutation is wanted that leaves the slice's bits alone.")
+                raise PlanError(
+                    f"expected a permutation that keeps the {self.levels.slice} bits of a slice, got a migration to "
+                    f"{bits}."
+                )
         return found
 
     def _run_pass(
@@ -283,7 +291,7 @@ class PeersOverHost(Divided):
         begin: int,
         tick: Callable[[], None],
     ) -> None:
-        """All stages on one window after the other; `begin` steps of the plan came before."""
+        """Run all stages on one window after the other; `begin` steps of the plan came before."""
         begun = self._positions(bits, self.fresh)
         migrates = self._size > self.levels.local + self.levels.peers
         home, fresh = bits, begun
@@ -293,11 +301,13 @@ class PeersOverHost(Divided):
                 if isinstance(stage.motion, Exchange):
                     self._exchange(frame, stage.motion, fresh, tick)
                     moved = sources(self._size, stage.motion.swaps)
-                    if migrates:  # otherwise what a device bit was is local for good, as on peers without a host
+                    if migrates:  # otherwise the former device bit stays local, as on peers without a host
                         home = tuple(home[source] for source in moved)
                     fresh = mask_of(tuple(k for k, source in enumerate(moved) if fresh >> source & 1))
                 if fresh != stage.fresh:
-                    raise PlanError(f"bits {fresh:#x} are fresh as a stage begins that says {stage.fresh:#x}.")
+                    raise PlanError(
+                        f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {fresh:#x}."
+                    )
                 live = [(frame.seats[d], value << self.levels.peers | d) for d in self._live(fresh)]
                 work_on(live, stage.steps, shares, done, tick)
                 fresh = fresh_after(fresh, stage.steps)
@@ -306,19 +316,19 @@ class PeersOverHost(Divided):
         self.fresh = self._homes(home, fresh)
 
     def _exchange(self, frame: WindowBuffers, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
-        """An exchange within a window."""
+        """Make an exchange within a window."""
         window = (1 << self.levels.local + self.levels.peers) - 1
         self._links.exchange(frame.seats, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick)
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
     def _windows(self, bits: tuple[int, ...], fresh: int) -> Iterator[tuple[WindowBuffers, int]]:
-        """Every window that is not known to be zero, in turn, while the next one is coming; with its number.
+        """Yield every window that is not known to be zero, with its number, while the next one is being copied.
 
         bits: the bit at home of each position. fresh: mask of positions.
         """
         window = self.levels.local + self.levels.peers
-        marks = [channel.mark() for channel in self._out]  # the last pass has to be home before this one begins
+        marks = [channel.mark() for channel in self._out]  # the last pass is written home before this one begins
         for channel in self._in:
             for mark in marks:
                 channel.wait(mark)
@@ -336,7 +346,7 @@ class PeersOverHost(Divided):
             yield self._begun(frame, value)
 
     def _bring(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
-        """Queue the copies of a window to a frame, once what was in it has gone."""
+        """Queue the copies of a window to a frame, once the frame's former window has been copied out."""
         frame.came.clear()
         for seat in frame.seats:
             if seat.place in frame.busy:
@@ -350,13 +360,13 @@ class PeersOverHost(Divided):
             frame.came[d] = channel.mark()
 
     def _begun(self, frame: WindowBuffers, value: int) -> tuple[WindowBuffers, int]:
-        """Work from now on finds the window as it came."""
+        """Let work from now on wait for the copies of the window."""
         for d, mark in frame.came.items():
             frame.seats[d].device.wait(mark)
         return frame, value
 
     def _send(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
-        """Queue the copies of a window home, behind all that was queued on the devices."""
+        """Queue the copies of a window home, behind all work queued on the devices."""
         marks = [seat.device.mark() for seat in frame.seats]
         for d in self._live(fresh):
             seat, channel = frame.seats[d], self._out[d]
@@ -369,36 +379,36 @@ class PeersOverHost(Divided):
             frame.busy[d] = channel.mark()
 
     def _carried(self, bits: tuple[int, ...], fresh: int) -> Carried:
-        """The copies of one sub state vector; what is known to be zero is not copied, where slices stay whole."""
+        """Return the copies of one sub state vector; zeros are not copied as far as slices stay whole."""
         local = self.levels.local
         spared = fresh & ((1 << local) - 1) >> self.levels.slice << self.levels.slice
         return carried(bits[:local], spared, self._piece)
 
     def _start(self, bits: tuple[int, ...], number: int, value: int) -> int:
-        """Where a sub state vector begins at home, as far as its device number and its window say."""
+        """Return the index at home at which a sub state vector of this device number and window begins."""
         high = value << self.levels.peers | number
         return mask_of(tuple(bit for k, bit in enumerate(bits[self.levels.local :]) if high >> k & 1))
 
     def _live(self, fresh: int) -> list[int]:
-        """The device numbers whose sub state vectors are not known to be zero; `fresh` is a mask of positions."""
+        """Return the device numbers whose sub state vectors are not known to be zero; `fresh`: mask of positions."""
         return [d for d in range(len(self.devices)) if not d << self.levels.local & fresh]
 
     def _positions(self, bits: tuple[int, ...], homes: int) -> int:
-        """A mask of index bits as a mask of positions."""
+        """Return a mask of index bits as a mask of positions."""
         return mask_of(tuple(p for p, bit in enumerate(bits) if homes >> bit & 1))
 
     def _homes(self, bits: tuple[int, ...], positions: int) -> int:
-        """A mask of positions as a mask of index bits."""
+        """Return a mask of positions as a mask of index bits."""
         return mask_of(tuple(bit for p, bit in enumerate(bits) if positions >> p & 1))
 
-    # --- near at hand ------------------------------------------------------------------------------------------------
+    # --- visits ------------------------------------------------------------------------------------------------------
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Bring every sub state vector near that is not known to be zero; see `Divided.visit`."""
+        """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
         return self._visit(self._bringing(at.index_bits(self.layout, near)), write=write)
 
     def _visit(self, bits: tuple[int, ...], *, write: bool) -> Iterator[NearSubState]:
-        """A visit in which position p is index bit ``bits[p]``."""
+        """Make a visit in which position p is index bit ``bits[p]``."""
         fresh = self._positions(bits, self.fresh)
         inside = fresh & (1 << self.levels.local) - 1
         layout = self._near_layout(bits)
@@ -420,7 +430,7 @@ class PeersOverHost(Divided):
             self.fresh = self._homes(bits, fresh & ~inside)
 
     def _bringing(self, wanted: Sequence[int]) -> tuple[int, ...]:
-        """The bits of a window in which some are local, in the places of the highest ones that are not wanted."""
+        """Return the bits of a window with `wanted` local, in the places of the highest bits not in `wanted`."""
         local, bits = self.levels.local, list(range(self._size))
         coming = [bit for bit in wanted if bit >= local]
         free = [bit for bit in range(self.levels.slice, local) if bit not in wanted]
@@ -434,11 +444,11 @@ class PeersOverHost(Divided):
         return tuple(bits)
 
     def _near_layout(self, bits: tuple[int, ...]) -> Layout:
-        """Where wires lie while position p is index bit ``bits[p]``."""
+        """Return the layout while position p is index bit ``bits[p]``."""
         return at.moved(self.layout, bits)
 
     def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
         mask = bits & self.fresh
         if mask:
             self._synchronize()
@@ -448,11 +458,12 @@ class PeersOverHost(Divided):
         self.fresh &= ~mask
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout: passes, in each of which local bits are permuted."""
+        """Move amplitudes to another layout: passes, in each of which local bits are permuted."""
         origins, flip = at.moves(self.layout, layout)
         if self.layout != layout and self.levels.local - self.levels.slice < 2:
             raise NotSupported(
-                f"moving amplitudes at home with {self.levels}: two local bits beside the slice are wanted."
+                f"moving amplitudes at home needs two local bits above the slice, got {self.levels}. Use more "
+                "window_slots or device_wires."
             )
         self.write_zeros(mask_of(tuple(origin for k, origin in enumerate(origins) if flip >> k & 1)))
         while self.layout != layout:
@@ -460,7 +471,7 @@ class PeersOverHost(Divided):
             self._turn(origins, flip)
 
     def _turn(self, origins: Sequence[int], flip: int) -> None:
-        """One pass that moves as many index bits as fit to where they belong, and flips what it can."""
+        """Make one pass that moves as many index bits as fit to their final places, and flips those it can."""
         local, low = self.levels.local, self.levels.slice
         wrong = [k for k, origin in enumerate(origins) if origin != k or flip >> k & 1]
         chosen = set(range(low))
@@ -482,7 +493,7 @@ class PeersOverHost(Divided):
 
 
 def completed(given: dict[int, int], count: int) -> list[int]:
-    """A permutation of `count` positions with the given sources, in which as many others as can be stay."""
+    """Return a permutation of `count` positions with the given sources, in which as many others as possible stay."""
     found = dict(given)
     taken = set(given.values())
     for position in range(count):

@@ -1,4 +1,4 @@
-"""What a placement is asked for: how many wires, on which devices, with which options and how much free memory.
+"""A request for a placement: how many wires, on which devices, with which options and how much free memory.
 
 Everything here is arithmetic. A row of `kinds` answers with descriptions of placements, each with its sum of memory.
 """
@@ -15,47 +15,47 @@ from qsim_ex.options import Options
 from qsim_ex.steps.layout import Levels
 
 SLICE = 20
-"""Most bits of a slice, unless it is asked for: 8 MiB in complex64, enough for a copy at full speed."""
+"""The most bits of a slice, unless options say otherwise: 8 MiB in complex64, enough for a copy at full speed."""
 
 SLOT_BITS = 8
-"""Bits of a sub state vector above its slices, unless it is asked for: so many wires can trade places in one motion."""
+"""The bits of a sub state vector above its slices, unless options say otherwise: the most wires traded at once."""
 
 SMALLEST_WINDOW = 16
-"""Fewest wires of a sub state vector that is chosen automatically; below, host memory alone is the better place."""
+"""The fewest wires of a sub state vector that is chosen automatically; below, host memory alone is better."""
 
 IN_FLIGHT = 3
-"""Buffers with which copies in, work, and copies out overlap."""
+"""The number of buffers with which copies in, work, and copies out overlap."""
 
 MARGIN = 32
-"""A 1/32 of a device's free memory is left to what a device needs beside amplitudes, unless max_memory says more."""
+"""One part in MARGIN of a device's free memory is left for uses other than amplitudes, unless max_memory is given."""
 
 BOUNDLESS = 1 << 200
-"""Free bytes of memory that nobody has looked at: more than anything needs."""
+"""The free bytes of memory that nobody has measured: more than anything needs."""
 
 
 class MemoryNeeds(NamedTuple):
-    """Bytes that a placement takes: on the device of each peer, and on the host. The one sum of its memory."""
+    """The bytes that a placement takes: on the device of each peer, and on the host. The one sum of its memory."""
 
     devices: tuple[int, ...]
     host: int
 
 
 Limits = tuple[int, int] | None
-"""Bytes of each device and of the host that may be taken, where a caller has said how many; None for what is free."""
+"""The bytes of each device and of the host that may be used, where a caller has given them; None for free memory."""
 
 
 def nearest(device: int, other: int) -> Link:
-    """How GPUs that nobody has asked reach one another: directly."""
+    """Return the link between GPUs that were not queried: a direct one."""
     return "same device" if device == other else "peer"
 
 
 @dataclass(frozen=True, slots=True)
 class FreeMemory:
-    """What may be used.
+    """The memory that may be used.
 
-    devices: the number and the free bytes of each device; of equal devices, in the order in which they are taken.
+    devices: the number and the free bytes of each device; equal devices are used in this order.
     host: free bytes of the host; on the CPU, where the device is the host, the same bytes.
-    link: how amplitudes get from the device of one number to that of another.
+    link: the link from the device of one number to that of another.
     """
 
     kind: Literal["cpu", "gpu"]
@@ -64,17 +64,17 @@ class FreeMemory:
     link: Callable[[int, int], Link] = field(default=nearest, compare=False)
 
     def on_device(self, number: int, options: Options) -> int:
-        """Bytes of a device that amplitudes may take."""
+        """Return the bytes of a device that amplitudes may take."""
         return dict(self.devices)[number] if options.max_memory is None else options.max_memory
 
     def on_host(self, options: Options) -> int:
-        """Bytes of the host that amplitudes may take."""
+        """Return the bytes of the host that amplitudes may take."""
         return self.host if options.max_host_memory is None else options.max_host_memory
 
 
 @dataclass(frozen=True, slots=True)
 class StateRequest:
-    """A state of so many wires on some devices; `devices` has each number once, however many peers share it."""
+    """A state of `num_wires` wires on some devices; `devices` has each number once, however many peers share it."""
 
     num_wires: int
     options: Options
@@ -93,41 +93,41 @@ class StateRequest:
 
     @property
     def links(self) -> Mapping[tuple[int, int], Link]:
-        """How amplitudes get from each peer to each other."""
+        """The link from each peer to each other."""
         places = tuple(enumerate(self.places))
         return {(a, b): self.free.link(one, other) for a, one in places for b, other in places if a != b}
 
     @property
     def windowed(self) -> bool:
-        """Whether windows are asked for that do not hold the state at once."""
+        """Whether options ask for windows that do not hold the whole state at once."""
         wires = self.options.device_wires
         return wires is not None and wires + self.peers < self.num_wires
 
     def local(self) -> int:
-        """Wires of a sub state vector; raises `OptionError` where the devices cannot share so few wires."""
+        """Return the wires of a sub state vector; raise `OptionError` where the devices cannot share so few wires."""
         local, wires = self.num_wires - self.peers, self.options.device_wires
         if wires is not None:
             self._agrees(wires)
             return min(local, wires)
         if local < 0 or (self.peers and local < 1):
             raise OptionError(
-                f"{self.num_wires} wires cannot be divided among {1 << self.peers} devices: each needs a wire of its "
-                f"own, so at least {self.peers + 1} wires are wanted. Use fewer devices."
+                f"expected at least {self.peers + 1} wires for {1 << self.peers} devices, each of which needs a local "
+                f"wire, got {self.num_wires}; use fewer devices."
             )
         return local
 
     def _agrees(self, wires: int) -> None:
-        """Raise `OptionError` if so many devices with so many wires each have more room than there are wires."""
+        """Raise `OptionError` if the devices, with `wires` wires each, have more room than the state has wires."""
         if self.peers and wires + self.peers > self.num_wires:
             devices, shared = self.options.devices, self.options.virtual_peers
             named = f"devices={list(devices)}" if devices else f"virtual_peers={shared}"
             raise OptionError(
-                f"{named} and device_wires={wires} make {wires + self.peers} wires ({self.peers} + {wires}), and the "
-                f"state has {self.num_wires}. Use device_wires={max(self.num_wires - self.peers, 0)}, or leave it out."
+                f"{named} and device_wires={wires} make {wires + self.peers} wires ({self.peers} + {wires}); the state "
+                f"has {self.num_wires}. Pass device_wires={max(self.num_wires - self.peers, 0)}, or leave it out."
             )
 
     def levels(self, local: int) -> Levels:
-        """The levels with a slice that is long enough for a copy and leaves room for wires that trade places."""
+        """Return the levels with a slice that is long enough for a copy and leaves room for wires that trade places."""
         slots, network = self.options.window_slots, self.options.network
         if slots is None:
             piece = max(0, min(SLICE, local - SLOT_BITS))
@@ -135,17 +135,17 @@ class StateRequest:
             piece = local - (slots.bit_length() - 1)
             if not 0 <= piece < local:
                 raise OptionError(
-                    f"window_slots={slots}: a sub state vector of {local} wires has from 2 to {1 << local} slices. Use "
-                    "so many, or leave it out."
+                    f"expected window_slots from 2 to {1 << local} for a sub state vector of {local} wires, got "
+                    f"{slots}; pass a power of two in this range, or leave it out."
                 )
         return Levels(local, self.peers, piece, "switch" if network == "auto" else network)
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
     def window(self) -> int | None:
-        """Wires of a window of a state in host memory; None if it needs no windows, or only tiny ones would fit.
+        """Return the wires of a window of a state in host memory; None if none is needed, or only tiny ones would fit.
 
-        It is what was asked for, or else the most of which a GPU can hold several, one being worked on.
+        It is the option's value, or else the most of which a GPU can hold several, one being worked on.
         """
         if self.options.device_wires is not None:
             return self.local() if self.windowed else None
@@ -158,7 +158,7 @@ class StateRequest:
         return local if local >= SMALLEST_WINDOW else None
 
     def in_flight(self, local: int, most: int | None = IN_FLIGHT) -> int:
-        """How many windows each device should hold: what was asked for, or as many as fit, and `most` of them."""
+        """Return how many windows each device should hold: the option's value, or as many as fit, at most `most`."""
         groups = 1 << (self.num_wires - local - self.peers)
         if self.options.in_flight_buffers is not None:
             return min(self.options.in_flight_buffers, groups)
@@ -167,6 +167,6 @@ class StateRequest:
         return max(1, min(fitting, groups - 1) if most is None else min(fitting, groups, most))
 
     def _roomy(self, number: int) -> int:
-        """Bytes of a device that several sub state vectors may fill."""
+        """Return the bytes of a device that several sub state vectors may fill."""
         allowed = self.free.on_device(number, self.options)
         return allowed if self.options.max_memory is not None else allowed - allowed // MARGIN

@@ -1,6 +1,6 @@
-"""All amplitudes in one buffer of one device.
+"""A placement with all amplitudes in one buffer of one device.
 
-Questions come in wires and are put to the device in index bits. The state's layout is respected by every question
+Questions are in wires and are passed to the device in index bits. Every question follows the state's layout
 without moving an amplitude.
 """
 
@@ -30,12 +30,12 @@ from qsim_ex.steps.step import ZeroFill
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """One buffer on one device."""
+    """Yield one buffer on one device."""
     yield single(request.num_wires, request.options.dtype.itemsize, request.devices[0], "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Single:  # noqa: ARG001  (the choice has looked)
-    """|0…0> in one buffer; where states grow, nothing is written yet."""
+    """Return |0…0> in one buffer; where states grow, nothing is written yet."""
     (device,), n = devices, deployment.num_wires
     buffer = device.allocate(1 << n, dtype)
     if device.grows:
@@ -47,9 +47,10 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
 class Single:
     """A state vector of `num_wires` wires in one buffer of 2^num_wires amplitudes.
 
-    layout: where each wire is now; `run` and `arrange` change it, questions never do.
-    fresh: mask of the index bits that are 0 all over and whose zeros memory does not hold yet (see `steps.Sweep`).
-    begun: whether memory holds amplitude 0 of a new state; if not, it is written when something is asked of it.
+    layout: the current index bit of each wire; `run` and `arrange` change it, questions never do.
+    fresh: mask of the index bits that are 0 in the whole state and whose zeros memory does not hold yet (see
+    `steps.Sweep`).
+    begun: whether memory holds amplitude 0 of a new state; if not, it is written before the first question.
     """
 
     kind = "single"
@@ -66,12 +67,12 @@ class Single:
 
     @property
     def levels(self) -> Levels:
-        """All index bits are local."""
+        """The levels: all index bits are local."""
         return Levels(self.num_wires)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The amplitudes' dtype."""
+        """The dtype of the amplitudes."""
         found: np.dtype[Any] = self._buffer.dtype
         return found
 
@@ -82,14 +83,14 @@ class Single:
         return self._buffer
 
     def release(self) -> None:
-        """Let go of the memory; may be called again."""
+        """Release the memory; may be called again."""
         self.__dict__.pop("_buffer", None)
 
     def forget(self) -> None:
-        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
         self.layout, self.fresh, self._begun = Layout.identity(self.num_wires), 0, True
 
-    # --- what it says of itself ----------------------------------------------------------------------------------
+    # --- description ---------------------------------------------------------------------------------------------
 
     @property
     def devices(self) -> tuple[Device]:
@@ -98,31 +99,31 @@ class Single:
 
     @property
     def array(self) -> Any:
-        """The buffer."""
+        """All amplitudes, in the order of their indices."""
         return self.buffer[: 1 << self.num_wires]
 
     @property
     def slice_bits(self) -> int:
-        """All index bits; nothing is copied."""
+        """The number of index bits; nothing is copied."""
         return self.num_wires
 
     def ticks(self, plan: Plan) -> int:
-        """One for each step."""
+        """Return the number of steps."""
         return len(plan.steps)
 
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """The number of steps up to the end of each stage."""
+        """Return the number of steps up to the end of each stage."""
         return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
 
     def report(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty report."""
         return {}
 
     def norm_check(self, num_gates: int) -> None:
-        """None: amplitudes are not moved about."""
+        """Return None: amplitudes are not moved between memories."""
 
     def deployed(self, before: Deployment) -> Deployment:
-        """In one piece, as before."""
+        """Return a deployment in one piece, as before."""
         return single(self.num_wires, self.dtype.itemsize, before.devices[0], before.reason)
 
     # --- work ----------------------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ class Single:
     def run(self, plan: Plan, work: Sequence[tuple[Any, Iterable[Any]]], tick: Tick) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 
-        work: one pair of what the device has prepared and the numbers of all steps.
+        work: one pair of the prepared steps and the numbers of all steps.
         """
         ((prepared, numbers),) = work
         if not self._run_at_once(plan, numbers, tick):
@@ -139,7 +140,7 @@ class Single:
         self.layout, self.fresh = plan.end, plan.left
 
     def _run_at_once(self, plan: Plan, numbers: Iterable[Any], tick: Tick) -> bool:
-        """Have the device queue all steps in one call, if it can, and if that is no more than may be queued."""
+        """Have the device queue all steps in one call, if it can and they are within the limit; return whether."""
         if len(plan.steps) * 2 * self._buffer.nbytes > QUEUED_BYTES or not isinstance(self.device, LoadsNumbers):
             return False
         if not self.device.queue(self._buffer, numbers, begin=not self._begun):
@@ -156,18 +157,18 @@ class Single:
             self._begun = True
 
     def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits, all at once, whichever are asked for."""
+        """Write the zeros of all fresh index bits, if any of `bits` is fresh."""
         self._begin()
         if self.fresh & bits:
             self.device.run(self._buffer, self.num_wires, ZeroFill(self.fresh), np.zeros(0, dtype=np.complex128))
             self.fresh = 0
 
     def mark_zero(self, bits: int) -> None:
-        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero."""
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero."""
         self.fresh |= bits
 
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout."""
+        """Move amplitudes to another layout."""
         sources, flip = at.moves(self.layout, layout)
         if flip or sources != tuple(range(self.num_wires)):
             self.device.permute(self.buffer, self.num_wires, sources, flip)
@@ -179,7 +180,7 @@ class Single:
         self.device.scale(self.buffer, self.num_wires, stored, inside, outside)
 
     def extend(self, count: int) -> Single:
-        """This state with `count` more wires in |0>, on fresh index bits from n on; this placement is released."""
+        """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
         n = self.num_wires
         self._begin()
         buffer = self.device.allocate(1 << n + count, self.dtype)
@@ -190,7 +191,7 @@ class Single:
         return Single(self.device, buffer, layout, fresh)
 
     def shrink(self, wires: Sequence[int]) -> Single:
-        """This state without some wires, each of which is at 0 or at 1; this placement is released.
+        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
 
         Raises `StateError`, with the weight, if some of the wires are found at more than one value.
         """
@@ -203,7 +204,7 @@ class Single:
         return Single(self.device, buffer, layout)
 
     def clone(self) -> Self:
-        """Another buffer on the same device that holds the same state."""
+        """Return another placement on the same device that holds the same state."""
         self._begin()
         buffer = self.device.allocate(1 << self.num_wires, self.dtype)
         self.device.copy(buffer, self._buffer[: 1 << self.num_wires])
@@ -212,11 +213,11 @@ class Single:
     # --- amplitudes ----------------------------------------------------------------------------------------------
 
     def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
+        """Return the amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
         return self.device.gather(self.buffer, at.indices(self.layout, values, wires))
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of the basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
+        """Return the amplitudes of basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
         if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
             return self.device.read(self.buffer, start, stop)
         out = np.empty(stop - start, dtype=self.buffer.dtype)
@@ -226,11 +227,11 @@ class Single:
         return out
 
     def write(self, start: int, values: Amplitudes) -> None:
-        """Overwrite amplitudes from basis value `start` on, which needs the layout of the wires' order."""
+        """Overwrite amplitudes from basis value `start` on; requires the layout of the wires' order."""
         self.device.write(self.buffer, start, values)
 
     def overwrite(self, pieces: Pieces, layout: Layout) -> None:
-        """Overwrite all amplitudes, by index: they lie in that layout then."""
+        """Overwrite all amplitudes, by index in the given layout."""
         self.forget()
         for start, values in pieces(0, 1 << self.num_wires):
             self.write(start, values.astype(self.dtype, copy=False))
@@ -241,37 +242,37 @@ class Single:
         self.write_zeros()
 
     def slice_at(self, number: int) -> Any:
-        """Raise `StateError`."""
+        """Raise `StateError`: there are no slices in host memory."""
         raise StateError(
-            f"slice {number}: a state that is single has no slices in host memory; see sub_state_vector()."
+            f"slice {number}: a state on a single device has no slices in host memory; use sub_state_vector()."
         )
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:  # noqa: ARG002  (there is one, number 0)
-        """The whole state."""
+        """Yield the whole state."""
         yield NearSubState(self.device, self.array, self.layout, 0)
 
     def stored(self, start: int, stop: int) -> Amplitudes:
-        """Amplitudes at the indices from `start` up to `stop`, as they lie."""
+        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
         return self.device.read(self.buffer, start, stop)
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
-        """All amplitudes, in pieces of at most `size`, each with its first index."""
+        """Yield all amplitudes, in pieces of at most `size`, each with its first index."""
         for start in range(0, 1 << self.num_wires, size):
             yield start, self.stored(start, min(start + size, 1 << self.num_wires))
 
     # --- sums, all in float64 ------------------------------------------------------------------------------------
 
     def norm_squared(self) -> float:
-        """Σ |amplitude|²."""
+        """Return Σ |amplitude|²."""
         return float(self.device.norms(self.buffer, 1)[0])
 
     @property
     def marginal_wires(self) -> int:
-        """As many as one pass sums over."""
+        """The number of wires that one pass sums over."""
         return MARGINAL_WIRES
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
-        """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
+        """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
 
         float64 [2^wires], ``wires[0]`` least significant.
         """
@@ -288,37 +289,37 @@ class Single:
         return at.value_order(self.layout, sums, wires)
 
     def searched_bits(self, shots: int) -> int:
-        """As the device wants it."""
+        """Return the number of wires that the device prefers."""
         return self.device.searched_bits(self.num_wires, shots)
 
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """For each target, the value of the lowest wires that it falls on behind its prefix (see `Device.search`).
+        """Return for each target the value of the lowest wires that it falls on behind its prefix; see `Device.search`.
 
-        prefixes: values of all other wires, shifted to where they stand in a basis value; one for each run.
+        prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
         """
         bases = at.indices(self.layout, prefixes, range(self.num_wires))
         return self.device.search(self.buffer, at.index_bits(self.layout, wires), bases, runs, targets)
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
-        """For each X-part (a mask of wires) and each of its Z-parts <ψ| X-part · Z-part |ψ>, without factors of i."""
+        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         return [self.pauli(x, zs) for x, zs in parts]
 
     def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """<ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
+        """Return <ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
         bits = [at.index_mask(self.layout, z) for z in zs]
         signs = [at.parity_sign(self.layout, mask) for mask in bits]
         return np.array(signs) * self.device.pauli(self.buffer, self.num_wires, at.index_mask(self.layout, x), bits)
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
+        """Return the reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""
         rho = self.device.density(self.buffer, self.num_wires, at.index_bits(self.layout, wires))
         value = np.arange(len(rho)) ^ at.flipped_values(self.layout, wires)
         return np.asarray(rho[np.ix_(value, value)])
 
     def inner(self, other: Placement) -> complex:
-        """<self|other>; the other's amplitudes are brought into this layout first."""
+        """Return <self|other>; the other's amplitudes are moved to this layout first."""
         if isinstance(other, Single) and other.device is self.device and other.dtype == self.dtype:
             other.arrange(self.layout)
             return self.device.inner(self.buffer, other.buffer)

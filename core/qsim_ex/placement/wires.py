@@ -1,4 +1,4 @@
-"""Wires that may be taken away from a state: those that are at one value wherever it has an amplitude."""
+"""Removal of wires from a state: a wire can be removed if it is at one value in every amplitude that is not zero."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement.base import Placement
 
 GROUP = 16
-"""How many wires one marginal looks at."""
+"""The number of wires of one marginal."""
 
 
 def held_values(placement: Placement, wires: Sequence[int]) -> int:
-    """The value that some wires are at, bit k being ``wires[k]``.
+    """Return the value of some wires, bit k being ``wires[k]``.
 
     Raises `StateError`, with the weight, if they are found at other values too (by more than rounding).
     """
@@ -26,7 +26,7 @@ def held_values(placement: Placement, wires: Sequence[int]) -> int:
         other = float(weights.sum())
         if not other <= NORM_TOLERANCE * norm or norm == 0:
             raise StateError(
-                f"wires {list(group)} cannot be taken away: they are at {found:0{len(group)}b} but for a weight of "
+                f"wires {list(group)} cannot be removed: they are at {found:0{len(group)}b} but for a weight of "
                 f"{other:.3g} in {norm:.3g}. Uncompute, measure or collapse them first."
             )
         value |= found << first

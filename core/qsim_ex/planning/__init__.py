@@ -1,1 +1,1 @@
-"""In what order and near what: from instructions to a plan. Pure functions; imports no device."""
+"""From instructions to a plan: in which order work runs, and which bits are near. Pure functions; imports no device."""

@@ -1,4 +1,4 @@
-"""A plan cut into parts between which a run may stop, be saved, and go on later."""
+"""Cutting a plan into parts between which a run may stop, be saved, and continue later."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
 from qsim_ex.steps.step import Sweep, ZeroFill
 
 MOST = 256
-"""Most parts of a plan: a checkpoint may be written after each, and each has to be made ready by itself."""
+"""The most parts of a plan: a checkpoint may be written after each, and each has to be prepared separately."""
 
 
 @lru_cache(maxsize=64)
 def cut(plan: Plan) -> tuple[Plan, ...]:
-    """Parts of a plan that do together what the plan does: run one after the other.
+    """Return the parts of a plan that, run one after the other, do the work of the plan.
 
-    With migration bits a part is a pass, with device bits a stage, and on one device it is one step, or a few where
-    the plan has many. All parts but the last keep the layout of the plan's start, since what wires are called changes
-    at the plan's end alone: between parts amplitudes are known by their index bits.
+    With migration bits a part is a pass, with device bits a stage, and on one device it is one step, or a few steps
+    where the plan has many. All parts but the last keep the layout of the plan's start, since wires are relabelled at
+    the plan's
+    end alone: between parts amplitudes are known by their index bits.
     """
     stages, begins = _divided(plan) if plan.levels.local < plan.num_wires else _single(plan)
     if len(begins) < 2:
@@ -46,7 +47,7 @@ def cut(plan: Plan) -> tuple[Plan, ...]:
 
 
 def fresh_before(stage: Stage, num_wires: int) -> int:
-    """The mask of the index bits at rest that are fresh before a stage's motion."""
+    """Return the mask of the index bits at rest that are fresh before a stage's motion."""
     match stage.motion:
         case None:
             return stage.fresh
@@ -60,7 +61,7 @@ def fresh_before(stage: Stage, num_wires: int) -> int:
 
 
 def _divided(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
-    """The plan's stages, and at which of them a part begins."""
+    """Return the plan's stages, and the numbers of the stages at which a part begins."""
     migrates = plan.levels.local + plan.levels.peers < plan.num_wires
     begins = [
         number
@@ -71,7 +72,7 @@ def _divided(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
 
 
 def _single(plan: Plan) -> tuple[tuple[Stage, ...], list[int]]:
-    """A stage for every few steps of a plan for one device, and all of them begin a part."""
+    """Return stages of a few steps each of a plan for one device; a part begins at each of them."""
     few = -(-len(plan.steps) // MOST)
     groups = [plan.steps[k : k + few] for k in range(0, len(plan.steps), few or 1)]
     stages = []

@@ -1,4 +1,4 @@
-"""A plan in words: what a user reads who asks why a run was slow."""
+"""A plan in words, for users who ask why a run was slow."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MOST_LABELS = 6
 def explain(
     plan: Plan, itemsize: int, bytes_per_second: float | None = None, *, rates: Rates = H200, phases: bool = True
 ) -> str:
-    """Describe a plan step by step: what moves at every level of memory, and what a sweep does.
+    """Describe a plan step by step: the motions at every level of memory, and the work of each sweep.
 
-    bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: what predicted
-    seconds of a state on several levels are computed from. phases: whether each sweep's phases are listed.
+    bytes_per_second: a memory rate, for the seconds that memory alone would take (one device). rates: for the predicted
+    seconds of a state on several levels. phases: whether each sweep's phases are listed.
     """
     if plan.levels.local < plan.num_wires:
         return "\n".join(_Levelled(plan, itemsize, rates, phases).lines())
@@ -47,7 +47,7 @@ def explain(
 
 
 class _Levelled:
-    """The words for a plan whose state lies on several devices, in host memory, or both."""
+    """The description of a plan whose state is on several devices, in host memory, or both."""
 
     def __init__(self, plan: Plan, itemsize: int, rates: Rates, phases: bool) -> None:
         self.plan, self.itemsize, self.rates, self.phases = plan, itemsize, rates, phases
@@ -55,7 +55,7 @@ class _Levelled:
         self.step = 0
 
     def lines(self) -> list[str]:
-        """All of it."""
+        """Return all lines of the description."""
         plan = self.plan
         return [
             *self._head(),
@@ -159,7 +159,7 @@ _NETWORKS = {"switch": "a switch joins all devices", "mesh": "a link between eac
 
 
 def human_bytes(count: float) -> str:
-    """A number of bytes in the largest unit that leaves a number above 1."""
+    """Return a number of bytes in the largest unit that leaves a number above 1."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if count < 1024 or unit == "PiB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -172,7 +172,7 @@ def _count(number: int, noun: str, several: str = "") -> str:
 
 
 def _seconds(value: float) -> str:
-    """A time in the unit that leaves a number above 1."""
+    """Return a time in the unit that leaves a number above 1."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
@@ -180,7 +180,7 @@ def _seconds(value: float) -> str:
 
 
 def _ordering(layout: Layout) -> str:
-    """The wire on each index bit, the most significant first; a stroke marks a wire stored inverted."""
+    """Return the wire on each index bit, the most significant first; a stroke marks a wire that is stored inverted."""
     if layout.is_identity():
         return "in order" if len(layout) else "none"
     marks = [f"{wire}{chr(39) * (layout.flip >> bit & 1)}" for bit, wire in enumerate(layout.wires())]
@@ -221,7 +221,7 @@ def _items(items: tuple[Item, ...]) -> str:
 
 
 def _bits(bits: tuple[int, ...]) -> str:
-    """Bits as ranges: 0-4,9,11-13."""
+    """Return bits as ranges: 0-4,9,11-13."""
     parts = []
     bits = tuple(sorted(bits))
     start = 0

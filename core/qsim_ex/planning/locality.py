@@ -1,12 +1,13 @@
-"""`grow`: which bits to bring near, at every level of the memory hierarchy.
+"""`grow`: the choice of bits to bring near, at every level of the memory hierarchy.
 
-Work may run when the bits it mixes are near and nothing left behind stands in its way; it may overtake what it only
-shares read bits with. One scan finds for every piece its *reason*: the exact set of bits that would have to come
-near before it could run. Choosing bits is then a coverage problem over those sets, solved greedily; no second scan.
+Work may run when the bits it mixes are near and no earlier work that is left behind has to run before it; it may
+overtake work with which it only shares read bits. One scan finds the *reason* of every piece of work: the exact set of
+bits that would have to come near before it could run. Choosing bits is then a coverage problem over those sets, solved
+greedily; no second scan.
 
-`far_sets` is the same seen from the other side, where few bits are far and most are near: all work runs whose reason
-holds none of the far bits. So the far bits are chosen that lose least work, one after another, and the best few sets
-are kept, for a search that looks several stages ahead.
+`far_sets` solves the reverse problem, where few bits are far and most are near: all work runs whose reason contains
+none of the far bits. The far bits that lose least work are chosen one after another, and the best few sets are kept,
+for a search that looks several stages ahead.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ from numpy.typing import NDArray
 from qsim_ex.planning.work import Work, bits_of_mask
 
 WINDOW = 768
-"""How many pieces may be left behind before the scan stops looking further ahead."""
+"""How many pieces of work may be left behind before the scan stops looking further ahead."""
 
 NEVER = 1 << 64
-"""Part of a reason that no choice of bits can meet (a step of its own stands in the way)."""
+"""A bit of a reason that no choice of bits can meet (a step of its own has to run first)."""
 
 _CANDIDATES = 192
-"""Most distinct reasons that are weighed against each other, the earliest first."""
+"""The most distinct reasons that are compared, the earliest first."""
 
 _MOST_BITS = 64
-"""Masks of bits are weighed as 64-bit numbers."""
+"""Masks of bits are compared as 64-bit numbers."""
 
 _STAYS = 1e-3
-"""What keeping a bit far that is far already weighs, in pieces of work: it breaks ties."""
+"""The weight, in pieces of work, of keeping a bit far that is far already: it breaks ties."""
 
 _IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
 
 
 def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int = NEVER) -> list[int]:
-    """For each piece the mask of bits that it waits for, 0 if it can run now; shorter if the window ended.
+    """Return for each piece the mask of bits that it waits for, 0 if it can run now; shorter if the window ended.
 
-    A piece waits for the bits it mixes that are not in `near`, and for all that any earlier waiting piece waits for
-    if one of the two mixes a bit that the other touches. alone: what a step of its own waits for besides.
+    A piece waits for the bits it mixes that are not in `near`, and for all that an earlier waiting piece waits for
+    if one of the two mixes a bit that the other touches. alone: added to the reason of a step of its own.
     """
-    mixing = [0] * _MOST_BITS  # for each bit, what the waiting pieces that mix it wait for
-    touching = [0] * _MOST_BITS  # for each bit, what the waiting pieces that touch it wait for
+    mixing = [0] * _MOST_BITS  # for each bit, the reasons of the waiting pieces that mix the bit
+    touching = [0] * _MOST_BITS  # for each bit, the reasons of the waiting pieces that touch the bit
     far = ~near
     out: list[int] = []
     waiting = 0
@@ -71,7 +72,7 @@ def reasons(pending: Sequence[Work], near: int, window: int = WINDOW, alone: int
 
 
 class NearBits(NamedTuple):
-    """Bits that are near, and the reasons of the pending work that they were chosen by, for `split`."""
+    """Bits that are near, and the reasons of the pending work by which they were chosen, for `split`."""
 
     bits: int
     found: list[int]
@@ -80,16 +81,16 @@ class NearBits(NamedTuple):
 def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> NearBits:
     """Return `near` with at most `capacity` bits of `allowed` added, chosen so that most of the work can run.
 
-    Raises nothing; returns `near` if no choice lets more run.
+    The result has `near` unchanged if no choice lets more work run.
     """
     found = reasons(pending, near)
     return NearBits(chosen(pending, found, near, allowed, capacity), found)
 
 
 def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: int, capacity: int) -> int:
-    """The bits of `grow`, for work whose reasons are known: one scan serves several questions.
+    """Return the bits of `grow`, for work whose reasons are known: one scan serves several choices.
 
-    Greedy: again and again the reason whose missing bits bring the most weight for each bit.
+    Greedy: repeatedly add the missing bits of the reason that bring the most weight for each bit.
     """
     weights: dict[int, float] = {}
     forbidden = ~(near | allowed)
@@ -102,7 +103,7 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
         return near
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
     weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
-    # Earlier reasons win ties: what was asked for first tends to hold up the most.
+    # Earlier reasons win ties: the earliest work tends to hold up the most.
     weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
     added = np.uint64(0)
     while True:
@@ -118,13 +119,13 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
 
 
 def arithmetic(pending: Sequence[Work], found: Sequence[int], near: int) -> list[float]:
-    """Multiply-adds for one amplitude of each piece that can run with `near` bits near; arguments as of `split`."""
+    """Return the multiply-adds per amplitude of each piece that can run with `near` bits near; see `split`."""
     far = ~near
     return [piece.work for piece, reason in zip(pending, found, strict=False) if not reason & far]
 
 
 def split(pending: Sequence[Work], near: int, found: Sequence[int]) -> tuple[list[Work], list[Work]]:
-    """Divide work into what can run with `near` bits near, and what is left behind; both in order.
+    """Divide work into pieces that can run with `near` bits near, and pieces that are left behind; both in order.
 
     found: the reasons of the work for bits that are all in `near`. They are exact, so no second scan is needed.
     """
@@ -137,7 +138,7 @@ def split(pending: Sequence[Work], near: int, found: Sequence[int]) -> tuple[lis
 
 
 def fill(chosen: int, allowed: int, count: int, *, lowest: bool) -> int:
-    """Add bits of `allowed` until `count` are chosen, the lowest or the highest first."""
+    """Return `chosen` with bits of `allowed` added until it has `count`, the lowest or the highest first."""
     bits = [b for b in range(allowed.bit_length()) if allowed >> b & 1 and not chosen >> b & 1]
     for bit in bits if lowest else reversed(bits):
         if chosen.bit_count() >= count:
@@ -146,16 +147,16 @@ def fill(chosen: int, allowed: int, count: int, *, lowest: bool) -> int:
     return chosen
 
 
-# --- few bits that are far -------------------------------------------------------------------------------------------
+# --- sets of far bits ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Freedom:
-    """Which bits may be far: not those below `Levels.slice`.
+    """The bits that may be far: not those below `Levels.slice`.
 
-    pinned: bits that are known to lie there. fresh: bits that are fresh at the start, which may change places for
-        nothing, so that which of them lie below the slice is decided when all stages are known.
-    ever: those of the fresh bits that are far in some stage. most: how many of them may be.
+    pinned: bits that are known to be below the slice. fresh: bits that are fresh at the start, which may trade places
+        at no cost, so the choice of those below the slice is made when all stages are known.
+    ever: the fresh bits that are far in some stage. most: how many bits `ever` may have.
     """
 
     pinned: int
@@ -164,22 +165,22 @@ class Freedom:
     ever: int = 0
 
     def allows(self, far: int) -> bool:
-        """Whether these bits may be far together, besides all that were far before."""
+        """Return whether these bits may be far together, besides all that were far before."""
         return not far & self.pinned and (self.ever | far & self.fresh).bit_count() <= self.most
 
     def after(self, far: int) -> Freedom:
-        """The freedom that is left when these bits have been far."""
+        """Return the freedom that is left when these bits have been far."""
         return replace(self, ever=self.ever | far & self.fresh)
 
 
 def far_sets(
     pending: Sequence[Work], found: Sequence[int], count: int, allowed: int, freedom: Freedom, stays: int, most: int
 ) -> list[tuple[int, Freedom]]:
-    """At most `most` sets of `count` bits of `allowed` that may be far, those that let most work run first.
+    """Return at most `most` sets of `count` bits of `allowed` that may be far; sets that let most work run come first.
 
-    Each comes with the freedom that it leaves.
+    Each set comes with the freedom that it leaves.
     found: the reason of every piece when no bit that may be far is near. stays: bits that are far already.
-    Every set lets some work run; there is none if no set does.
+    Every set lets some work run; the result is empty if no set does.
     """
     masks, weights = _distinct(pending, found, count, allowed)
     if not weights.size:
@@ -187,7 +188,7 @@ def far_sets(
     bits = bits_of_mask(allowed)
     holds = (masks[:, None] >> np.array(bits, dtype=np.uint64) & 1).astype(np.float64)
     liked = np.array([_STAYS * (stays >> bit & 1) for bit in bits])
-    kept = [(0, 0.0)]  # sets and what their bits weigh by themselves
+    kept = [(0, 0.0)]  # sets, and the weights of their bits
     alive = np.ones((1, len(masks)))
     for _ in range(count):
         runs = (alive @ weights)[:, None] - (alive * weights) @ holds
@@ -212,7 +213,7 @@ def far_sets(
 def _distinct(
     pending: Sequence[Work], found: Sequence[int], count: int, allowed: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The distinct reasons that some set of `count` bits leaves alone, and how much work has each."""
+    """Return the distinct reasons that some set of `count` bits does not meet, and the weight of the work of each."""
     weights: dict[int, float] = {}
     for piece, reason in zip(pending, found, strict=True):
         weights[reason] = weights.get(reason, 0.0) + piece.weight

@@ -1,9 +1,9 @@
-"""Which wires lie on the lowest index bits of a new state.
+"""The choice of the wires on the lowest index bits of a new state.
 
-The lowest bits are in every tile, whatever else is, and in a growing state from its first sweep on. Of the order of
-the wires nothing else makes a difference to a plan: which of them are the lowest changes its predicted time by 0.67 to
-1.35 (decision 0006), and no simple rule finds good ones. So some choices are tried, by a schedule that stops short of
-phases and numbers.
+The lowest bits are in every tile, and in a growing state from its first sweep on. Nothing else about the order of the
+wires makes a difference to a plan: which wires are the lowest changes its predicted time by a factor of 0.67 to 1.35
+(decision 0006), and no simple rule finds good ones. So some choices are tried, with a schedule that leaves out phases
+and numbers.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from qsim_ex.planning.work import Work
 from qsim_ex.steps.layout import Shape
 
 TRIES = 8
-"""Most choices that are tried. Of the predicted time 8 gained 11 %, 16 and 24 gained 13 % (seven families, 28 bits)."""
+"""The most choices that are tried: 8 gained 11 % of the predicted time, 16 and 24 gained 13 % (7 families, 28 bits)."""
 
 _PATIENCE = 2.0
-"""How much of the time of a run may go into trying; see `_tries`."""
+"""How much of the time of a run may be spent on trying; see `_tries`."""
 
 
 _ROUNDED = 1 + 1e-9
-"""How far a sum of times may be off by rounding, so that no choice is given up that is as good as another."""
+"""The error of a sum of times by rounding, so that no choice is discarded that is as good as another."""
 
 
 def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, ...] | None:
-    """Where each bit of a new state had better be: bit b on bit ``to[b]``; None if the order is good as it is.
+    """Return a better order of the bits of a new state: bit b on bit ``to[b]``; None if the given order is as good.
 
     All bits are fresh, and they are more than a tile holds: otherwise every tile is all bits, whichever are low.
-    The same work gives the same answer, always: plans have names, and kernels are kept under them.
+    The same work always gives the same order: plans have names, and kernels are stored under them.
     """
     first = (1 << shape.low) - 1
     best, least = first, foresee(pending, num_bits, shape, first)
@@ -53,11 +53,11 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
 
 
 def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most: float = inf) -> float:
-    """The time of a plan for a new state with some bits lowest, in passes over one amplitude.
+    """Return the time of a plan for a new state with the bits of `low` lowest, in passes over one amplitude.
 
     A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), and
     some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
-    A time that is sure to be `most` or longer is not worked out to the end.
+    A time that is sure to be `most` or longer is not computed to the end.
     """
     growth = Growth(num_bits, shape, (1 << num_bits) - 1, low)
     time = 0.0
@@ -76,10 +76,10 @@ def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most
 
 
 def _tries(time: float, pieces: int, shape: Shape) -> int:
-    """How many choices to try.
+    """Return how many choices to try.
 
-    To start a sweep takes some 5 µs, in which 2^`Shape.start` amplitudes are swept over; to try a choice takes some
-    50 µs for each piece of work. So trying takes as long as some twenty runs at the most, and small states try nothing.
+    Starting a sweep takes about 5 µs, in which 2^`Shape.start` amplitudes are swept over; trying a choice takes about
+    50 µs for each piece of work. So trying takes at most as long as about twenty runs, and small states try nothing.
     """
     runs = time / (1 << shape.start) / max(pieces, 1)
     return min(TRIES, int(_PATIENCE * runs))

@@ -1,4 +1,4 @@
-"""What can be said of matrices from the classes of their entries alone. Every function is pure and cached."""
+"""Properties of matrices that follow from the classes of their entries alone. Every function is pure and cached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRIVIAL = bytes([Entry.ZERO, Entry.ONE])
 _ZERO = bytes([Entry.ZERO])
 _RENAMED = (bytes([Entry.ONE]), bytes([Entry.MINUS_ONE]))
 _WORK = {Entry.ZERO: 0, Entry.ONE: 2, Entry.MINUS_ONE: 2, Entry.REAL: 2, Entry.IMAG: 2, Entry.COMPLEX: 4}
-"""Multiply-adds (or adds) that one entry costs for one amplitude, as part of a row with other entries."""
+"""Multiply-adds (or adds) per amplitude for one entry, as part of a row with other entries."""
 
 
 def _times(a: int, b: int) -> int:
@@ -43,7 +43,7 @@ def _plus(a: int, b: int) -> int:
 
 @lru_cache(maxsize=4096)
 def product(left: Pattern, right: Pattern, blocks: int) -> Pattern:
-    """The pattern of left · right, block by block, for patterns of `blocks` square matrices."""
+    """Return the pattern of left · right, block by block, for patterns of `blocks` square matrices."""
     size = round((len(left) // blocks) ** 0.5)
     out = bytearray()
     for b in range(blocks):
@@ -59,7 +59,7 @@ def product(left: Pattern, right: Pattern, blocks: int) -> Pattern:
 
 @lru_cache(maxsize=4096)
 def elementwise(patterns: tuple[Pattern, ...]) -> Pattern:
-    """The pattern of a product of tables, entry by entry."""
+    """Return the pattern of a product of tables, entry by entry."""
     out = np.frombuffer(patterns[0], dtype=np.uint8)
     for other in patterns[1:]:
         out = _TIMES.take(out * np.uint8(_CLASSES) + np.frombuffer(other, dtype=np.uint8))
@@ -73,7 +73,7 @@ _TIMES = np.array([_times(a, b) for a in range(_CLASSES) for b in range(_CLASSES
 
 @lru_cache(maxsize=4096)
 def mix_work(of: Pattern, size: int) -> float:
-    """Multiply-adds for one amplitude of a matrix [blocks, size, size]; a row with one ±1 is a renaming."""
+    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one ±1 is a renaming."""
     total = 0
     for start in range(0, len(of), size):
         row = of[start : start + size].translate(None, _ZERO)
@@ -83,18 +83,18 @@ def mix_work(of: Pattern, size: int) -> float:
 
 @lru_cache(maxsize=4096)
 def diagonal_work(of: Pattern) -> float:
-    """Multiply-adds for one amplitude of a table of phases; where a factor is 1, nothing is done."""
+    """Return the multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing."""
     return (_work(of) - _WORK[Entry.ONE] * of.count(Entry.ONE)) / len(of)
 
 
 def _work(entries: Pattern) -> int:
-    """Multiply-adds of some entries; counted by class, since a table has a thousand."""
+    """Return the multiply-adds of some entries; counted by class, since a table has a thousand entries."""
     return sum([work * entries.count(entry) for entry, work in _WORK.items()])
 
 
 @lru_cache(maxsize=4096)
 def renaming(of: Pattern, size: int) -> tuple[int, ...] | None:
-    """Where each value moves to, if the sole matrix [size, size] holds zeros and ones alone."""
+    """Return where each value moves to, if there is one matrix [size, size] and it holds zeros and ones alone."""
     if len(of) != size * size or of.strip(_TRIVIAL):
         return None
     grid = np.frombuffer(of, dtype=np.uint8).reshape(size, size)
@@ -117,7 +117,7 @@ class Relabeling(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def relabeling(of: Pattern, size: int) -> Relabeling | None:
-    """Read a pattern as SWAPs and Xs followed by phases, if it is that in every block alike."""
+    """Read a pattern as SWAPs and Xs followed by phases; None if it is not, or differs between blocks."""
     grid = np.frombuffer(of, dtype=np.uint8).reshape(-1, size, size)
     used = grid != Entry.ZERO
     if not ((used.sum(axis=1) == 1).all() and (used.sum(axis=2) == 1).all() and (used == used[0]).all()):
@@ -134,7 +134,7 @@ def relabeling(of: Pattern, size: int) -> Relabeling | None:
 
 @lru_cache(maxsize=4096)
 def affine(to: tuple[int, ...]) -> tuple[tuple[int, ...], int] | None:
-    """Write x ↦ ``to[x]`` as a permutation of bits and a flip: new bit j = old bit source[j] XOR flip's bit j."""
+    """Return x ↦ ``to[x]`` as bits and a flip, if it is that: new bit j = old bit source[j] XOR flip's bit j."""
     bits = (len(to) - 1).bit_length()
     flip = to[0]
     images = [to[1 << k] ^ flip for k in range(bits)]

@@ -1,4 +1,4 @@
-"""`make_plan`: instructions in, plan out. The order of planning's steps is here and nowhere else.
+"""`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
 absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger than
 one device, the work is divided into stages in between.
@@ -39,10 +39,10 @@ def make_plan(
     """Plan straight-line unitary work on a state in layout `start`, for devices of this shape.
 
     fresh: mask of index bits that are 0 in all of the state, whose other amplitudes memory need not hold (see
-    `steps.Sweep`); all of them for a state of which only amplitude 0 is written, and is 1.
-    levels: how the index bits are divided; one device holds all of them where there are none, or enough local ones.
-    place: whether wires on fresh index bits may be put on others of them: `Plan.start` then says where. (Their names
-    are exchanged in any case, since that costs nothing; without `place` it shows in `Plan.end` only.)
+    `steps.Sweep`); all bits for a state of which only amplitude 0 is written, and is 1.
+    levels: how the index bits are divided; None, or enough local bits, for one device that holds all of them.
+    place: whether wires on fresh index bits may be put on other fresh bits: `Plan.start` then says on which. (They are
+    relabelled in any case, since that costs nothing; without `place` it shows in `Plan.end` only.)
     The plan depends on structure alone: circuits that differ in angles share it, and this function's cache.
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
@@ -92,23 +92,22 @@ def make_plan(
 
 
 def _check(levels: Levels, num_wires: int) -> None:
-    """Refuse levels that cannot be meant."""
+    """Raise `OptionError` for levels that contradict each other."""
     if not 0 <= levels.slice < levels.local or levels.peers < 0 or levels.local + levels.peers > num_wires:
         raise OptionError(
-            f"{num_wires} wires cannot be divided into {levels.local} local and {levels.peers} device bits with "
-            f"slices of {levels.slice} bits: slices have fewer bits than are local, and local and device bits "
-            "together are no more than the wires"
+            f"expected 0 <= slice < local, peers >= 0 and local + peers <= {num_wires} wires, got "
+            f"slice={levels.slice}, local={levels.local}, peers={levels.peers}; pass other levels."
         )
 
 
 def _moved(layout: Layout, to: tuple[int, ...]) -> Layout:
-    """A layout after index bit b has become index bit ``to[b]``."""
+    """Return a layout after index bit b has become index bit ``to[b]``."""
     flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
     return Layout(tuple(to[bit] for bit in layout.address), flip)
 
 
 def _num_operands(instructions: tuple[Unitary, ...]) -> int:
-    """The least length of an operand array that all instructions' numbers fit in."""
+    """Return the least length of an operand array that contains the numbers of all instructions."""
     size = 2
     for instruction in instructions:
         if isinstance(instruction, Op):

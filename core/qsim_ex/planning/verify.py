@@ -1,4 +1,4 @@
-"""What a plan promises to those who run it. Tests verify every plan; a broken promise is a `PlanError`."""
+"""The rules that every plan keeps. Tests verify every plan; a broken rule is a `PlanError`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from qsim_ex.steps.step import (
 
 def _check(holds: bool, what: str) -> None:
     if not holds:
-        raise PlanError(f"a plan breaks a rule of its own: {what}. This is a bug of qsim-ex; please report it.")
+        raise PlanError(f"a plan breaks the rule that {what}. This is a bug of qsim-ex; please report it.")
 
 
 def verify(plan: Plan) -> None:
-    """Raise `PlanError` unless every step and motion keeps to the plan's shape and levels, and slots to the numbers."""
+    """Raise `PlanError` unless every step and motion fits the plan's shape and levels, and every slot its numbers."""
     _check(plan.shape.fit(plan.levels.local) == plan.shape, "its shape fits a sub state vector")
     for layout in (plan.start, plan.end):
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
@@ -43,16 +43,16 @@ def verify(plan: Plan) -> None:
     at = Whereabouts(plan)
     for stage in plan.stages:
         at.move(stage.motion)
-        _check(stage.fresh == at.fresh, "a stage knows what is fresh")
+        _check(stage.fresh == at.fresh, "a stage records the fresh positions")
         _check(bool(stage.steps), "a stage has a step")
         at.fresh = at.fresh & ~at.local | _steps(stage.steps, packed, plan, at.fresh & at.local)
     at.end()
-    _check(plan.left == at.fresh, "what is left is what is still fresh")
+    _check(plan.left == at.fresh, "`left` is the mask of bits that are still fresh at the end")
     _check(not plan.left & at.local, "no local index bit is fresh at the end")
 
 
 class Whereabouts:
-    """What is fresh where, while a plan's motions are followed.
+    """The fresh positions and the homes of all positions, while a plan's motions are followed.
 
     fresh: mask of positions. home: the index bit at home of each position. local: mask of the local positions.
     """
@@ -67,12 +67,12 @@ class Whereabouts:
         self.in_pass = False
 
     def move(self, motion: Motion | None) -> None:
-        """Follow a motion and check that it may be made."""
+        """Follow a motion, and check that it is allowed."""
         match motion:
             case None:
                 _check(not self.migrated, "the stages of a migrated state begin with a migration or an exchange")
             case Exchange(swaps):
-                _check(self.in_pass or not self.migrated, "a migrated state exchanges nothing before its first pass")
+                _check(self.in_pass or not self.migrated, "a migrated state has no exchange before its first pass")
                 self._exchange(swaps)
             case Migration(bits):
                 _check(self.migrated, "only a state with migration bits migrates")
@@ -81,7 +81,7 @@ class Whereabouts:
                 assert_never(motion)
 
     def end(self) -> None:
-        """Follow the way home after the last pass."""
+        """Put every position back at its home after the last pass."""
         self.fresh, self.home = self._at_home(), list(range(self.num_bits))
 
     def _exchange(self, swaps: tuple[tuple[int, int], ...]) -> None:
@@ -105,24 +105,24 @@ class Whereabouts:
         self.fresh = mask_of(tuple(place for place, bit in enumerate(bits) if fresh >> bit & 1))
 
     def _at_home(self) -> int:
-        """The fresh index bits at home; exchanges of a state that does not migrate stay."""
+        """Return the fresh index bits at home; without migration bits, exchanges are not undone."""
         if not self.migrated:
             return self.fresh
         return mask_of(tuple(bit for place, bit in enumerate(self.home) if self.fresh >> place & 1))
 
 
 def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: Plan, fresh: int) -> int:
-    """Check a stage's steps; returns which of the local positions that were fresh are fresh after them."""
+    """Check a stage's steps; return which of the fresh local positions are still fresh after them."""
     for step in steps:
         places = next(packed)
         match step:
             case ZeroFill():
-                _check(bool(step.fresh) and not step.fresh & ~fresh, "a clearing clears what is fresh")
-                _check(places.size == 0, "a clearing has no numbers")
+                _check(bool(step.fresh) and not step.fresh & ~fresh, "a zero fill clears fresh bits only")
+                _check(places.size == 0, "a zero fill has no numbers")
                 fresh &= ~written(step)
                 continue
             case Sweep():
-                _check(step.fresh == fresh, "a sweep knows what is fresh")
+                _check(step.fresh == fresh, "a sweep records the fresh bits")
                 fresh &= ~written(step)
                 _check(places.size == step.numbers + step.tables, "a sweep's numbers and tables are all packed")
                 _sweep(step, plan.levels.local, plan.shape)
@@ -131,14 +131,14 @@ def _steps(steps: tuple[Step, ...], packed: Iterator[NDArray[np.int64]], plan: P
                 _check(places.size == 1 << (2 * len(bits) + len(reads)), "a wide matrix has all its entries")
                 _apart(bits, reads, when)
             case BasisPermutation(bits, to):
-                _check(sorted(to) == list(range(1 << len(bits))), "a shuffle moves each value to its own place")
+                _check(sorted(to) == list(range(1 << len(bits))), "a permutation moves each value to its own place")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case InitialAmplitudes(bits):
                 _check(places.size == 1 << len(bits), "an initial state has all its amplitudes")
                 _check(len(set(bits)) == len(bits), "a bit is mixed once")
             case _:
                 assert_never(step)
-        _check(not fresh, "only a sweep or a clearing runs on a growing state")
+        _check(not fresh, "only a sweep or a zero fill runs on a growing state")
         _check(all(0 <= bit < plan.levels.local for bit in bits), "a step mixes local positions only")
     return fresh
 
@@ -188,11 +188,11 @@ def _item(item: Item, phase: Phase, sweep: Sweep, shape: Shape) -> None:
 def _apart(bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> None:
     mixed = mask_of(bits)
     _check(len(set(bits)) == len(bits), "a bit is mixed once")
-    _check(not any(mask & mixed for mask in reads), "what is read is not mixed")
-    _check(not when.mask & mixed and not when.value & ~when.mask, "what is asked for is not mixed")
+    _check(not any(mask & mixed for mask in reads), "a read bit is not mixed")
+    _check(not when.mask & mixed and not when.value & ~when.mask, "a bit of a condition is not mixed")
 
 
 def _slot(at: int, found: int, wanted: int, sweep: Sweep, table: bool) -> None:
     _check(found == wanted, "a slot has room for all its numbers")
     low, high = (sweep.numbers, sweep.numbers + sweep.tables) if table else (0, sweep.numbers)
-    _check(low <= at and at + found <= high, "a slot lies in its part of the packed numbers")
+    _check(low <= at and at + found <= high, "a slot is in its part of the packed numbers")

@@ -1,4 +1,4 @@
-"""A piece of work: what planning passes from one of its steps to the next."""
+"""A piece of work: the data that each step of planning passes to the next."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Work:
     kind: "mix" (dense on near bits), "diagonal", "rename" (a permutation of near bits), or a step of its own:
         "wide" (matrix), "shuffle" (permutation), "spread" (initial state).
     bits, reads, when, pattern: as in `steps.Mix`.
-    source: int64, where each entry of the pattern stands in the number buffer.
+    source: int64, the place of each entry of the pattern in the number buffer.
     to: where each value moves to, for renames and shuffles; `held`: for spreads, as in `steps.InitialAmplitudes`.
-    order: position in the program, for telling earlier from later.
-    work: multiply-adds for one amplitude.
-    unitary: whether it is: only then is it a rotation between phases.
+    order: position in the program, by which earlier and later work are compared.
+    work: multiply-adds per amplitude.
+    unitary: whether the operation is unitary: only then can it be split into a rotation between phases.
     mix, touch: masks of the bits that are mixed, and of all that are mixed or read; touched: the bits of the latter.
-    parities: masks of all parities that it depends on: what it reads, and each bit of its condition.
-    weight: how much it counts when bits are chosen; diagonals run wherever what they wait for runs.
+    parities: masks of all parities that the operation depends on: its reads, and each bit of its condition.
+    weight: how much the work counts when bits are chosen; diagonals run wherever the work before them runs.
     """
 
     kind: Kind
@@ -63,17 +63,17 @@ class Work:
 
 
 bits_of_mask = wires_of
-"""The bits in a mask, ascending: in planning masks are of index bits, and no wires are known."""
+"""`wires_of` under the name that fits planning, where masks are of index bits: the bits in a mask, ascending."""
 
 
 @lru_cache(maxsize=65536)
 def _each_bit(mask: int) -> tuple[int, ...]:
-    """The bits in a mask, ascending, as masks of one bit."""
+    """Return the bits in a mask, ascending, as masks of one bit."""
     return tuple(1 << bit for bit in wires_of(mask))
 
 
 def moved(piece: Work, at: Sequence[int]) -> Work:
-    """A piece of work on the positions of its bits."""
+    """Return a piece of work on other positions: its bit b becomes bit ``at[b]``."""
 
     def places(mask: int) -> int:
         return mask_of(tuple(at[bit] for bit in bits_of_mask(mask)))

@@ -1,1 +1,1 @@
-"""What a circuit asks for, in the order in which it is run: straight-line work, branch points, saves."""
+"""Programs: the operations of a circuit in the order of their execution, as segments, branch points and saves."""

@@ -1,7 +1,7 @@
-"""What is decided while a circuit runs: choices among matrices, readings of classical bits, and what depends on them.
+"""Choices among matrices, readings of classical bits, and operations that depend on them.
 
-What was decided stands in columns, one for each choice (see `run.branches`): choice k in column k, and readings, which
-belong to no matrix, in the last columns, counted from the end.
+Outcomes are stored in columns, one for each choice (see `run.branches`): choice k in column k, and readings, which
+have no matrix, in the last columns, counted from the end.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from qsim_ex.circuit.ops import Entry, Op, Pattern
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Choice:
-    """One of some matrices, to be chosen and applied.
+    """A random choice among some matrices, one of which is applied.
 
     kind: 'measure' (|0⟩⟨0| or |1⟩⟨1|), 'reset' (|0⟩⟨0| or |0⟩⟨1|), or 'channel'.
-    number: its place among the choices of the circuit, which its random numbers are keyed by.
+    number: its place among the choices of the circuit, which is the key of its random numbers.
     wires: one for a measurement or reset. operand, count: of a channel, see `ops.Channel`.
-    mixed: whether it is chosen before anything runs. product: whether each matrix is a product of 2×2 matrices.
+    mixed: whether it is chosen before the first segment runs. product: whether each matrix is a product of 2×2
+        matrices.
     """
 
     kind: Literal["measure", "reset", "channel"]
@@ -35,27 +36,27 @@ class Choice:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for choices among the same matrices."""
+        """A key that is equal for choices among the same matrices."""
         return self.kind, self.operand, self.count, len(self.wires), self.product
 
     @property
     def width(self) -> int:
-        """How many numbers stand among the operands."""
+        """The number of operands of the chosen matrix."""
         return sum(4 ** len(wires) for wires in self.groups)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The wires of each operation that it becomes: one for each wire if it is a product."""
+        """The wires of each operation that applies the chosen matrix; a product has one operation for each wire."""
         return tuple((wire,) for wire in self.wires) if self.product else (self.wires,)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reading:
-    """Classical bits are read where a condition looks at them, and a readout error may misread them.
+    """A reading of classical bits with their readout error, for a condition on them.
 
-    clbits: the group that is misread together. sources: the column of each bit's measurement; None for a bit that is 0.
-    columns: where what is read is written, one for each bit: −1, −2, … .
-    measurement: which measurement into these bits it reads, from 0. last: whether it is the last one of the circuit.
+    clbits: the group of bits of one readout error. sources: the column of each bit's measurement; None for a bit that
+        is 0. columns: the column of each bit's read value: −1, −2, … .
+    measurement: which measurement into these bits is read, from 0. last: whether it is the last one of the circuit.
     """
 
     clbits: tuple[int, ...]
@@ -67,10 +68,10 @@ class Reading:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Conditioned:
-    """An operation that is applied, or not, by what was decided before: among the operands stands its matrix or 1.
+    """An operation under a condition on earlier outcomes; its operands are its matrix or 1.
 
     sources: for each bit of the condition the column that holds it; None for a bit that is 0.
-    values: those at which the operation is applied.
+    values: the values for which the operation is applied.
     """
 
     operation: Op
@@ -79,20 +80,20 @@ class Conditioned:
 
     @property
     def width(self) -> int:
-        """How many numbers stand among the operands."""
+        """The number of operands of the operation."""
         return len(self.operation.pattern)
 
     def holds(self, outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Whether the condition holds, for what was decided, [branches, columns]."""
+        """Return whether the condition holds in each branch, for outcomes [branches, columns]."""
         return np.isin(value_of(self.sources, outcomes), self.values)
 
     def identity(self) -> NDArray[np.complex128]:
-        """The numbers that stand there where the condition does not hold."""
+        """Return the operands of a branch in which the condition does not hold."""
         size = 1 << len(self.operation.mixes)
         return np.tile(np.eye(size, dtype=np.complex128).reshape(-1), self.width // size**2)
 
     def classes(self) -> Pattern:
-        """What is known of entries that are an operation's or those of 1."""
+        """Return the class of each entry, which is the operation's entry or that of 1."""
         known = []
         for entry, is_one in zip(self.operation.pattern, self.identity() == 1, strict=True):
             match Entry(entry):
@@ -110,7 +111,7 @@ class Conditioned:
 
 
 def value_of(sources: tuple[int | None, ...], outcomes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The value of some classical bits in each branch, int64 [branches]; bit k stands in column ``sources[k]``."""
+    """Return the value of some classical bits in each branch, int64 [branches]; bit k is in column ``sources[k]``."""
     value = np.zeros(len(outcomes), dtype=np.int64)
     for k, source in enumerate(sources):
         if source is not None:

@@ -1,9 +1,9 @@
 """The divider: a circuit becomes a `Program`.
 
-Measurements that something follows, resets of used wires, and channels are **choices**: one of a few matrices is
-applied, and which one is a matter of chance. A mixed-unitary channel is chosen before anything runs. All others ask
-the state, at a **branch point**; work is divided so that few of them are needed: an operation runs as early as its
-wires allow.
+Measurements before the end, resets of used wires, and channels are **choices**: one of a few matrices is applied, and
+which one is random. A mixed-unitary channel is chosen before the first segment runs. The probabilities of all others
+depend on the state, and they are chosen at a **branch point**; work is divided so that there are few branch points: an
+operation runs as early as its wires allow.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from qsim_ex.program.program import BranchPoint, LeftToChance, Node, Program, Se
 from qsim_ex.program.readings import Groups, ReadingTracker
 
 JOINTLY = 10
-"""Most wires that are measured or reset at one branch point: their joint probabilities are 2^10 numbers a state."""
+"""Most wires that are measured or reset at one branch point; their joint probabilities are 2^10 numbers for a state."""
 
 
 @lru_cache(maxsize=256)
 def program_of(
     structure: Structure, observed: bool = False, touched: int = 0, groups: tuple[tuple[int, ...], ...] = ()
 ) -> Program:
-    """Divide a circuit; circuits of one structure have one program, the same object.
+    """Return the program of a structure; it is the same object for equal arguments.
 
-    A measurement of a wire that nothing mixes afterwards is left to the end, where all shots of a state are drawn at
-    once. observed: the state at the end is looked at, where such a measurement shows; only those that nothing follows
-    on their wires are left to the end, and out of the state. touched: mask of the wires that may not be |0⟩ at first.
-    groups: classical bits that are misread, each group together, for conditions that look at them; see `groups_of`.
-    Raises `NotSupported` for a condition on a group of bits of which not all were measured.
+    A measurement of a wire that no later operation mixes is moved to the end, where all shots of a state are drawn at
+    once. observed: whether expectation values of the state at the end are taken; then only a measurement that no
+    operation on its wire follows is moved to the end, and it leaves the state as it is. touched: mask of the wires that
+    may not be |0⟩ at the beginning. groups: classical bits with a readout error, each group together, for conditions on
+    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured.
     """
     return _Divider(structure, observed, touched, groups).program()
 
 
 def unitary_program(structure: Structure, touched: int = 0) -> Program:
-    """The program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
+    """Return the program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
 
-    Raises `NotSupported`, naming the instruction, where the circuit leaves the state to chance.
+    Raises `NotSupported`, naming the instruction, if the final state is random.
     """
     program = program_of(structure, True, touched)
     if program.chance is not None:
@@ -65,7 +65,7 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
 
 
 def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
-    """The groups of classical bits that readout errors misread, as `program_of` needs them; () without conditions."""
+    """Return the groups of classical bits of readout errors for `program_of`; () for a circuit without conditions."""
     if not errors or not _conditions(structure):
         return ()
     return tuple(sorted({error.clbits for error in errors}))
@@ -77,7 +77,7 @@ def _conditions(structure: Structure) -> bool:
 
 
 class _OpenSegment:
-    """The work between two branch points or saves, and what is behind it: choices and readings, or a label."""
+    """The work between two branch points or saves, and the node after it: choices and readings, or a label."""
 
     def __init__(self) -> None:
         self.work: list[Piece] = []
@@ -86,7 +86,7 @@ class _OpenSegment:
         self.readings: list[Reading] = []
 
     def nodes(self) -> Iterable[Node]:
-        """The segment, whose operands are gathered, and the node behind it, if there is one."""
+        """Yield the segment, with operands of its own, and the node after it, if there is one."""
         yield segment_from(self.work)
         if self.choices or self.readings:
             yield BranchPoint(tuple(self.choices), tuple(self.readings))
@@ -95,25 +95,26 @@ class _OpenSegment:
 
 
 class _Divider:
-    """Puts every instruction into the first segment that its wires have reached; level k is segment k."""
+    """Puts every instruction into the first possible segment, given its wires; level k is segment k."""
 
     def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
         self._structure = structure
         self._observed = observed
         self._open = [_OpenSegment()]
-        self._level = [0] * structure.num_qubits  # that each wire has reached
+        self._level = [0] * structure.num_qubits  # the level that each wire has reached
         self._choices: list[Choice] = []
         self._used = self._touched = touched
-        self._saved = 0  # the level behind the last save
+        self._saved = 0  # the level after the last save
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
-        self._decided_at: dict[int, int] = {}  # the level of each choice that asks, and of each column of a reading
+        self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
         self._reader = ReadingTracker(groups, structure.instructions) if groups else None
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._chance: LeftToChance | None = None
         self._place = 0
 
     def program(self) -> Program:
+        """Return the program of the whole structure."""
         instructions = self._structure.instructions
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
@@ -136,7 +137,7 @@ class _Divider:
         )
 
     def _nodes(self) -> tuple[Node, ...]:
-        """All segments and what is behind each; where nothing is decided, operands stay those of the circuit."""
+        """Return all segments and the nodes after them; without choices and readings operands are the circuit's."""
         if self._choices or (self._reader is not None and self._reader.columns):
             return tuple(node for one in self._open for node in one.nodes())
         nodes: list[Node] = []
@@ -147,7 +148,10 @@ class _Divider:
         return tuple(nodes)
 
     def _put(self, instruction: Instruction, acted: int, ended: int) -> None:
-        """acted: mask of the instruction's wires. ended: of those that a measurement may leave to the end."""
+        """Put one instruction into its segment.
+
+        acted: mask of the instruction's wires. ended: mask of the wires whose measurement may be moved to the end.
+        """
         match instruction:
             case Op() | Permutation():
                 self._at(self._reached(acted), acted).work.append(instruction)
@@ -188,7 +192,7 @@ class _Divider:
             self._ask(choice, self._reached(acted))
 
     def _conditional(self, conditional: Conditional, acted: int) -> None:
-        """What depends on a choice comes behind its branch point; of other bits it is known here that they are 0."""
+        """Put an operation under a condition after the branch points of its bits; a bit without a choice is 0."""
         operation, values = conditional.operation, conditional.values
         sources = tuple(self._source(clbit) for clbit in conditional.clbits)
         decided = [1 + self._decided_at[source] for source in sources if source is not None]
@@ -200,7 +204,7 @@ class _Divider:
             self._at(self._reached(acted), acted).work.append(operation)
 
     def _source(self, clbit: int) -> int | None:
-        """The column that holds what a condition finds in a classical bit; None for a bit that is 0."""
+        """Return the column with the value of a classical bit that a condition reads; None for a bit that is 0."""
         if self._reader is None or not self._reader.misreads(clbit):
             return self._recorded.get(clbit)
         reading, new = self._reader.reading(clbit, self._recorded)
@@ -212,12 +216,12 @@ class _Divider:
         return reading.columns[reading.clbits.index(clbit)]
 
     def _ended(self) -> Iterable[int]:
-        """For each instruction, the mask of wires whose measurement there can be left to the end.
+        """Return for each instruction the mask of wires whose measurement there can be moved to the end.
 
-        What only reads a wire commutes with measuring it. What a condition depends on must be known before.
+        An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
         """
         later, found = 0, []
-        wanted: set[int] = set()  # classical bits that a condition looks at before they are written again
+        wanted: set[int] = set()  # classical bits that a condition reads before they are written again
         for instruction, acted in zip(reversed(self._structure.instructions), reversed(self._acted), strict=True):
             found.append(~later)
             match instruction:
@@ -230,7 +234,7 @@ class _Divider:
                 case Op(mixes) if not self._observed:
                     later |= mask_of(mixes)
                 case Save():
-                    later = (1 << self._structure.num_qubits) - 1  # what is saved is the state after the measurement
+                    later = (1 << self._structure.num_qubits) - 1  # the saved state is the one after the measurement
                 case _:
                     later |= acted
         return reversed(found)
@@ -260,7 +264,7 @@ class _Divider:
         self._ask(Choice(kind, len(self._choices), (wire,)), level)
 
     def _ask(self, choice: Choice, level: int) -> None:
-        """Make a choice after the work of a level; what it chose is the first work on its wires behind."""
+        """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""
         self._choices.append(choice)
         self._decided_at[choice.number] = level
         self._at(level, 0).choices.append(choice)
@@ -271,7 +275,7 @@ class _Divider:
             self._chance = LeftToChance(feature, self._place, wires)
 
     def _reached(self, wires: int) -> int:
-        """The level that all of some wires have reached; without wires (a global phase), that all wires have."""
+        """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
         if len(self._open) == 1 and not self._saved:
             return 0
         if not wires:
@@ -279,7 +283,7 @@ class _Divider:
         return max(self._level[wire] for wire in wires_of(wires))
 
     def _at(self, level: int, wires: int) -> _OpenSegment:
-        """The segment of a level, which some wires have reached from now on."""
+        """Return the segment of a level, and raise some wires to that level."""
         while len(self._open) <= level:
             self._open.append(_OpenSegment())
         if level:
@@ -289,12 +293,12 @@ class _Divider:
 
 
 def _plain(work: Iterable[object]) -> tuple[Work, ...]:
-    """Work among which nothing is chosen."""
+    """Return work that has no choices among it."""
     return tuple(piece for piece in work if isinstance(piece, Op | Permutation | Initialize))
 
 
 def _no_one_state(chance: LeftToChance, instructions: Sequence[Instruction]) -> NotSupported:
-    """Why a circuit gives no one state; a measurement is told with what follows it."""
+    """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
     place, wires = chance.place, chance.wires
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
@@ -304,6 +308,6 @@ def _no_one_state(chance: LeftToChance, instructions: Sequence[Instruction]) -> 
     numbers = wires_of(wires)
     acted = ("wire " if len(numbers) == 1 else "wires ") + ", ".join(map(str, numbers))
     return NotSupported(
-        f"{chance.feature} leaves the state to chance, so that there is no one state to give: instruction {place} "
-        f"({name}) acts on {acted}. Use Simulator.run or Simulator.run_batch."
+        f"expected a circuit with one final state, got {chance.feature}, which makes the final state random: "
+        f"instruction {place} ({name}) acts on {acted}; use Simulator.run or Simulator.run_batch."
     )

@@ -1,4 +1,4 @@
-"""Segments among whose work something is chosen: they have operands of their own."""
+"""Segments with chosen matrices among their work, and the layout of their operands."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from qsim_ex.program.program import GatheredOperands, Segment, Work
 _PROJECTION, _RESET = pattern("r00r"), pattern("rr00")
 
 Piece = Work | Choice | Conditioned
-"""What is collected: work, what was chosen before, and work under a condition."""
+"""One piece of a segment: work, a choice that was made before, or work under a condition."""
 
 
 @lru_cache(maxsize=1024)
 def segment_of(choices: tuple[Choice, ...]) -> Segment:
-    """The work of applying what some choices chose, and nothing else."""
+    """Return a segment that applies the chosen matrices of some choices, and nothing else."""
     return segment_from(choices)
 
 
 def segment_from(collected: Iterable[Piece]) -> Segment:
-    """Give work operands of its own, so that equal work shares a plan wherever it stands in a circuit."""
+    """Return a segment with operands of its own, so that equal work shares a plan at any place of a circuit."""
     taken = _Taken()
     work: list[Work] = []
     waiting: list[tuple[int, Choice | Conditioned]] = []
@@ -49,14 +49,14 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
 
 
 class _Taken:
-    """The operands of the circuit that a segment takes, each group of them once."""
+    """The circuit's operands that a segment uses, each group once."""
 
     def __init__(self) -> None:
         self.operands: list[int] = []
         self._places: dict[tuple[int, int], int] = {}
 
     def place(self, operand: int, count: int) -> int:
-        """Where `count` operands of the circuit stand among those of the segment, which begin with 0 and 1."""
+        """Return where `count` of the circuit's operands are among those of the segment, which begin with 0 and 1."""
         if (operand, count) not in self._places:
             self._places[operand, count] = 2 + len(self.operands)
             self.operands.extend(range(operand, operand + count))
@@ -64,9 +64,9 @@ class _Taken:
 
 
 def _applied(waiting: list[tuple[int, Choice | Conditioned]], total: int) -> tuple[list[tuple[int, Op]], int]:
-    """The operations that apply what is chosen, each with its place in the work; and how many operands there are then.
+    """Return the operations that apply chosen matrices, each with its place in the work, and the number of operands.
 
-    total: how many there are before: matrices that are chosen stand behind all others.
+    total: the number of operands without chosen matrices, which follow all others.
     """
     ops = []
     for at, piece in waiting:
@@ -84,7 +84,7 @@ def _applied(waiting: list[tuple[int, Choice | Conditioned]], total: int) -> tup
 
 
 def _classes(choice: Choice, num_wires: int) -> Pattern:
-    """The classes of the entries of whatever is chosen."""
+    """Return the classes of the entries of the chosen matrix, which hold for every matrix of the choice."""
     match choice.kind:
         case "measure":
             return _PROJECTION

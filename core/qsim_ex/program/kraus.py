@@ -1,9 +1,9 @@
 """The random side of trajectories: Kraus matrices as numbers, and the random numbers that choose among them.
 
 With probability p_k = ‖K_k ψ‖² / ‖ψ‖² matrix K_k is applied. p_k is at least the least eigenvalue λ_k of K_k†K_k. So
-with a number u in [0, 1) the choice is k, whatever the state, if u lies in the k-th of intervals of length λ_k laid end
-to end; only beyond their end, with probability 1 − Σ λ_k, is the state asked, and k is then chosen by what is left of
-its probability, p_k − λ_k. (Isakov et al., arXiv:2111.02396, section on noise, call it the deferral of normalisation.)
+with a number u in [0, 1) the choice is k, whatever the state, if u is in the k-th of adjacent intervals of length λ_k.
+Only beyond their end, with probability 1 − Σ λ_k, does the choice depend on the state; k then has the weight
+p_k − λ_k. (Isakov et al., arXiv:2111.02396, section on noise, call it the deferral of normalisation.)
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 
 BLOCK = 1 << 16
-"""Most shots whose random numbers are made together."""
+"""Most shots whose random numbers are generated together."""
 
 _ROUNDING = 1e-14
-"""What is smaller in K†K is no coherence."""
+"""Entries of K†K off the diagonal that are smaller than this are taken for zero."""
 
 STEP = 4
-"""Shots are cut where their number is a multiple of this: one step of the generator's counter is so many numbers."""
+"""Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kraus:
-    """The matrices that a choice is made among.
+    """The matrices of a choice.
 
-    entries: complex128 [count, width], what stands among the operands of a trajectory: each matrix, or its factors.
-    first: how many of these belong to the first operation, which is given the scale.
-    grams: K†K, complex128 [count, d, d]. gains: their diagonals, float64 [count, d]. diagonal: whether that is all of
-    them, so that probabilities depend on populations alone. least: the least eigenvalue of each. mean: tr(K†K)/d, the
-    probability in a wholly mixed state, and in every state if the channel is mixed-unitary.
+    entries: complex128 [count, width], the operands of a trajectory for each matrix: the matrix, or its factors.
+    first: the number of entries of the first operation, which are multiplied by the scale.
+    grams: K†K, complex128 [count, d, d]. gains: their diagonals, float64 [count, d]. diagonal: whether all grams are
+    diagonal, so that probabilities depend on populations alone. least: the least eigenvalue of each gram.
+    mean: tr(K†K)/d, the probability in the completely mixed state, and in every state if the channel is mixed-unitary.
     """
 
     entries: Complex
@@ -53,7 +53,10 @@ class Kraus:
     mean: Floats
 
     def unasked(self, numbers: Floats) -> tuple[Values, Floats]:
-        """What numbers in [0, 1) choose without the state: the choice, or −1, and then what is left of the number."""
+        """Choose by numbers in [0, 1) without the state.
+
+        Return the choices, −1 where a choice depends on the state, and the rest of each number, rescaled to [0, 1).
+        """
         order = np.argsort(-self.least, kind="stable")
         ends = np.cumsum(self.least[order])
         found = np.searchsorted(ends, numbers, side="right")
@@ -63,34 +66,37 @@ class Kraus:
         return chosen.astype(np.int64), rest
 
     def populated(self, populations: Floats) -> Floats:
-        """The probability of each matrix, [numbers, count], by populations of any sum, [numbers, d]."""
+        """Return the probability of each matrix, [numbers, count], from populations of any sum, [numbers, d]."""
         found: Floats = populations @ self.gains.T / populations.sum(axis=1, keepdims=True)
         return found
 
     def dense(self, densities: Complex) -> Floats:
-        """The probability of each matrix, [numbers, count], by density matrices of any trace, [numbers, d, d]."""
+        """Return the probability of each matrix, [numbers, count], from density matrices of any trace.
+
+        densities: complex128 [numbers, d, d].
+        """
         traces = np.trace(densities, axis1=1, axis2=2).real
         found: Floats = np.einsum("kji,sij->sk", self.grams, densities).real / traces[:, None]
         return found
 
     def asked(self, p: Floats, rest: Floats) -> tuple[Values, Floats]:
-        """The choices of numbers that ask, and the probability of each.
+        """Return the choices that depend on the state, and the probability of each.
 
-        p: of each matrix, [numbers, count]. rest: what `unasked` left of the numbers.
+        p: the probability of each matrix, [numbers, count]. rest: the rest of the numbers, as `unasked` returns it.
         """
         ends = np.cumsum(np.maximum(p - self.least, 0), axis=1)
         chosen = (ends <= np.minimum(rest * ends[:, -1], np.nextafter(ends[:, -1], -1))[:, None]).sum(axis=1)
         return chosen, p[np.arange(len(p)), chosen]
 
     def mixed(self, numbers: Floats) -> Values:
-        """What numbers in [0, 1) choose of a mixed-unitary channel."""
+        """Return the choices of a mixed-unitary channel for numbers in [0, 1)."""
         ends = np.cumsum(self.mean)
         found = np.searchsorted(ends, numbers * ends[-1], side="right")
         return np.asarray(np.minimum(found, len(ends) - 1), dtype=np.int64)
 
 
 def entropy(program: Program, operands: Complex) -> float:
-    """About how many bits the choices at branch points are worth: 2 to this power shots choose differently."""
+    """Return the approximate entropy of the choices at branch points in bits: 2^entropy shots choose differently."""
     found = 0.0
     for choice in program.choices:
         if not choice.mixed:
@@ -104,7 +110,7 @@ _RESETS = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], dtype=np.complex128)
 
 
 def kraus_of(choice: Choice, operands: Complex) -> Kraus:
-    """The matrices of a choice, for a circuit's operands [total]."""
+    """Return the matrices of a choice, for a circuit's operands [total]."""
     match choice.kind:
         case "measure" | "reset":
             matrices = (_PROJECTIONS if choice.kind == "measure" else _RESETS).reshape(2, 2, 2)
@@ -114,7 +120,7 @@ def kraus_of(choice: Choice, operands: Complex) -> Kraus:
             matrices = matrices.reshape(choice.count, size, size)
     grams = matrices.conj().transpose(0, 2, 1) @ matrices
     mean = np.trace(grams, axis1=1, axis2=2).real / matrices.shape[1]
-    # Rounding must not choose without the state what it forbids.
+    # Rounding must not choose, without the state, a matrix of probability zero in it.
     least = np.maximum(np.linalg.eigvalsh(grams)[:, 0] - 1e-14, 0)
     entries = matrices.reshape(len(matrices), -1)
     if choice.product and len(choice.wires) > 1:
@@ -125,7 +131,7 @@ def kraus_of(choice: Choice, operands: Complex) -> Kraus:
 
 
 def density_of(values: Complex, num_wires: int) -> Complex:
-    """Reduced density matrices [rows, 2^k, 2^k] from the expectation values of X-part · Z-part, [rows, 4^k].
+    """Return reduced density matrices [rows, 2^k, 2^k] from the expectation values of X-part · Z-part, [rows, 4^k].
 
     values: for each x and each z of `strings_of`. ρ[v, v XOR x] = 2^−k Σ_z (−1)^parity(v & z) <x, z>.
     """
@@ -139,14 +145,14 @@ def density_of(values: Complex, num_wires: int) -> Complex:
 
 
 def strings_of(wires: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """All X-parts and Z-parts on some wires, as masks of wires, in the order of `density_of`."""
+    """Return all X-parts and Z-parts on some wires, as masks of wires, in the order of `density_of`."""
     masks = [sum(1 << wire for k, wire in enumerate(wires) if value >> k & 1) for value in range(1 << len(wires))]
     return [(x, masks) for x in masks]
 
 
 @lru_cache(maxsize=64)
 def numbers(seed: int, key: int, first: int, count: int) -> Floats:
-    """The numbers in [0, 1) of `count` shots from `first` on, a multiple of `STEP`: a part of `sampling.uniforms`."""
+    """Return the numbers in [0, 1) of `count` shots from `first`, a multiple of `STEP`: part of `sampling.uniforms`."""
     bits = np.random.Philox(key=np.array([seed, key], dtype=np.uint64))
     bits.advance(first // STEP)
     found = np.random.Generator(bits).random(count)

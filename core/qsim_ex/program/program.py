@@ -1,4 +1,4 @@
-"""A circuit as it is run: a `Program`, whose nodes are straight-line work, branch points and saves."""
+"""The program of a circuit, whose nodes are segments of straight-line work, branch points and saves."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
-"""What a plan is made of."""
+"""The operations of a plan."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GatheredOperands:
-    """How the operands of a segment are put together: 0 and 1, some of the circuit's, and what was chosen.
+    """The layout of a segment's operands: 0 and 1, some of the circuit's operands, and the chosen matrices.
 
     taken: which of the circuit's operands follow the constants 0 and 1.
-    inserted: what stands behind them, each of its `width`: matrices that were chosen, operations under a condition.
-    total: how many there are.
+    inserted: what follows them, each with its `width`: matrices that were chosen, and operations under a condition.
+    total: the number of operands.
     """
 
     taken: NDArray[np.int64]
@@ -31,10 +31,10 @@ class GatheredOperands:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Segment:
-    """Straight-line work, which one plan does; the matrices that were chosen before are among it.
+    """Straight-line work, for which there is one plan; it includes the matrices that were chosen before.
 
-    Segments are compared by identity, so that a plan is found without looking at the work.
-    operands: how its operands are put together; None where they are the circuit's.
+    Segments are compared by identity, so that a plan is found without reading the work.
+    operands: the layout of its operands; None if they are the circuit's.
     """
 
     work: tuple[Work, ...]
@@ -43,9 +43,10 @@ class Segment:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BranchPoint:
-    """Where the state is asked and shots part: what was chosen is applied by the segment behind.
+    """A point at which choices are made that depend on the state; the segment after it applies the chosen matrices.
 
-    choices: made one after another, as if each were applied at once. readings: made after them, of bits they found.
+    choices: made one after another, as if each were applied at once. readings: made after the choices, of the bits that
+        these measured.
     """
 
     choices: tuple[Choice, ...]
@@ -58,7 +59,7 @@ Node = Segment | BranchPoint | Save
 
 @dataclass(frozen=True, slots=True)
 class LeftToChance:
-    """The first instruction after which there is no one state: what it is, its place, and the mask of its wires."""
+    """The first instruction with a random outcome: its description, its place, and the mask of its wires."""
 
     feature: str
     place: int
@@ -67,19 +68,19 @@ class LeftToChance:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A circuit as it is run.
+    """A circuit in the order of its execution.
 
-    nodes: at least one segment; a save or a branch point is followed by a segment where work follows.
-    choices: all of them, by number. early: those that are made before anything runs.
-    readings: how many columns they take beside those of the choices (see `Reading`).
+    nodes: at least one segment; a save or a branch point is followed by a segment if work follows.
+    choices: all choices, by number. early: the choices that are made before the first segment runs.
+    readings: the number of columns of readings, beside those of the choices (see `Reading`).
     measured: classical bit -> the wire that is sampled into it at the end.
     recorded: classical bit -> the column of the choice or reading that is written into it.
-    read: groups of classical bits whose last value was read at a branch point, and is not to be misread again.
-    has_measurement: whether there is a measurement at all, be it of no wires.
+    read: groups of classical bits whose last value was read at a branch point, with its readout error.
+    has_measurement: whether there is a measurement, even of no wires.
     touched: mask of the wires that may not be |0⟩ at the end.
-    chance: what first leaves the state to chance; None where nothing does.
-    branches: whether shots may part: something is left to chance before the end, or bits are read on the way.
-    labels: of the saved states, in order.
+    chance: the first instruction with a random outcome before the end; None if there is none.
+    branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
+    labels: the labels of the saved states, in order.
     """
 
     nodes: tuple[Node, ...]
@@ -97,34 +98,35 @@ class Program:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The work, in order."""
+        """The segments, in order."""
         return tuple(node for node in self.nodes if isinstance(node, Segment))
 
     @cached_property
     def whole(self) -> Segment:
-        """All work in one segment, for a state that is not saved on the way, of a program without choices."""
+        """All work as one segment, for a program without choices whose saves are ignored."""
         if len(self.segments) == 1:
             return self.segments[0]
         return Segment(tuple(piece for segment in self.segments for piece in segment.work))
 
     @cached_property
     def branch_points(self) -> int:
-        """How often the state is asked on the way."""
+        """The number of branch points."""
         return sum(isinstance(node, BranchPoint) for node in self.nodes)
 
     def describe(self, bits: float) -> list[str]:
-        """What is left to chance and how shots share states, in words; bits: see `kraus.entropy`."""
+        """Return lines of text on the choices and on how shots share states; bits: see `kraus.entropy`."""
         early, asked = len(self.early), len(self.choices) - len(self.early)
         lines = []
         if early:
             lines.append(
-                f"{early} mixed-unitary channels are chosen before anything runs: shots that chose alike share a state"
+                f"{early} mixed-unitary channels are chosen before the first sweep: shots with equal choices share a "
+                "state"
             )
         if asked:
             lines.append(
-                f"{asked} measurements in the middle, resets and channels ask the state, at {self.branch_points} "
-                f"branch points; they are worth about {bits:.3g} bits: up to 2^{bits:.3g} shots run as batches of as "
-                "many as there is room for, more of them as one tree of branches; shots with the same choices so far "
-                "share a state"
+                f"{asked} measurements in the middle, resets and channels depend on the state, at {self.branch_points} "
+                f"branch points; they have an entropy of about {bits:.3g} bits: up to 2^{bits:.3g} shots run as "
+                "batches that fit in memory, more shots as one tree of branches; shots with equal choices so far share "
+                "a state"
             )
         return lines

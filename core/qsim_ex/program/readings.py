@@ -1,4 +1,4 @@
-"""Which classical bits are read on the way, because a condition looks at bits that a readout error misreads."""
+"""Readings of classical bits before the end, for conditions on bits with a readout error."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
 
 Groups = tuple[tuple[int, ...], ...]
-"""Classical bits that are misread, each group together; no bit is in two."""
+"""Groups of classical bits, one for each readout error; no bit is in two groups."""
 
 
 class ReadingTracker:
-    """Follows the classical bits of a circuit from instruction to instruction, and makes the readings of them.
+    """Follows the classical bits of a circuit from instruction to instruction, and makes their readings.
 
-    columns: how many columns the readings take so far.
+    columns: the number of columns of the readings so far.
     """
 
     def __init__(self, groups: Groups, instructions: Sequence[Instruction]) -> None:
@@ -25,25 +25,25 @@ class ReadingTracker:
         measures = (i for i in instructions if isinstance(i, Measure)) if groups else ()
         self._all = Counter(clbit for measure in measures for clbit in measure.clbits)
         self._times: Counter[int] = Counter()  # how often each bit was measured so far
-        self._readings: dict[tuple[int, ...], Reading] = {}  # of what the bits hold now
+        self._readings: dict[tuple[int, ...], Reading] = {}  # of the present values of the bits
 
     def misreads(self, clbit: int) -> bool:
-        """Whether a bit has been measured and is misread."""
+        """Return whether a bit has been measured and has a readout error."""
         return clbit in self._group and self._times[clbit] > 0
 
     def together(self, clbits: Iterable[int]) -> set[int]:
-        """Some bits, and those that are misread together with them."""
+        """Return some bits, and all other bits of their readout errors."""
         return {one for clbit in clbits for one in self._group.get(clbit, (clbit,))}
 
     def measured(self, clbits: Iterable[int]) -> None:
-        """Bits are written: what was read of them before is no longer what they hold."""
+        """Note a measurement into some bits: earlier readings of them are outdated."""
         for clbit in clbits:
             if clbit in self._group:
                 self._times[clbit] += 1
                 self._readings.pop(self._group[clbit], None)
 
     def reading(self, clbit: int, recorded: Mapping[int, int]) -> tuple[Reading, bool]:
-        """The reading of a bit's group, and whether it is a new one; recorded: the column of each measured bit.
+        """Return the reading of a bit's group, and whether it is a new one; recorded: the column of each measured bit.
 
         Raises `NotSupported` if a bit of the group was not measured as often as the others.
         """
@@ -65,5 +65,5 @@ class ReadingTracker:
         return made, True
 
     def current(self) -> dict[tuple[int, ...], dict[int, int]]:
-        """The groups whose bits hold what was read of them, and the column of each of their bits."""
+        """Return the groups whose readings are up to date, with the column of each bit."""
         return {group: dict(zip(group, made.columns, strict=True)) for group, made in self._readings.items()}

@@ -1,1 +1,1 @@
-"""The one pipeline: assign → plan → prepare → traverse → observe, for one circuit or many bindings of it."""
+"""The pipeline of every run: assign → plan → prepare → traverse → observe, for one circuit or many bindings of it."""

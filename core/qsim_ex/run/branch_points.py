@@ -1,11 +1,11 @@
-"""What is decided at a branch point: choices made by asking the states, one after another, as if each were applied
-at once, and then readings of the bits that they found.
+"""The choices of a branch point, which depend on the states, and then the readings of the bits that they measured.
 
-The choices of a branch point act on different wires, and what they chose is applied by the segment behind it. So a
-choice has to be made as if the ones before it were applied already. Where K†K of all matrices is diagonal (measurement,
-reset, damping, relaxation) probabilities depend on populations alone: the joint populations of all wires are taken
-once, and what an earlier choice does to them is a factor. For other channels the states that ask are copied, brought up
-to date, and asked for their reduced density matrices.
+The choices of a branch point act on different wires, and the segment after it applies the chosen matrices. So a choice
+has to be made as if the choices before it were applied already. If K†K of all matrices is diagonal (measurement, reset,
+damping, relaxation) probabilities depend on populations alone: the joint populations of all wires are computed once,
+and an earlier choice multiplies them by a factor. For other channels the states are copied where a choice depends on
+them, the earlier choices are applied to the copies, and the probabilities are those of the copies' reduced density
+matrices.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Values = NDArray[np.int64]
 class Decider:
     """Makes the choices of branch points on some states.
 
-    catch_up: applies choices of branches that are row for row in some states. room: how many states may be copied.
+    catch_up: applies choices to states, for branches with branch b in row b. room: the number of states that may be
+    copied at a time.
     """
 
     def __init__(
@@ -50,14 +51,14 @@ class Decider:
         self._alike = inputs.alike
 
     def __call__(self, point: BranchPoint, branches: Branches) -> Branches:
-        """The branches after a branch point, in the order of the rows that they come from."""
+        """Return the branches after a branch point, in the order of the rows that they come from."""
         branches = self._chosen(point.choices, branches)
         for reading in point.readings:
             branches = self._read(reading, branches)
         return branches
 
     def _read(self, reading: Reading, branches: Branches) -> Branches:
-        """Read bits as their readout error has it; each shot owns one number for each group of bits."""
+        """Read bits with their readout error; each shot has one random number for each group of bits."""
         matrix = matrix_of(self._inputs.readout, reading.clbits, reading.measurement)
         true = value_of(reading.sources, branches.outcomes)[branches.branch_of]
         if matrix is None:
@@ -70,7 +71,7 @@ class Decider:
         return branches.divided(reading.columns, bits)[0]
 
     def _chosen(self, choices: Sequence[Choice], branches: Branches) -> Branches:
-        """The branches after some choices."""
+        """Return the branches after some choices."""
         diagonal = [choice for choice in choices if all(k[choice.number].diagonal for k in self._inputs.kraus)]
         earlier: list[Choice] = []
         for group in _groups(diagonal):
@@ -82,10 +83,10 @@ class Decider:
                 earlier.append(choice)
         return branches
 
-    # --- channels whose probabilities are those of populations -------------------------------------------------------
+    # --- channels whose probabilities depend on populations ----------------------------------------------------------
 
     def _by_populations(self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches) -> Branches:
-        """Choices among matrices with diagonal K†K; `earlier` ones are not applied to the states yet."""
+        """Make choices among matrices with diagonal K†K; `earlier` choices are not applied to the states yet."""
         unasked = [self._unasked(choice, branches) for choice in choices]
         asks = np.zeros(len(branches), dtype=bool)
         for outcomes, _, _ in unasked:
@@ -112,7 +113,7 @@ class Decider:
     def _populations(
         self, choices: Sequence[Choice], earlier: Sequence[Choice], branches: Branches, asked: Values
     ) -> Floats:
-        """Joint populations of the wires of some choices, the first choice's wires highest: [asked, 2^wires]."""
+        """Return joint populations [asked, 2^wires] of the wires of some choices, the first choice's wires highest."""
         wires = [wire for choice in reversed(choices) for wire in choice.wires]
         if not len(asked):
             return np.zeros((0, 1 << len(wires)))
@@ -121,7 +122,7 @@ class Decider:
         return np.concatenate([copies.marginals(wires) for copies in self._copies(earlier, branches.chosen(asked))])
 
     def _gains(self, choice: Choice, branches: Branches) -> Floats:
-        """By how much what each branch chose multiplies the population of each value of the choice's wires."""
+        """Return for each branch the factors of its chosen matrix on the populations of the choice's wires."""
         outcomes = branches.outcomes[:, choice.number]
         if self._alike:
             return self._inputs.kraus[0][choice.number].gains[outcomes]
@@ -132,7 +133,7 @@ class Decider:
     # --- all other channels ------------------------------------------------------------------------------------------
 
     def _by_density(self, choice: Choice, earlier: Sequence[Choice], branches: Branches) -> Branches:
-        """A choice among any matrices; `earlier` ones are not applied to the states yet."""
+        """Make a choice among any matrices; `earlier` choices are not applied to the states yet."""
         outcomes, scales, rest = self._unasked(choice, branches)
         asking = np.flatnonzero(outcomes < 0)
         if len(asking):
@@ -142,7 +143,7 @@ class Decider:
         return branches.divided([choice.number], outcomes[:, None], scales[:, None])[0]
 
     def _densities(self, choice: Choice, earlier: Sequence[Choice], asked: Branches) -> Complex:
-        """The reduced density matrix on a channel's wires of each branch that asks."""
+        """Return the reduced density matrix of some branches on a channel's wires."""
         parts = strings_of(choice.wires)
         if not earlier and 2 * len(asked) > self._states.rows:
             return density_of(self._states.paulis(parts)[asked.row], len(choice.wires))
@@ -152,7 +153,7 @@ class Decider:
     # --- both --------------------------------------------------------------------------------------------------------
 
     def _unasked(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
-        """Of each shot: what it chooses without asking, or −1; a scale; and what is left of its random number."""
+        """Return for each shot its choice, −1 if that depends on the state, a scale, and the rest of its number."""
         u = uniforms(branches, self._inputs.seeds, 1 + choice.number, self._inputs.first, self._inputs.shots)
         outcomes, rest, scales = np.empty(len(u), dtype=np.int64), np.empty(len(u)), np.empty(len(u))
         for kraus, mine in self._by_kraus(choice, branches, np.arange(len(u))):
@@ -170,20 +171,23 @@ class Decider:
         rest: Floats,
         probabilities: Callable[[Kraus, Values], Floats],
     ) -> None:
-        """Choose for shots that ask; probabilities: of each matrix, for some of them, counted among those that ask."""
+        """Choose for the shots `asking`, whose choice depends on the state.
+
+        probabilities: returns those of each matrix for some of these shots, given by their places in `asking`.
+        """
         for kraus, mine in self._by_kraus(choice, branches, asking):
             found, p = kraus.asked(probabilities(kraus, np.searchsorted(asking, mine)), rest[mine])
             outcomes[mine], scales[mine] = found, p**-0.5
 
     def _by_kraus(self, choice: Choice, branches: Branches, shots: Values) -> list[tuple[Kraus, Values]]:
-        """Shots by the matrices that they choose among."""
+        """Return shots, grouped by the matrices among which they choose."""
         if self._alike:
             return [(self._inputs.kraus[0][choice.number], shots)]
         of = branches.binding[branches.branch_of[shots]]
         return [(self._inputs.kraus[b][choice.number], shots[of == b]) for b in np.unique(of).tolist()]
 
     def _copies(self, earlier: Sequence[Choice], asked: Branches) -> Iterator[States]:
-        """Copies of the states of some branches in which earlier choices are applied, as many at a time as fit."""
+        """Yield copies of the states of some branches with earlier choices applied, as many at a time as fit."""
         for first in range(0, len(asked), self._room):
             some = asked.chosen(np.arange(first, min(first + self._room, len(asked))))
             copies = self._states.take(some.row)
@@ -204,7 +208,7 @@ def _dense(densities: Complex, kraus: Kraus, some: Values) -> Floats:
 
 
 def _groups(choices: Sequence[Choice]) -> list[list[Choice]]:
-    """Choices in groups of at most `JOINTLY` wires."""
+    """Divide choices into groups of at most `JOINTLY` wires."""
     groups: list[list[Choice]] = []
     wires = JOINTLY
     for choice in choices:

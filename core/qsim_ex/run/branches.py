@@ -1,4 +1,4 @@
-"""Shots that chose alike so far share a state: a branch. What chooses, and how branches divide."""
+"""Branches: sets of shots with equal choices so far, which share a state; how they begin and divide."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ Values = NDArray[np.int64]
 class Branches:
     """Sets of shots, each of one binding and with the same choices so far.
 
-    binding: of each branch, int64 [branches], counted from the first of the bindings at hand.
-    shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted from the first.
-    outcomes: which matrix each choice of the program took, and in the last columns the bits that were read, uint8
-        [branches, choices + readings]; scales: what the matrix is multiplied by.
-    row: in which row of the states at hand the branch is, or from which it is to be copied.
-    decided: up to this node all branch points are decided, by an earlier visit.
+    binding: the binding of each branch, int64 [branches], counted from the first binding of the unit.
+    shots, begins: branch b has the shots ``shots[begins[b] : begins[b + 1]]``, ascending, counted from the first of the
+        unit.
+    outcomes: the number of the matrix of each choice, and in the last columns the bits that were read, uint8
+        [branches, choices + readings]; scales: the factor on each matrix.
+    row: the row of the states in which the branch is, or from which it is to be copied.
+    decided: all branch points before this node were decided by an earlier visit.
     """
 
     binding: Values
@@ -41,7 +42,7 @@ class Branches:
 
     @property
     def counts(self) -> Values:
-        """How many shots each branch has."""
+        """The number of shots of each branch."""
         return np.diff(self.begins)
 
     @property
@@ -51,16 +52,16 @@ class Branches:
 
     @property
     def in_place(self) -> bool:
-        """Whether every branch is in the row of its own number."""
+        """Whether every branch b is in row b."""
         return bool((self.row == np.arange(len(self))).all())
 
     @property
     def may_divide(self) -> bool:
-        """Whether a branch point may make more of them."""
+        """Whether a branch point may divide a branch."""
         return len(self.shots) > len(self)
 
     def chosen(self, branches: Values) -> Branches:
-        """Some of the branches, in the order in which they are named."""
+        """Return some of the branches, given by their numbers, in the given order."""
         counts = self.counts[branches]
         begins = np.concatenate(([0], np.cumsum(counts)))
         at = np.repeat(self.begins[:-1][branches] - begins[:-1], counts) + np.arange(begins[-1])
@@ -75,7 +76,7 @@ class Branches:
         )
 
     def singles(self) -> Branches:
-        """A branch for every shot."""
+        """Return a branch for every shot."""
         of = self.branch_of
         return replace(
             self, binding=self.binding[of], begins=np.arange(len(of) + 1), outcomes=self.outcomes[of],
@@ -83,11 +84,14 @@ class Branches:
         )  # fmt: skip
 
     def settled(self) -> Branches:
-        """The same, once their states are in the rows of their numbers."""
+        """Return the same branches with branch b in row b, for states that were put into this order."""
         return replace(self, row=np.arange(len(self)))
 
     def without(self, done: NDArray[np.bool_]) -> Branches:
-        """The branches without some shots; done: of each of `shots`. Branches that have none left are gone."""
+        """Return the branches without the shots that are done; branches without shots are removed.
+
+        done: for each of `shots`, whether it is done.
+        """
         kept = ~done
         counts = np.add.reduceat(kept, self.begins[:-1], dtype=np.int64) if len(self) else np.zeros(0, dtype=np.int64)
         left = np.flatnonzero(counts)
@@ -97,16 +101,16 @@ class Branches:
     def divided(
         self, at: Sequence[int], outcomes: NDArray[np.integer], scales: Floats | float = 1.0
     ) -> tuple[Branches, Values]:
-        """Branches after something was decided, and which each comes from.
+        """Return the branches after a choice or a reading, and for each the branch from which it comes.
 
-        at: the columns that are written. outcomes, scales: of each shot, [shots, columns].
+        at: the columns that are written. outcomes, scales: for each shot, [shots, columns].
         """
         scales = np.broadcast_to(scales, outcomes.shape)
         if not self.may_divide:
             made, factors = self.outcomes.copy(), self.scales.copy()
             made[:, at], factors[:, at] = outcomes, scales
             return replace(self, outcomes=made, scales=factors), np.arange(len(self))
-        of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # sorts as the numbers do, before all else
+        of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # bytes that sort as the numbers do, and first
         rows = np.ascontiguousarray(np.concatenate([of, outcomes.astype(np.uint8)], axis=1))
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -125,9 +129,10 @@ class Branches:
 def first_branches(
     program: Program, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], first: int, shots: int
 ) -> Branches:
-    """The branches before anything runs: shots of a binding that chose alike from all mixed-unitary channels.
+    """Return the branches before the first segment: sets of shots with equal choices of all mixed-unitary channels.
 
-    kraus: for each binding, of each choice. seeds: of each binding. first, shots: the first shot, and how many.
+    kraus: for each binding, the matrices of each choice. seeds: one for each binding. first, shots: the first shot, and
+    their number.
     """
     bindings, early = len(seeds), program.early
     whole = _undecided(bindings, len(program.choices) + program.readings, shots)
@@ -146,7 +151,7 @@ def first_branches(
 
 @lru_cache(maxsize=16)
 def _undecided(bindings: int, columns: int, shots: int) -> Branches:
-    """A branch for each binding, with all of its shots; nobody writes to arrays of branches."""
+    """Return a branch for each binding, with all of its shots; cached, since arrays of branches are never written."""
     return Branches(
         binding=np.arange(bindings),
         shots=np.tile(np.arange(shots), bindings),
@@ -158,9 +163,9 @@ def _undecided(bindings: int, columns: int, shots: int) -> Branches:
 
 
 def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:
-    """The random number of every shot of some branches; begin, shots: the first shot at hand, and how many."""
+    """Return the random number of every shot of some branches; begin, shots: the unit's first shot, and how many."""
     found = np.empty(len(branches.shots))
-    of = branches.binding[branches.branch_of]  # ascending, since branches divide where they stand
+    of = branches.binding[branches.branch_of]  # ascending, since branches divide in place
     first, last = int(of[0]), int(of[-1])
     ends = np.searchsorted(of, np.arange(first, last + 2))
     for binding in range(first, last + 1):

@@ -1,4 +1,4 @@
-"""What a run has found so far: bits, sums of expectation values, saved states; and which shots are done."""
+"""The results of a run so far: bits, sums of expectation values, saved states; and which shots are done."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from qsim_ex.run.work import BatchInputs, WorkUnit
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
 _THREADS = 4
-"""Threads that make random numbers for a GPU."""
+"""Threads that generate random numbers for a state on a GPU."""
 
 
 @dataclass(eq=False, slots=True)
 class Collector:
-    """What was found so far; threads write to different bindings or shots, sums are guarded.
+    """The results so far; threads write to different bindings or shots, sums are guarded.
 
     packed: uint8 [bindings, shots, bytes]. saved: label -> [bindings, 2^n]. sums, squares: [bindings, observables].
-    masks: of the classical bits that each wire is measured into at the end. measures: whether there are any.
-    done: of each binding and trajectory, whether it is; only followed where checkpoints are written.
-    num_gates: of the plans, which a state's norm is checked with. reports: what placements told of themselves.
+    masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
+    are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. num_gates: the number of gates
+    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements.
     """
 
     program: Program
@@ -71,7 +71,7 @@ class Collector:
         options: Options,
         num_gates: int,
     ) -> Self:
-        """Room for everything; raises `OutOfMemory` if there is none."""
+        """Return a collector with memory for all results; raises `OutOfMemory` if the host has too little."""
         width, shots = -(-circuit.num_clbits // 8), request.shots
         if shots is not None:
             what = f"a sample of {shots} shots" + (f" for each of {count} bindings" if count > 1 else "")
@@ -102,10 +102,10 @@ class Collector:
             num_gates=num_gates,
         )
 
-    # --- what comes in -----------------------------------------------------------------------------------------------
+    # --- results of states -------------------------------------------------------------------------------------------
 
     def save(self, unit: WorkUnit, label: str, amplitudes: Amplitudes, states: States, branches: Branches) -> None:
-        """Keep states under a label; those of trajectories, which are only near the norm 1, normalised."""
+        """Keep states under a label; states of trajectories, whose norm is only near 1, are normalised."""
         if self.program.choices:
             _, norms = expectation.in_rows(states, ())
             amplitudes = amplitudes / np.sqrt(norms)[:, None].astype(amplitudes.real.dtype)
@@ -135,13 +135,13 @@ class Collector:
         np.add.at(self.squares, at, counts * np.abs(values) ** 2)
 
     def _norm_check(self, states: States) -> NormCheck | None:
-        """What checks the norm of states that were moved about, where nothing was left to chance."""
+        """Return the norm check of the placement, if it moves states; None for programs with choices."""
         return None if self.program.choices else states.norm_check(self.num_gates)
 
     def _sample(
         self, packed: NDArray[np.uint8], unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches
     ) -> None:
-        """Write the classical bits of all shots of some branches, before they are misread at the end."""
+        """Write the classical bits of all shots of some branches, without the readout errors of the end."""
         _, shots, width = packed.shape
         if self.program.branches:
             rows = branches.branch_of
@@ -166,7 +166,7 @@ class Collector:
             packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
 
     def _merge(self, report: Mapping[str, Any]) -> None:
-        """Add what one placement copied to what those before it did; what it held is told of the last one."""
+        """Merge the report of a placement: copied bytes are added up, all other values are those of the last one."""
         for name, value in report.items():
             before = self.report.get(name)
             copied = name.startswith("bytes_") and "held" not in name
@@ -175,25 +175,27 @@ class Collector:
     # --- checkpoints -------------------------------------------------------------------------------------------------
 
     def keep(self, checkpoints: Checkpoints) -> None:
-        """Follow what is done, and take over what an earlier run has found; raises `SavedStateError`."""
+        """Write checkpoints from now on, and load the results of an earlier run; raises `SavedStateError`."""
         self.checkpoints = checkpoints
         self.done = np.zeros((self.count, self.request.trajectories), dtype=np.bool_)
         found = checkpoints.found
         for name, mine in self.arrays().items() if found else ():
             theirs = found.get(name)
             if theirs is None or theirs.shape != mine.shape or theirs.dtype != mine.dtype:
-                raise SavedStateError(f"{checkpoints.path} is damaged: {name} is not there. Remove it and run again.")
+                raise SavedStateError(
+                    f"{checkpoints.path} is damaged: {name} of shape {mine.shape} is missing. Remove it and run again."
+                )
             mine[...] = theirs
 
     def arrays(self) -> Arrays:
-        """All that was found, as arrays."""
+        """Return all results so far as arrays."""
         assert self.done is not None
         packed = {} if self.packed is None else {"packed": self.packed}
         saved = {f"saved{number}": states for number, states in enumerate(self.saved.values())}
         return {"done": self.done, "sums": self.sums, "squares": self.squares, **packed, **saved}
 
     def left(self, unit: WorkUnit, branches: Branches) -> Branches:
-        """The branches of a unit without the shots that are done."""
+        """Return the branches of a unit without the shots that are done."""
         assert self.done is not None
         of = unit.begin + branches.binding[branches.branch_of]
         return branches.without(self.done[of, unit.first + branches.shots])
@@ -207,7 +209,7 @@ class Collector:
 
 
 def _threads(where: Assignment, options: Options) -> tuple[int, int]:
-    """How many threads make random numbers, and how many look up shots: those of the CPU that holds the state."""
+    """Return the threads that generate random numbers, and those that draw shots; a CPU device sets both."""
     threads: int | None = getattr(where.device, "threads", None)
     if threads is not None:
         return threads, min(sampling.MOST_THREADS, threads)
@@ -215,7 +217,7 @@ def _threads(where: Assignment, options: Options) -> tuple[int, int]:
 
 
 def _added(one: Any, other: Any) -> Any:
-    """Sums of numbers, of lists of them, or of dictionaries of them."""
+    """Return the sum of two numbers, two lists of numbers, or two dictionaries of numbers."""
     if isinstance(one, Mapping):
         return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys((*one, *other))}
     if isinstance(one, Sequence):

@@ -1,4 +1,4 @@
-"""One device, or the devices that share one state: where states begin, and where plans are run on them."""
+"""Machines: one device, or the devices that share one state, with the plans for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.base import Batches
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
@@ -21,14 +22,14 @@ from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
 _BRANCHING = 8
-"""So many times more rows at a time where the state is asked on the way, which takes a while for any number of them."""
+"""Factor on the rows of a program with branch points, since a branch point has a fixed cost for any number of rows."""
 
 
 class Machine:
-    """Works on states of one program, many at a time where they are small, else one by one.
+    """Simulates states of one program, many at a time if they are small, otherwise one by one.
 
-    states: how many states there are in all, at most. rows: how many are worked on at a time; 1: one by one, wherever
-    they lie. plans: of the program's segments. prepare_seconds, run_seconds: what these took so far.
+    states: the largest number of all states. rows: the number of states at a time; 1: one by one, in any placement.
+    plans: the plans of the program's segments. prepare_seconds, run_seconds: the times of preparing and running so far.
     """
 
     def __init__(self, where: Assignment, program: Program, options: Options, states: int) -> None:
@@ -47,7 +48,7 @@ class Machine:
 
         self._devices = tuple(dict.fromkeys(where.devices))
         self._latest: States | None = None
-        self._moved_before = 0  # bytes, by states before the latest
+        self._moved_before = 0  # bytes that states before the latest have moved
 
     @property
     def bytes_moved(self) -> int:
@@ -56,24 +57,24 @@ class Machine:
 
     @property
     def batched(self) -> bool:
-        """Whether several states are worked on at a time."""
+        """Whether several states are simulated at a time."""
         return self.rows > 1
 
     def _rows(self, program: Program) -> int:
-        """How many states should be worked on at a time."""
+        """Return the number of states that should be simulated at a time."""
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
-        state = self.dtype.itemsize << self._num_wires
+        state = state_bytes(self._num_wires, self.dtype)
         count = 16 * max(plan.numbers.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(wanted, self.where.free // (2 * state)))
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
-        """The plan of some work on states in a layout with fresh bits."""
+        """Return the plan of a segment for states in a given layout with given fresh bits."""
         return plan_of(segment, self._num_wires, layout, self._shape, fresh, self._levels)
 
     def begin(self, rows: int) -> States:
-        """States |0…0⟩ in the layout that the first plan begins in."""
+        """Return states |0…0⟩ in the layout in which the first plan begins."""
         states: Batch | BatchOfOne
         if self.batched:
             states = Batch(cast(BatchDevice, self.where.device), self._num_wires, rows, self.dtype)
@@ -87,13 +88,16 @@ class Machine:
         return states
 
     def end(self, states: States) -> None:
-        """Let go of states that are through."""
+        """Release states at the end of the program."""
         if states is self._latest:
             self._moved_before, self._latest = self.bytes_moved, None
         states.release()
 
     def run(self, states: States, plan: Plan, operands: NDArray[np.complex128], tick: Tick) -> None:
-        """Bind a plan, operands [rows, total] or, alike for all rows, [1, total], and run it on some states."""
+        """Bind a plan to operands and run it on some states.
+
+        operands: complex128 [rows, total] or, if they are equal for all rows, [1, total].
+        """
         began, compile = perf_counter(), self._options.compile
         work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.rows > 1)
         prepared = perf_counter()
@@ -102,7 +106,7 @@ class Machine:
         self.run_seconds += perf_counter() - prepared
 
     def synchronize(self) -> None:
-        """Wait until all work on the devices is done, which is then known to have taken its time for running."""
+        """Wait until all work on the devices is done, and count the time as running time."""
         began = perf_counter()
         for device in self._devices:
             device.synchronize()

@@ -1,4 +1,4 @@
-"""The state of a run on its way: where it stands in the program, written to a checkpoint and read from one."""
+"""The state in progress of a run, with its position in the program: written to a checkpoint and read from one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from qsim_ex.steps.plan import Plan
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StoppedAt:
-    """Where a state stands: behind so many parts of the plan of a segment.
+    """The position of a state: after `part` parts of the plan of a segment.
 
-    node: of the segment, among the program's. start, fresh: the layout and the fresh bits that the plan began in.
+    node: the node of the segment. start, fresh: the layout and the fresh bits at the beginning of the plan.
     """
 
     node: int
@@ -36,9 +36,9 @@ class StoppedAt:
 
 
 class OnTheWay:
-    """Writes states on their way, one at a time, and brings back the one that an earlier run has left.
+    """Writes states in progress, one at a time, and restores the state of an earlier run.
 
-    plans: of each segment, by its node.
+    plans: the plan of each segment, by its node.
     """
 
     def __init__(self, checkpoints: Checkpoints, program: Program, plans: Mapping[int, Plan]) -> None:
@@ -50,7 +50,7 @@ class OnTheWay:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def after(self, placement: Placement, plan: Plan, at: StoppedAt, unit: WorkUnit, branches: Branches) -> None:
-        """A part of a plan is done, for one branch; write a checkpoint if it is time."""
+        """Write a checkpoint after a part of a plan, for one branch, if the next one is due."""
         if not self.checkpoints.due():
             return
         about: dict[str, Any] = {}
@@ -76,16 +76,16 @@ class OnTheWay:
         if binding:
             about["binding"] = binding
         self.checkpoints.write_state(placement, {"parts": at.part, **about})
-        placement.mark_zero(plan.left)  # saving may have written zeros; the plan goes on without them
+        placement.mark_zero(plan.left)  # saving may have written zeros, which the plan does not need
 
     def keep(self, placement: Placement, node: int, binding: int) -> None:
-        """Write the state that is saved at a node."""
+        """Write the state that the circuit saves at a node."""
         self.checkpoints.keep(placement, self._labels[node], binding)
 
     # --- going on ----------------------------------------------------------------------------------------------------
 
     def found(self, unit: WorkUnit, left: Branches) -> tuple[StoppedAt, Branches] | None:
-        """Where the state of an earlier run stands, and its branch, if that is one of those that are left of a unit."""
+        """Return the position and the branch of an earlier run's state, if the branch is among those left of a unit."""
         state = self.checkpoints.state
         if state is None:
             return None
@@ -114,40 +114,42 @@ class OnTheWay:
         return at, branch
 
     def _position(self, told: Any, parts: int) -> StoppedAt:
-        """The position that a file tells; behind so many parts of all plans together, if it tells no more."""
+        """Return the position in a file; without one, the position after `parts` parts of all plans together."""
         if parts < 0:
-            raise ValueError(f"{parts} parts are done")
+            raise ValueError(f"expected parts >= 0, got {parts}")
         if told is not None:
             layout = Layout(tuple(map(int, told["address"])), int(told["flip"], 16))
             found = StoppedAt(int(told["node"]), parts, layout, int(told["fresh"], 16))
             n = next(iter(self._plans.values())).num_wires
             if found.node not in self._plans or sorted(layout.address) != list(range(n)):
-                raise ValueError("it stands at no segment of this program")
+                raise ValueError(f"expected a segment of this program and a layout of {n} wires, got another position")
             if max(layout.flip, found.fresh) >> n or min(layout.flip, found.fresh) < 0:
-                raise ValueError("it names index bits that are not there")
+                raise ValueError(f"expected index bits below {n}, got higher ones")
             return found
         for node, plan in self._plans.items():
             count = len(cut(plan))
             if parts <= count:
                 return StoppedAt(node, parts, plan.start, plan.fresh)
             parts -= count
-        raise ValueError(f"{parts} parts more than the run has")
+        raise ValueError(f"expected no more parts than the run has, got {parts} more")
 
     def restore(self, placement: Placement, parts: Sequence[Plan], done: int) -> None:
-        """Bring a new state to where the earlier run stood; raises `SavedStateError` for a file that is not sound."""
+        """Load the state of the earlier run into a new one; raises `SavedStateError` for a damaged file."""
         assert self.checkpoints.state is not None
         if done > len(parts):
             raise SavedStateError(
-                f"{self.checkpoints.path} is damaged: {done} of {len(parts)} parts are done. Remove it and run again."
+                f"{self.checkpoints.path} is damaged: expected at most {len(parts)} parts, got {done}. Remove it and "
+                "run again."
             )
         load_into(placement, self.checkpoints.state)
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
     def saved_before(self, node: int, binding: int) -> Amplitudes:
-        """The state that the earlier run has saved at a node; raises `SavedStateError` if it is lost."""
+        """Return the state that the earlier run has saved at a node; raises `SavedStateError` if it is lost."""
         found = self.checkpoints.kept(self._labels[node], binding)
         if found is None:
             raise SavedStateError(
-                f"{self.checkpoints.path} has lost the state that was saved beside it. Remove it and run again."
+                f"{self.checkpoints.path} is damaged: the file of the state that was saved before it is missing. "
+                "Remove it and run again."
             )
         return found

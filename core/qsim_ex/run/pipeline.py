@@ -1,7 +1,7 @@
-"""The one pipeline: assign → plan → prepare → traverse → observe.
+"""The pipeline of every run: assign → plan → prepare → traverse → observe.
 
 A circuit, or many bindings of it, is divided into a program; its states are assigned to devices; its segments are
-planned; then units of work are prepared and led through the program, and what is found at the end is observed.
+planned; then units of work are prepared and run through the program, and the final states are observed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from qsim_ex.run.worker import Worker, WorkQueue
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
-    """A run that nothing stands in the way of: what it does, on which machines, and what is asked."""
+    """A checked and planned run: its program and numbers, its request, and its machines."""
 
     circuit: Circuit
     program: Program
@@ -62,7 +62,7 @@ def run_batch(
     cancel: threading.Event | None,
     readout: ReadoutErrors,
 ) -> BatchResult:
-    """See `Simulator.run_batch`."""
+    """Run many circuits of one structure; see `Simulator.run_batch`."""
     began = perf_counter()
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
@@ -90,7 +90,7 @@ def run_batch(
 
 
 def _own(circuit: Circuit) -> Bindings:
-    """The one binding of a circuit's own numbers."""
+    """Return a circuit's own operands as one binding."""
     operands = circuit.operands
     return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
@@ -102,7 +102,7 @@ def _traverse(
     seeds: Sequence[int],
     cancel: threading.Event | None,
 ) -> list[Worker]:
-    """Lead all units of work through the program, on all machines at once."""
+    """Run all units of work through the program, on all machines at once."""
     ticker = Ticker(cancel, run.options.progress, run.options.watch)
     count = run.bound.count
     workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
@@ -124,14 +124,14 @@ def _traverse(
 
 
 def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None:
-    """A seed for each binding: those given, or made of one; None if neither the call nor the options give one."""
+    """Return a seed for each binding, given or derived from one; None if neither the call nor the options have one."""
     if seeds is None:
         seeds = options.seed
     return None if seeds is None else sampling.seeds_of(seeds, count, "bindings")
 
 
 def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
-    """The checkpoints of a run, if there are any, and the seed of each binding."""
+    """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, options = run.bound.count, run.options
     known = seeds_of(seeds, count, options)
 
@@ -147,7 +147,7 @@ def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tup
 
 
 def _identity(run: PlannedRun) -> dict[str, Any]:
-    """What tells a run from others: its circuit, numbers, plan, and what is asked beyond shots of one binding."""
+    """Return what distinguishes a run from others: its circuit, numbers, plan, and more than one binding's shots."""
     request, bound = run.request, run.bound
     numbers = hashlib.blake2b(digest_size=8)
     step = max(1, (1 << 20) // run.circuit.operands.shape[1])
@@ -175,7 +175,7 @@ def _result(
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
-    """Everything that was found, with where and how; seconds: of planning, and of all."""
+    """Return the result of a run with its provenance; seconds: of planning, and of the whole run."""
     request, where = run.request, run.machines[0].where
     rows = max(worker.most_rows for worker in workers)
     values, errors = _means(collector.sums, collector.squares, request)
@@ -205,7 +205,7 @@ def _result(
 def _means(
     sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The mean of each observable over the trajectories of a binding, and its standard error."""
+    """Return the mean of each observable over the trajectories of a binding, and its standard error."""
     trajectories = request.trajectories
     if not request.observables:
         return sums.real, squares
@@ -232,7 +232,7 @@ def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], row
 
 
 def _timings(plan: float, total: float, machines: Sequence[Machine]) -> dict[str, float]:
-    """Seconds of each part, of several machines at once their mean, and of all; what is left over is sampling's."""
+    """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)
     return {"plan": plan, "prepare": prepare, "run": run, "sample": total - plan - prepare - run, "total": total}

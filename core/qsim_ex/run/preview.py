@@ -1,4 +1,4 @@
-"""What a run would do, told beforehand: its plans, their sum, and all of it in words; runs nothing."""
+"""A preview of a run: its plans, their costs, and a description in words; runs nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
-    """The plans of the segments of a circuit, and where they would run, which need not be here."""
+    """Return the plans of the segments of a circuit, and their device and placement; the device may be absent."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
     program = program_of(circuit.structure, False, 0, ())
@@ -32,13 +32,13 @@ def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], Hypothe
 
 
 def summary(circuit: Circuit, options: Options) -> PlanSummary:
-    """What the plans of a circuit come to."""
+    """Return the costs of the plans of a circuit."""
     found, _, deployment = plans(circuit, options)
     return total_of(found, options.dtype, deployment)
 
 
 def explain(circuit: Circuit, options: Options) -> str:
-    """Where a circuit would run and what is done there, segment by segment, in words."""
+    """Return the device and the steps of a run of a circuit in words, segment by segment."""
     found, device, deployment = plans(circuit, options)
     program = program_of(circuit.structure, False, 0, ())
     head = f"{device.name}: {device.description}"
@@ -64,13 +64,13 @@ def explain(circuit: Circuit, options: Options) -> str:
 
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:
-    """What is copied between the host and devices that keep some of a state near."""
+    """Return a line on the copies between host and device for a placement that migrates; None for others."""
     if kinds.of(deployment).copies is None:
         return None
     from qsim_ex.devices.memory import human
 
     total = total_of(found, options.dtype, deployment)
     return (
-        f"what is on the device already is not copied: {human(total.bytes_host)} go to and from the host with "
-        f"{deployment.in_flight} sub state vectors on it; predicted: {total.seconds:.3g} s"
+        f"windows that are on the device already are not copied: {human(total.bytes_host)} are copied from and to the "
+        f"host, with {deployment.in_flight} sub state vectors on the device; predicted: {total.seconds:.3g} s"
     )

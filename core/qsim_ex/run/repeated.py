@@ -1,7 +1,7 @@
-"""New states on a GPU, again and again: what a loop over the numbers of one circuit does for each point, and no more.
+"""The fast path for new states on a GPU, for loops over the numbers of one circuit.
 
-At 20 wires a GPU is done before Python has gone its usual way through options, plans and guards. So what a structure's
-runs have in common is kept here, once its kernels are settled, and kernels are queued before anything else is made.
+At 20 wires a GPU finishes before Python has passed the usual way through options, plans and guards. So the common part
+of a structure's runs is kept here, once its kernels are settled, and kernels are queued before anything else is made.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
 KEPT = 256
-"""Structures that are remembered."""
+"""Most structures that are kept."""
 
 
 class _Known(NamedTuple):
-    """A structure's plan, prepared on a device. touched: mask of the wires that it acts on."""
+    """The plan of a structure, prepared on a device. touched: mask of the wires that it acts on."""
 
     device: Device
     plan: Plan
@@ -36,10 +36,10 @@ class _Known(NamedTuple):
 
 
 class RepeatedCircuit:
-    """Makes the state that a circuit makes of |0…0>, in one piece, on devices on which states grow.
+    """Applies circuits to |0…0>, in one piece, on devices on which states grow, and returns the state vectors.
 
-    It is what ``StateVector(n, where=where).apply(circuit)`` is, and raises what that raises. Nobody is told of its
-    progress, and nobody can cancel it.
+    The result and the errors are those of ``StateVector(n, where=where).apply(circuit)``. It reports no progress, and
+    cannot be cancelled.
     """
 
     def __init__(self, options: Options) -> None:
@@ -48,7 +48,7 @@ class RepeatedCircuit:
         self._known: OrderedDict[Structure, _Known] = OrderedDict()
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
-        """The state, whose kernels are queued; where: as `Simulator.placement` chooses it."""
+        """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
             known = self._prepared(circuit, where.device)
@@ -61,7 +61,7 @@ class RepeatedCircuit:
         return StateVector.of(placed, where, self._options, touched)
 
     def _prepared(self, circuit: Circuit, device: Device) -> _Known:
-        """Plan and prepare; what is not settled (see `Device.prepare`) has to be prepared anew for the next run."""
+        """Plan and prepare; only settled work (see `Device.prepare`) is kept for the next run."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
         plan = plan_of(program.whole, num_wires, start, device.shape(self._dtype), fresh, place=True)
@@ -75,4 +75,4 @@ class RepeatedCircuit:
 
 
 def _nobody() -> None:
-    """Asks whether to go on."""
+    """Do nothing before a step: the run can be neither cancelled nor watched."""

@@ -1,4 +1,4 @@
-"""What is asked of every binding of a run, checked before anything else happens."""
+"""The request of a run (shots, observables, trajectories, readout errors), checked before anything else."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.program.program import Program
 
 TRAJECTORIES = 1_000
-"""How many trajectories an expectation value is the mean of, where nothing is said."""
+"""The default number of trajectories whose mean an expectation value is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of every binding.
+    """The request of a run, for each of its bindings.
 
-    shots: None samples nothing. trajectories: how many are run where shots may part, 1 where they cannot.
-    observables: their expectation values are taken. readout: how classical bits are misread.
+    shots: None samples nothing. trajectories: their number if the program has branches, else 1.
+    observables: their expectation values are taken. readout: the readout errors of classical bits.
     """
 
     shots: int | None
@@ -40,8 +40,9 @@ def checked_request(
     trajectories: int | None,
     readout: ReadoutErrors,
 ) -> Request:
-    """The request; raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`.
+    """Check the arguments of a run and return them as a request.
 
+    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, and
     `NotSupported` for states that are saved in several trajectories.
     """
     if readout:
@@ -49,7 +50,10 @@ def checked_request(
     _check_operands(circuit, bound)
     widest = max((one.num_wires() for one in observables), default=0)
     if widest > circuit.num_qubits:
-        raise WireError(f"an observable acts on wire {widest - 1}, the circuit has {circuit.num_qubits} wires.")
+        raise WireError(
+            f"expected observables on wires 0 <= w < {circuit.num_qubits}, got one on wire {widest - 1}; use other "
+            "wires or a circuit with more wires."
+        )
     if trajectories is not None:
         trajectories = check.count(trajectories, "trajectories")
         if trajectories < 1:
@@ -57,17 +61,22 @@ def checked_request(
     if shots is not None:
         shots = check.shots(shots)
         if not program.has_measurement:
-            raise MeasurementError("shots were asked for, but the circuit measures nothing; add a measurement.")
+            raise MeasurementError(
+                f"expected a measurement for shots={shots}, got a circuit that measures nothing; add a measurement."
+            )
         if trajectories not in (None, shots):
-            raise OptionError(f"shots={shots} and trajectories={trajectories}: every shot is a trajectory of its own.")
+            raise OptionError(
+                f"expected trajectories={shots}, since every shot is a trajectory, got trajectories={trajectories} "
+                f"with shots={shots}; leave trajectories out."
+            )
         trajectories = shots
     if trajectories is None:
         trajectories = TRAJECTORIES if observables else 1
     if program.choices and program.labels and trajectories != 1:
         raise NotSupported(
-            f"the circuit saves a state ({program.labels[0]!r}) and leaves something to chance (noise, or a "
-            f"measurement or reset that something follows), so each of {trajectories} trajectories ends in another "
-            "state. Ask for one shot, or for expectation values."
+            f"the circuit saves a state ({program.labels[0]!r}) and has random outcomes before its end (noise, a "
+            f"measurement or a reset), so each of {trajectories} trajectories would save another state. Run one shot, "
+            "or take expectation values."
         )
     return Request(shots, tuple(observables), trajectories if program.branches else 1, readout)
 
@@ -77,4 +86,7 @@ def _check_operands(circuit: Circuit, bound: Bindings) -> None:
         raise CircuitError("expected at least one binding, got none; leave bindings out for the circuit's own numbers.")
     wanted, found = circuit.operands.shape[1], bound.operands(0, 1).shape
     if found != (1, wanted):
-        raise CircuitError(f"expected operands [bindings, {wanted}] of this structure, got {found} for one binding.")
+        raise CircuitError(
+            f"expected operands [bindings, {wanted}] of this structure, got {found} for one binding; pass operands of "
+            "circuits with this structure."
+        )

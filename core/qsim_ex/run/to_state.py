@@ -1,4 +1,4 @@
-"""The state after a circuit, made by a run that writes checkpoints, and handed over at its end."""
+"""The state vector after a circuit, from a run that writes checkpoints."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from qsim_ex.state.vector import StateVector
 
 
 class _Handed(Collector):
-    """Keeps the one state at the end, in place of what could be asked of it."""
+    """A collector that keeps the one final state, and neither samples it nor takes expectation values."""
 
     state: BatchOfOne | None = None
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
-        """Take the state."""
+        """Keep the final state, so that the machine does not release it."""
         assert isinstance(states, BatchOfOne)
         assert self.done is not None
         self.state = states
@@ -38,9 +38,9 @@ class _Handed(Collector):
 
 
 def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
-    """The state that a circuit makes of |0…0⟩; `Simulator.state` with a checkpoint."""
+    """Return the state after a circuit on |0…0⟩; this is `Simulator.state` with a checkpoint."""
     program = unitary_program(circuit.structure)
-    program = replace(program, nodes=(program.whole,), labels=())  # nobody asks for what it saves on the way
+    program = replace(program, nodes=(program.whole,), labels=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
     run = PlannedRun(circuit, program, bound, request, [machine], options)

@@ -1,8 +1,8 @@
-"""Leading branches of shots through a program: as many states at a time as there is room for.
+"""The traversal of a program by branches of shots, with as many states at a time as fit in memory.
 
-Branches are visited depth first. Where they divide and there is room, the states that they divide from are kept until
-all that come from them are done; where there is none, what must wait begins again from |0…0⟩ later, with what was
-decided for it already. A program without branch points is one branch for each binding, and has nothing to wait for.
+Branches are visited depth first. If branches divide and there is room, their states are kept until all branches that
+come from them are done. Without room, some branches wait and begin again from |0…0⟩ later, with the outcomes that they
+have. A program without branch points has one branch for each binding, and no branch waits.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExecutionContext:
-    """What all traversals of a program on a machine share.
+    """The common context of all traversals of a program on a machine.
 
-    plans: of each segment, by its node. states: how many there are in all, each trajectory counted as one.
-    finish: takes states and their branches, row for row, at the end; the states are released after it.
-    save: takes amplitudes [rows, 2^n] in the order of the wires where a label says so.
-    on_the_way: writes checkpoints of states that are worked on one by one, if there are any.
+    plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
+    finish: called at the end with states and their branches, branch b in row b; the states are released after it.
+    save: called at a save with its label and the amplitudes [rows, 2^n] in the order of the wires.
+    on_the_way: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
     machine: Machine
@@ -55,7 +55,7 @@ class ExecutionContext:
 
 @dataclass(slots=True)
 class _Waiting:
-    """Branches that still have to go on from a node; with `states`, or from the beginning if there are none."""
+    """Branches that wait at a node; with their `states`, or to begin again if that is None."""
 
     node: int
     states: States | None
@@ -63,9 +63,9 @@ class _Waiting:
 
 
 class BranchTraversal:
-    """Leads the branches of one unit of work through the program.
+    """Runs the branches of one unit of work through the program.
 
-    most_rows: how many states there were at a time. states: how many were begun.
+    most_rows: the largest number of states at a time. states: the number of states that were begun.
     """
 
     def __init__(self, way: ExecutionContext, unit: WorkUnit, inputs: BatchInputs) -> None:
@@ -78,7 +78,7 @@ class BranchTraversal:
         self.states = 0
 
     def __call__(self, branches: Branches) -> None:
-        """Go through the whole program with some branches; their states begin as |0…0⟩."""
+        """Run some branches through the whole program; their states begin as |0…0⟩."""
         if not self._way.program.branches:
             self._go_on(0, self._begin(len(branches.binding)), branches)
             return
@@ -86,7 +86,7 @@ class BranchTraversal:
         self._rest()
 
     def resume(self, at: StoppedAt, branches: Branches) -> None:
-        """Go on with the one branch that an earlier run has left on its way, and with all that come from it."""
+        """Continue the one branch in progress of an earlier run, and all branches that come from it."""
         way = self._way
         assert way.on_the_way is not None
         segment = self._nodes[at.node]
@@ -109,7 +109,7 @@ class BranchTraversal:
         self._rest()
 
     def _rest(self) -> None:
-        """Go on until nothing waits."""
+        """Continue until no branch waits."""
         try:
             while self._waiting:
                 self._next()
@@ -133,7 +133,7 @@ class BranchTraversal:
         return sum(waiting.states.rows for waiting in self._waiting if waiting.states is not None)
 
     def _next(self) -> None:
-        """Take as many of the latest branches as there is room for, as far as they can go."""
+        """Continue as many of the last waiting branches as fit, until they end or wait again."""
         waiting = self._waiting[-1]
         group, rest = self._group(waiting)
         if len(rest):
@@ -150,11 +150,11 @@ class BranchTraversal:
         self._go_on(waiting.node, states, group.settled())
 
     def _group(self, waiting: _Waiting) -> tuple[Branches, Branches]:
-        """The branches to go on with, and those to wait: if they divide, room is left for what they divide into."""
+        """Return the branches to continue, and those to wait; branches that may divide leave room for their parts."""
         branches = waiting.branches
         own = waiting.states.rows if waiting.states is not None else 0
         room = self._way.machine.rows - self._held()
-        if len(branches.shots) > room + own:  # else there can never be more branches than room
+        if len(branches.shots) > room + own:  # else there are never more branches than rows
             if branches.may_divide:
                 room //= 1 + sum(isinstance(node, BranchPoint) for node in self._nodes[waiting.node :])
             count = min(len(branches), max(1, room))
@@ -164,18 +164,18 @@ class BranchTraversal:
         return branches.chosen(every[:count]), branches.chosen(every[count:])
 
     def _postponed(self, node: int, branches: Branches) -> Branches:
-        """Keep one branch in each row; the others begin again later."""
+        """Return one branch for each row; the others wait, to begin again later."""
         _, first = np.unique(branches.row, return_index=True)
         others = np.setdiff1d(np.arange(len(branches)), first)
         self._waiting.insert(0, _Waiting(0, None, replace(branches.chosen(others), decided=node)))
         return branches.chosen(first)
 
-    # --- the way -----------------------------------------------------------------------------------------------------
+    # --- the nodes of the program ------------------------------------------------------------------------------------
 
     def _go_on(self, begin: int, states: States, branches: Branches, at: StoppedAt | None = None) -> None:
-        """Through all nodes from `begin` on, as long as every branch stays in its row; the states are used up.
+        """Run all nodes from `begin` on, as long as every branch stays in its row; the states are consumed.
 
-        at: where in the first segment they stand, if not at its beginning.
+        at: the position of the states in the first segment, None for its beginning.
         """
         try:
             for node in range(begin, len(self._nodes)):
@@ -201,18 +201,18 @@ class BranchTraversal:
         self._way.machine.end(states)
 
     def _room_for(self, node: int, states: States, branches: Branches) -> Branches | None:
-        """What goes on in place after a branch point; None if all of it waits, with the states."""
+        """Return the branches that continue in place after a branch point; None if all wait, with the states."""
         room = self._way.machine.rows - self._held()
         fits = len(branches.shots) <= room
         if fits and 2 * len(branches) > len(branches.shots):
-            branches = branches.singles()  # they will part soon, and then nothing needs to be copied again
+            branches = branches.singles()  # they will divide soon, and then no state is copied again
         if fits or states.rows < room:
             self._waiting.append(_Waiting(node + 1, states, branches))
             return None
         return self._postponed(node + 1, branches)
 
     def _run(self, node: int, segment: Segment, states: States, branches: Branches, at: StoppedAt | None) -> None:
-        """The work of a segment, in parts between which the state is written to a checkpoint, if it is."""
+        """Run the work of a segment; with checkpoints in parts, between which the state may be written."""
         way, kept = self._way, self._way.on_the_way
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
         plan = self._plan(node, segment, *begun)
@@ -232,30 +232,30 @@ class BranchTraversal:
             tick.end()
 
     def _share(self, node: int, states: States, branches: Branches) -> Share | Callable[[], None]:
-        """The ticks of a segment; what branches have run before, and begin again, counts for nothing."""
+        """Return the ticks of a segment; work that branches repeat, since they began again, counts for nothing."""
         if not self._way.ticker.told:
             return self._way.ticker.tick
         shots = 0 if node < branches.decided else len(branches.shots)
         return self._way.ticker.of_states(shots, states.ticks(self._way.plans[node]))
 
     def _plan(self, node: int, segment: Segment, start: Layout, fresh: int) -> Plan:
-        """The plan of a segment, another one where what was asked has changed the states' layout."""
+        """Return the plan of a segment for states that begin in the given layout with the given fresh bits."""
         plan = self._way.plans[node]
         if (plan.start, plan.fresh) != (start, fresh):
             plan = self._way.machine.plan_for(segment, start, fresh)
         return plan
 
     def _save(self, node: int, label: str, states: States, branches: Branches) -> None:
-        """Put the wires of the states in order, and save them."""
+        """Put the wires of the states in order, and save the states."""
         amplitudes = states.read_in_order()
         if self._way.on_the_way is not None and states.single is not None:
             self._way.on_the_way.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
         self._way.save(self._unit, label, amplitudes, states, branches)
 
-    # --- what is decided ---------------------------------------------------------------------------------------------
+    # --- choices and their operands ----------------------------------------------------------------------------------
 
     def _decided(self, node: int, point: BranchPoint, states: States, branches: Branches) -> Branches:
-        """The branches after a branch point, in the order of the rows that they come from."""
+        """Return the branches after a branch point, in the order of the rows that they come from."""
         if branches.decided > node:
             return branches
         self._way.machine.synchronize()
@@ -263,14 +263,14 @@ class BranchTraversal:
         return Decider(self._inputs, states, self._catch_up, max(1, room))(point, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
-        """Apply choices that wait for the next segment."""
+        """Apply choices that the next segment would apply."""
         segment = segment_of(tuple(choices))
         machine = self._way.machine
         plan = machine.plan_for(segment, states.layout, states.fresh)
         machine.run(states, plan, self._operands(segment, branches), self._way.ticker.check)
 
     def _operands(self, segment: Segment, branches: Branches) -> Complex:
-        """The operands of a segment for each branch; one row where they are alike for all."""
+        """Return the operands of a segment for each branch; one row if they are equal for all."""
         of, gathered = self._inputs.operands, segment.operands
         same = len(of) == 1
         if gathered is None:
@@ -287,7 +287,7 @@ class BranchTraversal:
         return operands
 
     def _matrices(self, choice: Choice, branches: Branches) -> Complex:
-        """What stands among the operands of each branch for a choice that it has made."""
+        """Return the operands of each branch for a choice: the chosen matrix, scaled."""
         outcome, scale = branches.outcomes[:, choice.number], branches.scales[:, choice.number]
         one = self._inputs.kraus[0][choice.number]
         if self._inputs.alike:
@@ -299,7 +299,7 @@ class BranchTraversal:
         return found
 
     def _conditioned(self, piece: Conditioned, branches: Branches) -> Complex:
-        """What stands among the operands of each branch for an operation under a condition."""
+        """Return the operands of each branch for an operation under a condition: its matrix or 1."""
         at = slice(piece.operation.operand, piece.operation.operand + piece.width)
         of = self._inputs.operands
         own = of[:, at] if len(of) == 1 else of[branches.binding, at]

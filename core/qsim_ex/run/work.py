@@ -1,4 +1,4 @@
-"""What is worked on at a time: some bindings and shots, and all their numbers."""
+"""Units of work: some bindings and shots, and all their numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Bindings from `begin` up to `end`, and `shots` trajectories from `first` on."""
+    """The bindings from `begin` up to `end`, each with `shots` trajectories from `first` on."""
 
     begin: int
     end: int
@@ -27,10 +27,10 @@ class WorkUnit:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BatchInputs:
-    """The numbers of the bindings at hand.
+    """The numbers of the bindings of a unit of work.
 
-    operands: complex128 [bindings, total]. seeds: of each binding. first, shots: the first shot at hand, and how many.
-    kraus: of each binding, the matrices of each choice. readout: how classical bits are misread.
+    operands: complex128 [bindings, total]. seeds: one for each binding. first, shots: the first shot of the unit, and
+    their number. kraus: for each binding, the matrices of each choice. readout: the readout errors of classical bits.
     alike: whether all bindings choose among the same matrices.
     """
 
@@ -46,7 +46,7 @@ class BatchInputs:
     def of(
         cls, program: Program, operands: Complex, seeds: Sequence[int], first: int, shots: int, readout: ReadoutErrors
     ) -> BatchInputs:
-        """The inputs of some bindings; bindings whose channels are alike share their matrices."""
+        """Return the inputs of some bindings; bindings with equal channels share their matrices."""
         kraus: list[Sequence[Kraus]] = []
         if program.choices:
             known: dict[bytes, list[Kraus]] = {}
@@ -61,7 +61,7 @@ class BatchInputs:
 
 
 def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
-    """The matrices of all choices; equal channels of a circuit share their operands."""
+    """Return the matrices of all choices; equal channels of a circuit share their operands."""
     known: dict[tuple[object, ...], Kraus] = {}
     for choice in program.choices:
         if choice.key not in known:
@@ -70,7 +70,7 @@ def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
 
 
 def _channels(program: Program) -> list[slice]:
-    """Where the matrices of channels are among a circuit's operands."""
+    """Return the slices of a circuit's operands that hold the matrices of channels."""
     found = {}
     for choice in program.choices:
         if choice.kind == "channel":

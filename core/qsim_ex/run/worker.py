@@ -1,4 +1,4 @@
-"""A run in pieces, and the workers that take them until none is left."""
+"""The queue of a run's units of work, and the workers that take units until none is left."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from qsim_ex.steps.plan import Plan
 
 
 class WorkQueue:
-    """All bindings and trajectories, in pieces; threads may share it.
+    """All bindings and trajectories of a run, in units of work; threads may share it.
 
-    branches: whether shots may part. rows: how many states are worked on at a time. workers: who share the pieces, so
-    that each gets some. tree: whether shots that choose alike are expected to be many, and go through the circuit
-    together; otherwise only as many shots as there are rows do.
+    branches: whether the program has branches. rows: the number of states at a time. workers: the number of workers,
+    each of which should get some units. tree: whether many shots are expected to make equal choices; then a unit has
+    many shots, otherwise only as many as there are rows.
     """
 
     def __init__(
@@ -46,22 +46,22 @@ class WorkQueue:
                 yield WorkUnit(begin, min(begin + step, self.bound.count), first, min(most, shots - first))
 
     def end(self) -> None:
-        """Give out no more pieces: somebody has failed, or was interrupted."""
+        """Return no more units, after an error or an interrupt of a worker."""
         with self._lock:
             self._pieces = iter(())
 
     def next(self) -> tuple[WorkUnit, Operands] | None:
-        """The next piece, with the operands of its bindings."""
+        """Return the next unit with the operands of its bindings; None if there is none."""
         with self._lock:
             unit = next(self._pieces, None)
             return None if unit is None else (unit, self.bound.operands(unit.begin, unit.end))
 
 
 class Worker:
-    """Leads units of work through a program on a machine, and gives what comes of them to the collector.
+    """Runs units of work through a program on a machine, and passes their final states to the collector.
 
-    count: how many bindings there are in all.
-    most_rows: how many states there were at a time. states: how many were begun.
+    count: the number of all bindings.
+    most_rows: the largest number of states at a time. states: the number of states that were begun.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Worker:
         self._way = ExecutionContext(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
-        """Do units of work until none is left; after an error or Ctrl-C nobody begins another one."""
+        """Run units of work until none is left; after an error or Ctrl-C no worker begins another one."""
         try:
             while (found := queue.next()) is not None:
                 self._do(*found, seeds)
@@ -107,7 +107,7 @@ class Worker:
         self.most_rows, self.states = max(self.most_rows, traversal.most_rows), self.states + traversal.states
 
     def _left(self, traversal: BranchTraversal, unit: WorkUnit, branches: Branches) -> Branches:
-        """What an earlier run has left to do of a unit; the state that it had on its way is brought to its end."""
+        """Return the branches of a unit that an earlier run has not done; its state in progress is run to its end."""
         left = self._collector.left(unit, branches)
         self._way.ticker.skip_states(len(branches.shots) - len(left.shots))
         kept = self._way.on_the_way

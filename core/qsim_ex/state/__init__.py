@@ -1,4 +1,4 @@
-"""What users hold: state vectors, one or many of one structure, with the memory that they own."""
+"""The objects that users hold: state vectors, one or many of one structure, with the memory that they own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thread at a time, and none after the end: the guard of an object that owns memory."""
+"""The guard of an object that owns memory: one thread at a time may use it, and none after it is closed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from qsim_ex.errors import StateVectorBusy, StateVectorClosed
 
 
 class Guard:
-    """``with guard:`` around every use; the same thread may enter again.
+    """A lock for ``with guard:`` around every use; the same thread may enter again.
 
     Raises `StateVectorClosed` after `close`, and `StateVectorBusy` while another thread is inside: waiting for it
-    would hide that two threads change one state in an order that nobody has chosen.
+    would hide that two threads change one state in an arbitrary order.
 
-    pending: what is left to do before the next use (a sub state vector that was staged by hand goes back); it is done
-    when somebody enters, but not by `aside`.
+    pending: a call that is made before the next use (it copies back a sub state vector that was staged by hand); made
+    on entry, but not by `aside`.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Guard:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Enter and leave what is pending as it is."""
+        """Enter without making the pending call."""
         self._enter()
         try:
             yield
@@ -51,13 +51,13 @@ class Guard:
 
     def _enter(self) -> None:
         if not self._lock.acquire(blocking=False):
-            raise StateVectorBusy("another thread is using this state vector; give each thread its own.")
+            raise StateVectorBusy("another thread is using this state vector; use one state vector for each thread.")
         if self.closed:
             self._lock.release()
-            raise StateVectorClosed("this state vector was closed; its memory is given back.")
+            raise StateVectorClosed("this state vector is closed and its memory was freed; make a new one.")
 
     def close(self) -> bool:
-        """End all use; returns False if it had ended before. Raises `StateVectorBusy`."""
+        """End all use; return False if it had ended before. Raises `StateVectorBusy`."""
         if self.closed:
             return False
         with self.aside():

@@ -1,4 +1,4 @@
-"""What a state vector is made from: a caller's array used in place, a basis value, or amplitudes."""
+"""The sources of a new state vector: a caller's array used in place, a basis value, or amplitudes."""
 
 from __future__ import annotations
 
@@ -17,35 +17,40 @@ from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, 
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
 from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.state import basis
 
 
 def adopt(
     array: Any, num_wires: int, options: Options, stream: Any, allocator: Any, rows: int | None = None
 ) -> tuple[assign.Assignment, Options]:
-    """Where a caller's array lies, and the options with its precision. rows: how many states it holds, [rows, 2^n].
+    """Return the device of a caller's array, and the options with its precision. rows: states it holds, [rows, 2^n].
 
     Raises `StateError` unless it is contiguous, writeable, complex64 or complex128, and of 2^num_wires amplitudes;
-    `DeviceError` if it lies elsewhere than on the device that the options demand.
+    `DeviceError` if it is not on the device that the options demand.
     """
     device = discover.device_of(array, stream, allocator)
     if options.device not in ("auto", device.kind):
-        raise DeviceError(f"device={options.device!r} was asked for, the array lies on {device.name}.")
-    precision = {np.dtype(np.complex64): "single", np.dtype(np.complex128): "double"}.get(np.dtype(array.dtype))
+        raise DeviceError(
+            f"expected an array on device={options.device!r}, got one on {device.name}; pass device='auto'."
+        )
+    precision = BY_DTYPE.get(np.dtype(array.dtype))
     if precision is None:
-        raise StateError(f"array: complex64 or complex128 is wanted, got {array.dtype}.")
+        raise StateError(f"array: expected {DTYPES}, got {array.dtype}; convert it with astype.")
     shape, of = ((1 << num_wires,), "") if rows is None else ((rows, 1 << num_wires), f" of {rows} states")
     if array.shape != shape:
-        raise StateError(f"array: {num_wires} wires{of} need a contiguous array of shape {shape}, got {array.shape}.")
+        raise StateError(
+            f"array: {num_wires} wires{of}: expected a contiguous array of shape {shape}, got {array.shape}."
+        )
     if not array.flags.c_contiguous:
         apart = [step // array.dtype.itemsize for step in array.strides]
         raise StateError(
-            f"array: a contiguous array of shape {shape} is wanted; in this one, neighbours along each axis are "
-            f"{apart} amplitudes apart. Give a contiguous copy."
+            f"array: expected a contiguous array of shape {shape}, got one whose neighbours along each axis are "
+            f"{apart} amplitudes apart; pass a contiguous copy."
         )
     if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise StateError("array: it is read only; give a copy.")
-    found = replace(options, precision=precision)  # type: ignore[arg-type]
+        raise StateError("array: expected a writeable array, got one that is read only; pass a copy.")
+    found = replace(options, precision=precision.name)
     size = state_bytes(num_wires, found.dtype)
     return assign.on(device, num_wires, found, "where the caller's array lies", size, size), found
 
@@ -57,11 +62,11 @@ _OF_PIECES = {
     "network": "auto",
     "max_host_memory": None,
 }
-"""Options of states in several pieces, and what they are where nobody gives them."""
+"""Options of states in several pieces, with their default values."""
 
 
 def require_no_checkpoint(options: Options) -> None:
-    """Raise `OptionError` for a checkpoint, which a state that is worked on by hand never writes."""
+    """Raise `OptionError` for a checkpoint, which only a run writes."""
     if options.checkpoint is not None:
         raise OptionError(
             f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
@@ -70,7 +75,7 @@ def require_no_checkpoint(options: Options) -> None:
 
 
 def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment:
-    """Where a batch of new states goes: in one piece on one device, checked for memory.
+    """Return the place of a batch of new states: one device, in one piece, checked for memory.
 
     Raises `OptionError` for options that divide a state, `OutOfMemory` with the sum and how many states would fit.
     """
@@ -78,8 +83,8 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment
     divides = several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires
     if divides or any(getattr(options, name) != usual for name, usual in _OF_PIECES.items()):
         raise OptionError(
-            "a batch of states lies in one piece on one device; devices, device_wires and virtual_peers divide one "
-            f"state, and {', '.join(_OF_PIECES)} are about its pieces. Leave them out, or make a batch for each device."
+            "a batch of states is in one piece on one device; devices, device_wires and virtual_peers divide one "
+            f"state, and {', '.join(_OF_PIECES)} are for its pieces. Leave them out, or make a batch for each device."
         )
     if options.devices is not None:
         options = replace(options, devices=None, device="gpu", device_id=options.devices[0])
@@ -94,7 +99,7 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment
 
 
 def with_room(device: Device, rows: int, num_wires: int, options: Options, reason: str) -> assign.Assignment:
-    """A batch of states on a device, which has room for them; raises `OutOfMemory`."""
+    """Return the place of a batch of states on a device that has memory for them; raises `OutOfMemory`."""
     needed = rows * state_bytes(num_wires, options.dtype)
     free = discover.free_bytes(device, needed)
     name = "the host" if device.kind == "cpu" else device.name
@@ -104,26 +109,26 @@ def with_room(device: Device, rows: int, num_wires: int, options: Options, reaso
 
 
 def fresh(num_wires: int, options: Options, stream: Any, allocator: Any) -> assign.Assignment:
-    """Where a new state goes, checked for memory, with the caller's stream and allocator where given."""
+    """Return the place of a new state, checked for memory, with the caller's stream and allocator if given."""
     where = assign.assign(num_wires, options)
     if stream is None and allocator is None:
         return where
     if where.device.kind != "gpu":
-        raise OptionError(f"stream and allocator belong to a GPU, and the state goes to the CPU ({where.reason}).")
+        raise OptionError(f"stream and allocator need a GPU; this state is on the CPU ({where.reason}).")
     if not where.deployment.in_one_piece:
-        raise OptionError(f"stream and allocator belong to a state on one GPU; here: {where.deployment.describe()}.")
+        raise OptionError(f"stream and allocator need a state on one GPU; this one is {where.deployment.describe()}.")
     device = discover.gpu_with(where.deployment.devices[0], stream, allocator)
     return replace(where, device=device, devices=(device,))
 
 
 def begun(where: assign.Assignment, options: Options, initial: int | NDArray[np.complex128]) -> Placement:
-    """A state that is a basis state or has these amplitudes, as it was deployed.
+    """Return the placement of a new state that is a basis state or has the given amplitudes.
 
-    Raises `OutOfMemory`, and keeps nothing then.
+    Raises `OutOfMemory`; no memory stays allocated then.
     """
     deployment = where.deployment
     made = kinds.of(deployment).create(deployment, where.devices, options.dtype, where.limits(options))
-    if isinstance(initial, int):  # so far amplitude 0 is all there is
+    if isinstance(initial, int):  # so far only amplitude 0 is written
         made.layout = replace(made.layout, flip=initial)
         return made
     try:
@@ -136,22 +141,22 @@ def begun(where: assign.Assignment, options: Options, initial: int | NDArray[np.
 
 
 def checked(initial: int | ArrayLike, num_wires: int) -> int | NDArray[np.complex128]:
-    """A basis value or normalised amplitudes, checked before any memory is taken.
+    """Return a basis value or normalised amplitudes, checked before any memory is taken.
 
     Raises `CircuitError` for a basis value out of range, `StateError` for amplitudes that are not a state.
     """
     if isinstance(initial, int | np.integer):
         return basis.value(initial, num_wires, "initial")
     if hasattr(initial, "__cuda_array_interface__"):
-        raise StateError("initial: amplitudes on the host are wanted; use array= for an array on a GPU.")
+        raise StateError("initial: expected amplitudes on the host, got an array on a GPU; pass it as array=.")
     return check.state(initial, num_wires)
 
 
 def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
-    """What the states of a batch begin as, checked before any memory is taken.
+    """Return the initial states of a batch, checked before any memory is taken.
 
     A basis value for all; int64 [rows], one for each; or normalised amplitudes [2^n] for all or [rows, 2^n].
-    Raises `CircuitError` for basis values, `StateError` for amplitudes, with the states that are at fault.
+    Raises `CircuitError` for basis values, `StateError` for amplitudes, with the numbers of the invalid states.
     """
     if isinstance(initial, int | np.integer) or hasattr(initial, "__cuda_array_interface__"):
         return checked(initial, num_wires)
@@ -159,14 +164,14 @@ def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
     if array.dtype.kind in "iu":
         if array.shape != (rows,):
             raise CircuitError(
-                f"initial: whole numbers are basis values, one for all states or of shape ({rows},), got "
-                f"{array.shape}; give amplitudes as real or complex numbers."
+                f"initial: expected one basis value for all states, or whole numbers of shape ({rows},), got shape "
+                f"{array.shape}; pass amplitudes as real or complex numbers."
             )
         return row_values(array, num_wires, "initial")
     if array.dtype.kind not in "fc" or array.shape not in ((size,), (rows, size)):
         raise StateError(
-            f"initial: {rows} states of {num_wires} wires need amplitudes of shape ({rows}, {size}), or ({size},) for "
-            f"all, got {array.dtype} of shape {array.shape}."
+            f"initial: for {rows} states of {num_wires} wires, expected amplitudes of shape ({rows}, {size}), or "
+            f"({size},) for all, got {array.dtype} of shape {array.shape}."
         )
     known = array.reshape(-1, size)
     step = max(1, PIECE >> num_wires)
@@ -179,18 +184,18 @@ def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
 
 
 def row_values(values: Any, num_wires: int, name: str) -> NDArray[np.int64]:
-    """Basis values of some wires, one for each state, as int64; raises `CircuitError` with the states at fault."""
+    """Return basis values of some wires, one for each state, as int64; raises `CircuitError` with invalid states."""
     array = np.asarray(values)
     if len(bad := np.flatnonzero((array < 0) | (array >= 1 << num_wires))):
         raise CircuitError(
-            f"{name}: {array[bad[0]]} of {check.rows(bad[:1])} is no basis value of {num_wires} wires (0 to "
-            f"2^{num_wires} - 1)."
+            f"{name}: expected basis values of {num_wires} wires (0 to 2^{num_wires} - 1), got {array[bad[0]]} for "
+            f"{check.rows(bad[:1])}."
         )
     return array.astype(np.int64)
 
 
 def put(device: Device, buffer: Any, initial: int | NDArray[np.complex128]) -> None:
-    """Write a basis state or amplitudes into a buffer that lies in the order of the wires."""
+    """Write a basis state or amplitudes into a buffer in which wire k is index bit k."""
     if isinstance(initial, int):
         device.set_basis(buffer, initial)
     else:

@@ -1,4 +1,4 @@
-"""What every object that owns the memory of states has in common: what it is, its life, and its face to libraries."""
+"""The common part of objects that own the memory of states: their shape, their lifetime, and array interfaces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qsim_ex.steps.layout import Layout
 
 
 class MemoryOwner(ABC):
-    """States of `num_wires` wires on devices; one thread at a time asks, and nobody after the end."""
+    """States of `num_wires` wires on devices; one thread at a time may read them, and none after `close`."""
 
     def __init__(self, num_wires: int, where: Assignment, options: Options) -> None:
         self.num_wires = num_wires
@@ -31,14 +31,14 @@ class MemoryOwner(ABC):
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
         raise TypeError(
-            f"a {type(self).__name__} owns memory and is neither copied nor pickled; make another one from its "
+            f"a {type(self).__name__} owns memory and cannot be copied or pickled; make another one from its "
             "amplitudes (to_numpy)."
         )
 
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """Which index bit each wire sits on, and which wires are stored inverted."""
+        """The index bit of each wire, and the wires that are stored inverted."""
 
     @property
     def wire_ordering(self) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ class MemoryOwner(ABC):
 
     @property
     def device(self) -> Device:
-        """Who works."""
+        """The device that holds and computes the state; of several devices the first one."""
         return self.where.device
 
     @property
@@ -57,12 +57,14 @@ class MemoryOwner(ABC):
 
     @property
     def closed(self) -> bool:
-        """Whether its memory was given back."""
+        """Whether its memory was freed."""
         return self._guard.closed
 
     def _range(self, start: int, stop: int) -> int:
         if not 0 <= start <= stop <= 1 << self.num_wires:
-            raise StateError(f"amplitudes {start} to {stop}: the state has amplitudes 0 to {1 << self.num_wires}.")
+            raise StateError(
+                f"expected amplitudes within 0 to {1 << self.num_wires}, got amplitudes {start} to {stop}."
+            )
         return stop
 
     def _fits_host(self, what: str, needed: int) -> None:
@@ -71,12 +73,12 @@ class MemoryOwner(ABC):
 
 
 class MemoryLender(MemoryOwner):
-    """Who gives the memory back at the end, and lets other libraries look at it."""
+    """An owner that frees its memory on `close`, and lets other libraries read it."""
 
     @property
     @abstractmethod
     def array(self) -> Any:
-        """The amplitudes as they lie in memory, without a copy: NumPy or CuPy."""
+        """The amplitudes as they are stored, without a copy: NumPy or CuPy."""
 
     @abstractmethod
     def canonical(self) -> Self:
@@ -84,35 +86,35 @@ class MemoryLender(MemoryOwner):
 
     @abstractmethod
     def _release(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
 
     # --- amplitudes as arrays --------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The amplitudes in the order of the wires, for NumPy; from a GPU nothing is copied unasked."""
+        """Return the amplitudes in the order of the wires, for NumPy; raises `TypeError` for a state on a GPU."""
         if self.device.kind == "gpu":
-            raise TypeError("the state is on a GPU; copy it with to_numpy(), or use CuPy.")
+            raise TypeError("NumPy cannot read a state on a GPU in place; copy it with to_numpy(), or use CuPy.")
         return np.array(self._shared(), dtype=dtype, copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The amplitudes in the order of the wires, for CUDA libraries, without a copy."""
         if self.device.kind != "gpu":
-            raise AttributeError("the state is on the CPU; it has no CUDA array interface.")
+            raise AttributeError("a state on the CPU has no CUDA array interface; use NumPy.")
         found: dict[str, Any] = self._shared().__cuda_array_interface__
         return found
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        """The amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
+        """Return the amplitudes in the order of the wires, for any library that reads DLPack, without a copy."""
         return self._shared().__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Where the amplitudes lie, as DLPack says it."""
+        """Return the device of the amplitudes in DLPack's numbers."""
         device: tuple[int, int] = self.array.__dlpack_device__()
         return device
 
     def _shared(self) -> Any:
-        """The array that another library may read: in order, and with no work under way on a stream unknown to it."""
+        """Return an array for another library: in the order of the wires, with no work under way on another stream."""
         with self._guard:
             self.canonical()
             self.device.synchronize()
@@ -127,7 +129,7 @@ class MemoryLender(MemoryOwner):
                 device.synchronize()
 
     def close(self) -> None:
-        """Give the memory back; every later use raises `StateVectorClosed`. May be called again."""
+        """Free the memory; every later use raises `StateVectorClosed`. May be called again."""
         if self._guard.close():
             self._release()
 

@@ -1,4 +1,4 @@
-"""Everything that can be asked of a state vector without changing it."""
+"""Read-only questions to a state vector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assign import Assignment
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import StateError
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -22,9 +23,9 @@ from qsim_ex.steps.layout import Layout
 
 
 class Questions(MemoryOwner):
-    """The half of `StateVector` that only reads; `StateVector` makes it and owns the memory.
+    """The read-only half of `StateVector`, which makes it and owns the memory.
 
-    No question moves an amplitude, but for `inner` of two states in different layouts.
+    No question moves an amplitude, except `inner` of two states in different layouts.
     """
 
     def __init__(self, placement: Placement, where: Assignment, options: Options) -> None:
@@ -35,26 +36,26 @@ class Questions(MemoryOwner):
 
     @property
     def layout(self) -> Layout:
-        """Which index bit each wire sits on, and which wires are stored inverted."""
+        """The index bit of each wire, and the wires that are stored inverted."""
         return self._placement.layout
 
     @property
     def in_one_piece(self) -> bool:
-        """Whether `array` has all amplitudes: one buffer of one device holds them."""
+        """Whether one buffer of one device holds all amplitudes, so that `array` shows them."""
         return self._placement.planning_levels is None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the amplitudes."""
-        return self.dtype.itemsize << self.num_wires
+        """The bytes of the amplitudes."""
+        return state_bytes(self.num_wires, self.dtype)
 
     @property
     def array(self) -> Any:
-        """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
+        """The amplitudes as they are stored, without a copy: NumPy or CuPy, [2^n], to be read by `layout`."""
         with self._guard:
             found = self._placement.array
             if found is None:
-                raise StateError(f"the amplitudes are {self._placement.kind}; no one array holds them. Use get().")
+                raise StateError(f"expected a state in one array, got one that is {self._placement.kind}; use get().")
             return found
 
     # --- sums -------------------------------------------------------------------------------------------------
@@ -62,9 +63,9 @@ class Questions(MemoryOwner):
     def probabilities(
         self, wires: Sequence[int] | None = None, where: Mapping[int, int] | None = None
     ) -> NDArray[np.float64]:
-        """Σ |amplitude|² for each value of `wires` (all by default), float64 [2^k], ``wires[0]`` least significant.
+        """Return Σ |amplitude|² for each value of `wires` (default all), float64 [2^k], ``wires[0]`` least significant.
 
-        where: wires that are held at a value; the sums are those of both together, and are not renormalised.
+        where: wires that are held at a value; the sums are joint probabilities, and are not renormalised.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "probabilities")
@@ -88,30 +89,30 @@ class Questions(MemoryOwner):
             return result[0].item() if isinstance(observable, PauliSum) else result
 
     def expectation_matrix(self, matrix: ArrayLike, wires: Sequence[int]) -> complex:
-        """<ψ|M|ψ> of a matrix [2^k, 2^k] on up to 12 wires, ``wires[0]`` least significant; it may be any matrix."""
+        """Return <ψ|M|ψ> of any matrix [2^k, 2^k] on up to 12 wires, ``wires[0]`` least significant."""
         with self._guard:
             return expectation.matrix(self._placement, matrix, wires)
 
     def norm(self) -> float:
-        """‖ψ‖."""
+        """Return ‖ψ‖."""
         with self._guard:
             return float(np.sqrt(self._placement.norm_squared()))
 
     def inner(self, other: Questions) -> complex:
-        """<self|other>. The other's amplitudes may be moved into this state's layout; nothing is lost by it."""
+        """Return <self|other>. The other's amplitudes may be moved into this state's layout, which changes no state."""
         with self._guard, other._guard:
             if other.num_wires != self.num_wires:
-                raise StateError(f"states of {self.num_wires} and {other.num_wires} wires have no inner product.")
+                raise StateError(f"expected another state of {self.num_wires} wires, got one of {other.num_wires}.")
             return self._placement.inner(other._placement)
 
     def fidelity(self, other: Questions) -> float:
-        """|<self|other>|²."""
+        """Return |<self|other>|²."""
         return abs(self.inner(other)) ** 2
 
     # --- amplitudes and shots ----------------------------------------------------------------------------------------
 
     def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
-        """Amplitudes of basis values, in their order.
+        """Return the amplitudes of basis values, in their order.
 
         Bit k of an integer is wire ``wires[k]``; in a string the leftmost character is the last of `wires`. `wires`
         is an order of all wires, by default wire k for bit k. Raises `CircuitError`, `WireError`.
@@ -121,14 +122,14 @@ class Questions(MemoryOwner):
             return self._placement.gather(basis.values(values, self.num_wires), wires)
 
     def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
-        """Amplitudes of basis values from `start` up to `stop` (the end by default) as a new NumPy array."""
+        """Return the amplitudes of basis values from `start` up to `stop` (default: the end) as a new NumPy array."""
         with self._guard:
             stop = self._range(start, 1 << self.num_wires if stop is None else stop)
             self._fits_host("a copy of the amplitudes", (stop - start) * self.dtype.itemsize)
             return self._placement.read(start, stop, range(self.num_wires))
 
     def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
-        """All amplitudes as a new NumPy array; bit k of the index is wire ``wires[k]`` (wire k by default)."""
+        """Return all amplitudes as a new NumPy array; bit k of the index is wire ``wires[k]`` (default: wire k)."""
         with self._guard:
             wires = basis.order(wires, self.num_wires, "to_numpy", all_wires=True)
             self._fits_host("a copy of the state", self.nbytes)
@@ -137,10 +138,10 @@ class Questions(MemoryOwner):
     def draw(
         self, shots: int, seed: int | None = None, *, check_norm: Callable[[float], None] | None = None
     ) -> NDArray[np.int64]:
-        """The basis value of each of `shots` shots, int64 [shots], bit w = wire w; the state is not changed.
+        """Return the basis value of each of `shots` shots, int64 [shots], bit w = wire w; the state is not changed.
 
-        The same seed gives the same shots on every device and in every layout. check_norm: told the squared norm, which
-        is known on the way. Raises `ShotsError`, `OptionError`.
+        The same seed gives the same shots on every device and in every layout. check_norm: called with the squared
+        norm, a by-product of drawing. Raises `ShotsError`, `OptionError`.
         """
         with self._guard:
             shots = check.shots(shots)
@@ -165,7 +166,7 @@ class Questions(MemoryOwner):
             return rows if packed else unpack(rows, len(wires))
 
     def _key(self, seed: int | None) -> tuple[int, int]:
-        """What the next random numbers are keyed by: a seed, or the options' seed and how often it was asked."""
+        """Return the key of the next random numbers: a seed, or the options' seed and how often it was used."""
         if seed is not None:
             return sampling.checked_seed(seed), 0
         if self.options.seed is None:

@@ -1,7 +1,7 @@
-"""Sub state vectors as a user sees them: which there are, where they lie, and how to get at their amplitudes.
+"""Sub state vectors for users: their numbers, where they are stored, and access to their amplitudes.
 
-Index bits from the top of a sub state vector up are its number. A state in one piece has one sub state vector, number
-0, which is always staged, so a loop over sub state vectors is written once::
+The index bits above the local ones are the number of a sub state vector. A state in one piece has one sub state vector,
+number 0, which is always staged, so one loop over sub state vectors is right for every placement::
 
     for index in state.sub_state_vectors:
         state.stage(index)
@@ -22,22 +22,22 @@ from qsim_ex.state.questions import Questions
 
 
 class SubStateVectors(Questions):
-    """What `StateVector` says of the levels of its memory, and how it hands out its sub state vectors.
+    """The part of `StateVector` that describes the levels of its memory and gives access to sub state vectors.
 
-    `stage` and `expose` fix what lies where until the next use of the state; what depends on it raises `StateError`
-    before that.
+    `stage` and `expose` fix where sub state vectors are stored until the next use of the state; methods that depend on
+    it raise `StateError` before that.
     """
 
     _visit: Iterator[NearSubState] | None = None
     _staged: NearSubState | None = None
-    _exposed: bool = False  # whether it is known what lies where
-    _laid_open: bool = False  # whether host memory may be looked at besides
+    _exposed: bool = False  # whether it is fixed where sub state vectors are stored
+    _laid_open: bool = False  # whether host memory may be read too
 
     # --- the levels --------------------------------------------------------------------------------------------------
 
     @property
     def placement(self) -> str:
-        """'single', 'peers', 'migrated', or 'peers over host'."""
+        """The kind of placement: 'single', 'peers', 'migrated', or 'peers over host'."""
         return self._placement.kind
 
     @property
@@ -53,7 +53,7 @@ class SubStateVectors(Questions):
 
     @property
     def migration_wires(self) -> tuple[int, ...]:
-        """The wires on index bits whose values come near one after another, least significant first."""
+        """The wires on index bits whose values are staged one after another, least significant first."""
         levels = self._placement.levels
         return self.wire_ordering[levels.local + levels.peers :]
 
@@ -64,7 +64,7 @@ class SubStateVectors(Questions):
 
     @property
     def slices_per_sub_state_vector(self) -> int:
-        """In how many slices a sub state vector is copied; 1 where nothing is."""
+        """The number of slices in which a sub state vector is copied; 1 if no slice is ever copied."""
         local = self._placement.levels.local
         return 1 if local == self.num_wires else 1 << (local - self._placement.slice_bits)
 
@@ -72,7 +72,7 @@ class SubStateVectors(Questions):
 
     @property
     def staged(self) -> tuple[int, ...]:
-        """The numbers of the sub state vectors that lie on devices; raises `StateError` before `expose` or `stage`."""
+        """The numbers of the sub state vectors on devices; raises `StateError` before `expose` or `stage`."""
         with self._guard.aside():
             self._require_exposed("which sub state vectors are on devices")
             if not self._migrates:
@@ -81,14 +81,14 @@ class SubStateVectors(Questions):
 
     @property
     def unstaged(self) -> tuple[int, ...]:
-        """The numbers of the others, which lie in host memory; raises `StateError` before `expose` or `stage`."""
+        """The numbers of the sub state vectors in host memory; raises `StateError` before `expose` or `stage`."""
         here = self.staged
         return tuple(number for number in self.sub_state_vectors if number not in here)
 
     def expose(self) -> None:
-        """Finish all pending work and write everything to memory, so that amplitudes may be looked at where they lie.
+        """Finish all pending work and write everything to memory, so that amplitudes may be read where they are stored.
 
-        Holds until the next use of the state.
+        This holds until the next use of the state.
         """
         with self._guard:
             self._placement.expose()
@@ -97,14 +97,14 @@ class SubStateVectors(Questions):
             self._guard.pending, self._exposed, self._laid_open = self._hide, True, True
 
     def stage(self, index: int) -> None:
-        """Bring a sub state vector to its device; nothing happens if it is there, as that of a state in one piece is.
+        """Copy a sub state vector to its device, unless it is there, as that of a state in one piece always is.
 
-        It may be read and written until the next use of the state. Raises `StateError` for a number that there is not.
+        It may be read and written until the next use of the state. Raises `StateError` for a number out of range.
         """
         with self._guard.aside():
             if index not in self.sub_state_vectors:
                 last = len(self.sub_state_vectors) - 1
-                raise StateError(f"stage: sub state vector {index!r} is not there; they are numbered 0 to {last}.")
+                raise StateError(f"stage: expected the number of a sub state vector, 0 to {last}, got {index!r}.")
             if self._exposed and (not self._migrates or (self._staged is not None and self._staged.high == index)):
                 return
             self._hide()
@@ -114,38 +114,40 @@ class SubStateVectors(Questions):
             self._guard.pending, self._exposed = self._hide, True
 
     def sub_state_vector(self, index: int) -> Any:
-        """The amplitudes of a staged sub state vector, without a copy: NumPy or CuPy, [2^local].
+        """Return the amplitudes of a staged sub state vector, without a copy: NumPy or CuPy, [2^local].
 
-        Bit k of the array's index is index bit k, and ``state.layout`` tells which wire sits there. Raises
+        Bit k of the array's index is index bit k, and ``state.layout`` has the wire of each bit. Raises
         `StateError` unless it is staged.
         """
         with self._guard.aside():
             return self._near(index).buffer[: 1 << self._placement.levels.local]
 
     def slice(self, index: int, number: int) -> Any:
-        """One slice of an unstaged sub state vector after `expose`, where it lies and without a copy: [2^slice].
+        """Return one slice of an unstaged sub state vector after `expose`, without a copy: [2^slice].
 
-        A NumPy array that the device can read, for what is in host memory; the device's array for what still lies
-        there. It may be written. Bit k of the array's index is index bit k. Raises `StateError` before `expose`.
+        A slice in host memory is a NumPy array that the device can read; a slice that is still on the device is the
+        device's array. It may be written. Bit k of the array's index is index bit k. Raises `StateError` before
+        `expose`.
         """
         with self._guard.aside():
             if not self._laid_open:
-                raise StateError(f"slice {number} of sub state vector {index}: it may still move. Call expose() first.")
+                raise StateError(f"slice {number} of sub state vector {index} may still move; call expose() first.")
             placed, count = self._placement, self.slices_per_sub_state_vector
             if index not in self.sub_state_vectors or number not in range(count):
                 last = len(self.sub_state_vectors) - 1
                 raise StateError(
-                    f"slice {number!r} of sub state vector {index!r} is not there: 0 to {count - 1} of 0 to {last} are."
+                    f"expected slices 0 to {count - 1} of sub state vectors 0 to {last}, got slice {number!r} of sub "
+                    f"state vector {index!r}."
                 )
             return placed.slice_at(index * count + number)
 
     def device_of(self, index: int) -> Device:
-        """The device that a staged sub state vector lies on; raises `StateError` unless it is staged."""
+        """Return the device of a staged sub state vector; raises `StateError` unless it is staged."""
         with self._guard.aside():
             return self._near(index).device
 
     def stream_of(self, index: int) -> Any:
-        """The CuPy stream on which work on a staged sub state vector is queued; None on the CPU."""
+        """Return the CuPy stream on which work on a staged sub state vector is queued; None on the CPU."""
         return getattr(self.device_of(index), "stream", None)
 
     # --- parts -------------------------------------------------------------------------------------------------------
@@ -156,40 +158,40 @@ class SubStateVectors(Questions):
         return levels.local + levels.peers < self.num_wires
 
     def _near(self, index: int) -> NearSubState:
-        """A staged sub state vector."""
+        """Return a staged sub state vector."""
         self._require_exposed(f"sub state vector {index}")
         if self._staged is not None and self._staged.high == index:
             return self._staged
         if self._migrates or index not in self.sub_state_vectors:
-            raise StateError(f"sub state vector {index} is not on a device. Call stage({index}) first.")
+            raise StateError(f"sub state vector {index} is not on a device; call stage({index}) first.")
         visit, near = _first(self._placement.visit_one(index))
         _finish(visit)
         return near
 
     def _require_exposed(self, what: str) -> None:
         if not self._exposed:
-            raise StateError(f"{what}: pending work may still move it. Call expose() or stage() first.")
+            raise StateError(f"{what}: pending work may still move it; call expose() or stage() first.")
 
     def _hide(self) -> None:
-        """The state is used again: what was staged by hand goes back to where it belongs."""
+        """Copy back the sub state vector that was staged by hand, since the state is used again."""
         visit, self._visit, self._staged, self._exposed, self._laid_open = self._visit, None, None, False, False
         self._guard.pending = None
         if visit is not None:
             _finish(visit)
 
     def _drop(self) -> None:
-        """The state is closed: let go of what was staged by hand while there is memory for it."""
+        """Let go of the sub state vector that was staged by hand, since the state is closed."""
         visit, self._visit, self._staged = self._visit, None, None
         if isinstance(visit, Generator):
             visit.close()
 
 
 def _first(visit: Iterator[NearSubState]) -> tuple[Iterator[NearSubState], NearSubState]:
-    """A visit that stands at its first sub state vector."""
+    """Return a visit that has reached its first sub state vector, and that sub state vector."""
     return visit, next(visit)
 
 
 def _finish(visit: Iterator[NearSubState]) -> None:
-    """Let a visit come to its end, so that what was written goes where it belongs."""
+    """Run a visit to its end, so that written amplitudes are copied back."""
     for _ in visit:
         pass

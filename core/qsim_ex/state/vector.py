@@ -26,6 +26,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
+from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
 from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_no_checkpoint
@@ -39,16 +40,16 @@ Collapse = Literal["normalise", "none", "reset"]
 
 
 class StateVector(Wiring, MemoryLender):
-    """The state of `num_wires` qubits, 2^n amplitudes on one device.
+    """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 
-    Arguments and results speak of wires: bit w of a basis value is wire w. Where a wire's index bit lies in memory
-    is told by `layout` and changes as circuits are applied; no question moves an amplitude. One thread at a time
-    may use it (`StateVectorBusy`), and nobody after `close` (`StateVectorClosed`); ``with`` closes it.
+    Arguments and results are in wires: bit w of a basis value is wire w. The index bit of each wire is in `layout`
+    and changes as circuits are applied; no question moves an amplitude. Only one thread at a time may use the state
+    (`StateVectorBusy`), and none after `close` (`StateVectorClosed`); ``with`` closes it.
 
     options, changes: see `Options`; ``StateVector(20, device="cpu")``.
-    initial: a basis value, or 2^n normalised amplitudes; |0…0> if None, or what a given array holds.
+    initial: a basis value, or 2^n normalised amplitudes; if None, |0…0> or the contents of a given array.
     array: a NumPy or CuPy array of 2^n complex64 or complex128 amplitudes, to be used in place.
-    stream, allocator: CuPy's, for a state on a GPU. where: a choice of device made before.
+    stream, allocator: CuPy's, for a state on a GPU. where: an assignment to devices that was made before.
     Raises `OutOfMemory` with the sum before anything is allocated, `DeviceError`, `OptionError`, `StateError`.
     """
 
@@ -91,12 +92,14 @@ class StateVector(Wiring, MemoryLender):
     def apply(self, circuit: Circuit, cancel: threading.Event | None = None) -> Self:
         """Apply a circuit's unitary instructions; measurements at its end are ignored.
 
-        Raises `NotSupported` for what is not unitary, `Cancelled` if the event is set: the state is then closed,
-        since it is neither the old one nor the new one.
+        Raises `NotSupported` for instructions that are not unitary, `Cancelled` if the event is set: the state is then
+        closed, since it is neither the old one nor the new one.
         """
         with self._guard:
             if circuit.num_qubits > self.num_wires:
-                raise CircuitError(f"a circuit of {circuit.num_qubits} wires on a state of {self.num_wires} wires.")
+                raise CircuitError(
+                    f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
+                )
             options, placed = self.options, self._placement
             program = unitary_program(circuit.structure, self._touched)
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
@@ -113,11 +116,11 @@ class StateVector(Wiring, MemoryLender):
         return self
 
     def _run(self, plan: Plan, work: Prepared, tick: Tick) -> None:
-        """Run work that was prepared for this state's devices and layout; closes the state if it is interrupted."""
+        """Run work that was prepared for this state's devices and layout; close the state if it is interrupted."""
         placed = self._placement
         if (plan.start, plan.fresh) != (placed.layout, placed.fresh):
             if not (placed.fresh == plan.fresh == (1 << self.num_wires) - 1):
-                raise StateError("the plan begins in another layout than this state is in.")
+                raise StateError("expected a plan that begins in this state's layout, got one for another layout.")
             placed.layout = at.begun_as(placed.layout, plan.start)
         try:
             placed.run(plan, work, tick)
@@ -127,9 +130,9 @@ class StateVector(Wiring, MemoryLender):
 
     @contextmanager
     def placed(self) -> Iterator[Placement]:
-        """The placement itself, for code that works on amplitudes by their index; nobody else uses it meanwhile.
+        """Yield the placement, for code that works on amplitudes by their index; no other use is possible meanwhile.
 
-        If that fails the state is closed, since it may be neither the old one nor a new one.
+        If that code fails the state is closed, since it may be neither the old one nor a new one.
         """
         with self._guard:
             try:
@@ -176,8 +179,8 @@ class StateVector(Wiring, MemoryLender):
     ) -> int:
         """Measure wires and return their value, bit k being ``wires[k]``.
 
-        random: a number in [0, 1) in place of a seed. collapse: 'normalise' leaves the state that was found,
-        'reset' puts its measured wires into |0> besides, 'none' leaves the state alone.
+        random: a number in [0, 1) in place of a seed. collapse: 'normalise' projects the state on the value
+        found, 'reset' also puts the measured wires into |0>, 'none' leaves the state unchanged.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "measure")
@@ -185,15 +188,15 @@ class StateVector(Wiring, MemoryLender):
             if random is None:
                 random = float(sampling.uniforms(*self._key(seed), 1)[0])
             if not 0 <= random < 1:
-                raise OptionError(f"random={random!r}: a number from 0 up to, not including, 1 is wanted.")
+                raise OptionError(f"expected random >= 0 and < 1, got random={random!r}; pass a seed, or random=0.5.")
             value = sampling.draw_wires(self._placement, wires, random)
             self.collapse(wires, value, collapse)
             return value
 
     def collapse(self, wires: Sequence[int], bits: int | Sequence[int], mode: Collapse = "normalise") -> float:
-        """Project wires on a value (an integer, bit k being ``wires[k]``, or a 0 or 1 for each); its probability.
+        """Project wires on a value (an integer, bit k being ``wires[k]``, or a 0 or 1 for each).
 
-        Modes as in `measure`. Raises `StateError` if the probability is 0.
+        Return the value's probability. Modes as in `measure`. Raises `StateError` if the probability is 0.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "collapse")
@@ -202,11 +205,13 @@ class StateVector(Wiring, MemoryLender):
             when = at.held(ALWAYS, wires, value)
             weight = float(self._placement.marginal((), when)[0])
             if weight == 0:
-                raise StateError(f"wires {list(wires)} are never found at {value:0{len(wires)}b}.")
+                raise StateError(
+                    f"wires {list(wires)} are never found at {value:0{len(wires)}b}: its probability is 0."
+                )
             probability = weight / self._placement.norm_squared()
             if mode != "none":
                 self._placement.scale(when, weight**-0.5, 0.0)
-            if mode == "reset":  # all that is left lies at one value of these wires, so an X on those at 1 is enough
+            if mode == "reset":  # only one value of these wires is left, so an X on those at 1 is enough
                 self._placement.layout = at.inverted(self.layout, when.value)
                 self._touched &= ~mask_of(wires)
             return probability
@@ -214,12 +219,12 @@ class StateVector(Wiring, MemoryLender):
     # --- amplitudes as arrays --------------------------------------------------------------------------------------
 
     def set(self, values: ArrayLike, start: int = 0) -> None:
-        """Overwrite amplitudes from basis value `start` on; their norm is not looked at. Raises `StateError`."""
+        """Overwrite amplitudes from basis value `start` on; their norm is not checked. Raises `StateError`."""
         with self._guard:
             array = np.asarray(values, dtype=self.dtype).reshape(-1)
             stop = self._range(start, start + array.size)
             if not np.isfinite(array).all():
-                raise StateError("set: the values hold NaN or infinity.")
+                raise StateError("set: expected finite amplitudes, got NaN or infinity.")
             if stop - start == 1 << self.num_wires:
                 self._placement.forget()
             self.canonical()
@@ -229,13 +234,13 @@ class StateVector(Wiring, MemoryLender):
     # --- copies and files ------------------------------------------------------------------------------------------
 
     def clone(self) -> Self:
-        """Another state vector of the same placement on the same devices, in the same state. Raises `OutOfMemory`."""
+        """Return another state vector in the same state and placement on the same devices. Raises `OutOfMemory`."""
         with self._guard:
             return self.of(self._placement.clone(), self.where, self.options, self._touched)
 
     @classmethod
     def of(cls, placement: Placement, where: Assignment, options: Options, touched: int) -> Self:
-        """The owner of a placement that was made elsewhere; touched: mask of the wires that may not be in |0>."""
+        """Return the owner of a placement made elsewhere; touched: mask of the wires that may not be in |0>."""
         made = cls.__new__(cls)
         Questions.__init__(made, placement, where, options)
         made._touched = touched
@@ -244,21 +249,21 @@ class StateVector(Wiring, MemoryLender):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, a piece at a time, each with a checksum; see docs/saved_states.md.
 
-        The file appears under its name when it is whole. Raises `SavedStateError` if the disk is full or fails.
+        The file gets its name only when it is complete. Raises `SavedStateError` if the disk is full or fails.
         """
         with self._guard:
             saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, options: Options | None = None, **changes: Any) -> Self:
-        """The state of a file, in whatever placement and precision the options ask for.
+        """Return the state in a file, in the placement and precision that the options ask for.
 
-        The file's precision is taken if the options are the default ones. Raises `SavedStateError` for a file that is
-        missing, damaged, or of something else, before any memory is taken where that can be seen.
+        Without options the file's precision is used. Raises `SavedStateError` for a file that is missing, damaged, or
+        no saved state, before any memory is taken where that can be detected.
         """
         found = saved_state.look(Path(path))
         if options is None:
-            options = Options(precision="single" if found.dtype == np.complex64 else "double")
+            options = Options(precision=BY_DTYPE[found.dtype].name)
         touched = found.mask("touched")
         state = cls(found.num_wires, options=options, **changes)
         try:
@@ -276,6 +281,6 @@ class StateVector(Wiring, MemoryLender):
 
 
 def known_mode(mode: str) -> None:
-    """Raise `OptionError` for a way of collapsing that there is not."""
+    """Raise `OptionError` unless a mode of collapsing is known."""
     if mode not in ("normalise", "none", "reset"):
-        raise OptionError(f"collapse={mode!r}: one of 'normalise', 'none', 'reset' is wanted.")
+        raise OptionError(f"expected collapse to be 'normalise', 'none' or 'reset', got {mode!r}.")

@@ -1,4 +1,4 @@
-"""Which wire sits on which index bit, and how many there are: what changes a state's memory and not what it means."""
+"""The index bit of each wire, and the number of wires: changes of a state's memory, not of its meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Wiring(SubStateVectors):
     _touched: int  # mask of the wires that may not be |0>
 
     def permute(self, wires: Sequence[int]) -> Self:
-        """Move amplitudes so that wire ``wires[k]`` lies on index bit k and none is inverted; the state is the same."""
+        """Move amplitudes so that wire ``wires[k]`` is on index bit k and none is inverted; the state is the same."""
         with self._guard:
             wires = basis.order(wires, self.num_wires, "permute", all_wires=True)
             address = tuple(wires.index(wire) for wire in range(self.num_wires))
@@ -36,10 +36,10 @@ class Wiring(SubStateVectors):
     def permute_index_bits(self, bits: Sequence[int], mode: Literal["gather", "scatter"] = "gather") -> Self:
         """Move index bits, and the wires on them: the state is the same.
 
-        'gather': what is on bit ``bits[k]`` comes to bit k. 'scatter': what is on bit k goes to bit ``bits[k]``.
+        'gather': the wire on bit ``bits[k]`` moves to bit k. 'scatter': the wire on bit k moves to bit ``bits[k]``.
         """
         if mode not in ("gather", "scatter"):
-            raise OptionError(f"mode={mode!r}: one of 'gather', 'scatter' is wanted.")
+            raise OptionError(f"expected mode to be one of 'gather', 'scatter', got {mode!r}.")
         with self._guard:
             bits = basis.order(bits, self.num_wires, "permute_index_bits", all_wires=True)
             to = [0] * self.num_wires  # where the content of each bit goes
@@ -50,7 +50,7 @@ class Wiring(SubStateVectors):
         return self
 
     def relabel(self, names: Sequence[int] | Mapping[int, int]) -> Self:
-        """Call wire w ``names[w]`` from now on; moves nothing. Raises `WireError` unless each name is given once."""
+        """Rename wire w to ``names[w]``; moves no amplitude. Raises `WireError` unless each name is given once."""
         with self._guard:
             pairs = names if isinstance(names, Mapping) else dict(enumerate(names))
             to = [pairs.get(wire, wire) for wire in range(self.num_wires)]
@@ -60,7 +60,7 @@ class Wiring(SubStateVectors):
         return self
 
     def reassign(self, ordering: Sequence[int]) -> Self:
-        """Say that wire ``ordering[k]`` is on index bit k from now on; moves nothing, so wires trade their states."""
+        """Declare that wire ``ordering[k]`` is on index bit k; moves no amplitude, so wires trade their states."""
         ordering = basis.order(ordering, self.num_wires, "reassign", all_wires=True)
         names = dict(zip(self.wire_ordering, ordering, strict=True))
         return self.relabel(names)
@@ -74,7 +74,7 @@ class Wiring(SubStateVectors):
         return self
 
     def remove_wires(self, wires: Sequence[int]) -> Self:
-        """Take away wires that are at 0 or at 1; the others keep their order and are numbered anew from 0.
+        """Remove wires that are at 0 or at 1; the others keep their order and are renumbered from 0.
 
         Raises `StateError`, with the weight, if one of them is found at more than one value: the state is unchanged.
         """
@@ -87,7 +87,7 @@ class Wiring(SubStateVectors):
         return self
 
     def _become(self, placement: Placement) -> None:
-        """Another number of wires lies elsewhere."""
+        """Take over a placement with another number of wires."""
         self._placement = placement
         self.num_wires = placement.num_wires
         self.where = replace(self.where, deployment=placement.deployed(self.where.deployment))

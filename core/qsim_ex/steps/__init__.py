@@ -1,10 +1,10 @@
-"""The plan as data. Planning writes it, placements and devices read it, and nobody below planning thinks in gates.
+"""The plan as data: planning writes it, placements and devices read it, and nothing below planning knows gates.
 
 Everything between `Plan.start` and `Plan.end` is in **index bits** (bit 0 is the least significant bit of an
 amplitude's index); wires appear only in those two layouts. Structure is here, numbers are not: a plan says where a
 number will stand, and `planning.numbers.program.bind` fills it in.
 
-What a plan consists of can be imported from here, for those who look at one (see `Simulator.plans`). The engine itself
+The classes of a plan can be imported from here, for users who inspect one (see `Simulator.plans`). The engine itself
 imports each name from its file.
 """
 

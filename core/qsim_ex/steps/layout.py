@@ -1,6 +1,6 @@
-"""How the bits of an index are used: which wire sits on each, `Layout`, and which memory it divides.
+"""The use of the bits of an index: which wire each one holds (`Layout`), and which memory it divides (`Levels`).
 
-`Levels` are the memories above the tile, `Shape` is what one sweep holds near: the machine as planning sees it.
+`Levels` are the memories above the tile; `Shape` is the tile and below: the machine as planning sees it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from functools import lru_cache
 from typing import Literal
 
 BLOCK_BITS = 4
-"""A dense block (see `Shape.block`) is a matrix on so many bits."""
+"""The number of bits of a dense block's matrix (see `Shape.block`)."""
 
 _SMALL_TABLE = 3
-"""A table of so many parities is always worth its entries (see `Shape.thin`)."""
+"""A table of this many parities is always worth its entries (see `Shape.thin`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which index bit each wire sits on, and which wires are stored inverted.
+    """The index bit of each wire, and which wires are stored inverted.
 
     address: ``address[wire]`` is the wire's index bit; a permutation of 0 … n − 1.
     flip: mask of index bits; a wire whose bit is in it is stored inverted (bit = wire value XOR 1).
@@ -30,28 +30,28 @@ class Layout:
     @staticmethod
     @lru_cache(maxsize=64)
     def identity(num_wires: int) -> Layout:
-        """Wire w on index bit w, nothing inverted."""
+        """Return the layout with wire w on index bit w and nothing inverted."""
         return Layout(tuple(range(num_wires)))
 
     def __len__(self) -> int:
         return len(self.address)
 
     def wires(self) -> tuple[int, ...]:
-        """The wire on each index bit: the wire ordering, least significant first."""
+        """Return the wire on each index bit, least significant first: the wire ordering."""
         order = [0] * len(self.address)
         for wire, bit in enumerate(self.address):
             order[bit] = wire
         return tuple(order)
 
     def index(self, value: int) -> int:
-        """The amplitude's index at which the basis state `value` (bit w = wire w) is stored."""
+        """Return the index of the amplitude of basis state `value` (bit w = wire w)."""
         stored = 0
         for wire, bit in enumerate(self.address):
             stored |= (value >> wire & 1) << bit
         return stored ^ self.flip
 
     def is_identity(self) -> bool:
-        """Whether the amplitudes lie in the order of the wires."""
+        """Return whether the amplitudes are stored in the order of the wires."""
         return self.flip == 0 and self.address == tuple(range(len(self.address)))
 
 
@@ -60,7 +60,7 @@ class Levels:
     """The memory hierarchy above the tile: how the n bits of an index are divided. `Levels(n)` is one device.
 
     Positions 0 … local − 1 are **local** bits, the next `peers` are **device** bits, all above are **migration** bits.
-    local: index bits of one sub state vector, which lies in one piece in the memory of one device.
+    local: index bits of one sub state vector, which is contiguous in the memory of one device.
     peers: 2^peers devices of this process hold one sub state vector each at the same time.
     slice: the lowest bits, which are contiguous wherever amplitudes are copied, and always local; at most `local`.
     network: 'switch' (any two devices at full speed) or 'mesh' (each pair has a link of its own).
@@ -74,7 +74,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one sweep may hold near: the machine as planning sees it.
+    """The sizes of one sweep's memory levels, and its rates: the machine as planning sees it.
 
     tile: index bits of one tile (shared memory of a thread block, cache of a core); at least low + near.
     near: index bits that can be mixed in one phase (registers of a thread, rows of SIMD vectors).
@@ -83,16 +83,16 @@ class Shape:
         they lie across the lanes that load and store. A phase without items is put in front or behind where needed.
     phases: most phases in one sweep (at least 3), or None for any number.
     dense: most bits that one matrix inside a sweep may mix; a wider one is a `DenseMatrix` step.
-    table: most parities that merged tables of phases may be indexed by (a single wider diagonal stays as it is).
-    thin: a merged table has at most one entry for 2^thin amplitudes (but it may have 8), where making an entry takes as
-        long as multiplying so many; 0 for no such bound.
+    table: most parities that index a merged table of phases (a single wider diagonal stays as it is).
+    thin: a merged table has at most one entry per 2^thin amplitudes (but always may have 8), since making an entry
+        takes as long as multiplying 2^thin amplitudes; 0 for no such bound.
     start: a sweep over 2^start amplitudes takes about as long as starting one; growing a state below is not worth it.
     balance: multiply-adds per amplitude that take as long as reading and writing it once.
     item_work: multiply-adds per amplitude that every item costs beside its arithmetic, for loads and stores in the
         tile; 0 where amplitudes stay in registers.
-    block: multiply-adds per amplitude in whose time units for matrices apply any dense matrix on `BLOCK_BITS` bits;
-        None where there are no such units, or where other numbers of bits are near.
-    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: to make one takes longer than it
+    block: the cost, in multiply-adds per amplitude, of any dense matrix on `BLOCK_BITS` bits that matrix units apply;
+        None where there are no matrix units, or where another number of bits is near.
+    blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: making one takes longer than it
         saves.
     """
 
@@ -111,11 +111,11 @@ class Shape:
     blocks_from: int = 0
 
     def plain(self) -> Shape:
-        """The shape without units for matrices."""
+        """Return the shape without matrix units."""
         return replace(self, block=None)
 
     def fit(self, num_bits: int) -> Shape:
-        """The shape for a state of `num_bits` index bits: every sweep of a plan keeps exactly to it.
+        """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
 
         A sweep's tile has exactly ``fit(n).tile`` bits and every phase exactly ``fit(n).near`` near bits.
         """

@@ -1,4 +1,4 @@
-"""The numbers of a plan: the program that makes them from a circuit's operands, and those of one run."""
+"""The numbers of a plan: the program that makes them from a circuit's operands, and the numbers of one run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qsim_ex.circuit.circuit import ZERO_AT
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Product:
-    """out = left · right for `count` pairs of matrices; both are gathered from the number buffer.
+    """Products left · right of `count` pairs of matrices; both factors are gathered from the number buffer.
 
     left: indices into the buffer, int64 [count, blocks, d, d]. right: likewise [count, blocks, d, columns]. The results
     have the shape of `right` and are appended in C order.
@@ -25,14 +25,14 @@ class Product:
 
     @property
     def size(self) -> int:
-        """How many numbers it appends."""
+        """How many numbers the instruction appends."""
         return self.right.size
 
     def pairs(self) -> NDArray[np.int64]:
-        """The factors of the terms l·r of each entry, int64 [2, terms, entries], without those that have a factor 0.
+        """Return the factors of the terms l·r of each entry, int64 [2, terms, entries], without terms with a factor 0.
 
-        A one-qubit gate among two is half zeros, and a diagonal one three quarters: only their terms are left. Entries
-        with fewer terms than others have some of which a factor is 0.
+        A one-qubit gate within two qubits is half zeros, a diagonal one three quarters: only the other terms are left.
+        An entry with fewer terms than others is padded with terms that have a factor 0.
         """
         size, width = self.right.shape[-2:]
         rows = np.repeat(self.left.reshape(-1, size), width, axis=0)  # for each entry its row of the left matrix
@@ -46,7 +46,7 @@ class Product:
 
 
 def _terms_first(zero: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For each row of flags the numbers of those that are not set, then of those that are; few flags are looked up."""
+    """Return for each row of flags the positions of unset flags, then of set ones; short rows are looked up."""
     size = zero.shape[1]
     if size > _LOOKED_UP:
         return np.argsort(zero, axis=1, kind="stable")
@@ -58,7 +58,7 @@ _LOOKED_UP = 4
 
 @lru_cache(maxsize=_LOOKED_UP + 1)
 def _orders(size: int) -> NDArray[np.int64]:
-    """The same for all values of so many flags, flag 0 being the least significant bit of a value."""
+    """Return `_terms_first` of all values of `size` flags; flag 0 is the least significant bit of a value."""
     return np.argsort(np.arange(1 << size)[:, None] >> np.arange(size) & 1, axis=1, kind="stable")
 
 
@@ -74,7 +74,7 @@ class Euler:
 
     @property
     def size(self) -> int:
-        """How many numbers it appends."""
+        """How many numbers the instruction appends."""
         return 7 * len(self.places)
 
 
@@ -91,7 +91,7 @@ class Fold:
 
     @property
     def size(self) -> int:
-        """How many numbers it appends."""
+        """How many numbers the instruction appends."""
         tables, entries, _ = self.incidence.shape
         return int(tables * entries)
 
@@ -101,8 +101,8 @@ class Numbers:
     """A short program over a growing buffer of numbers that begins with the circuit's operands.
 
     num_operands: how many of the circuit's operands the buffer begins with.
-    program: runs in order, each appending to the buffer; folds come last, smaller tables first.
-    packed: for each step, in the order of the plan, which entries of the buffer it is given.
+    program: instructions in order, each of which appends to the buffer; folds come last, smaller tables first.
+    packed: for each step, in the order of the plan, the entries of the buffer that it is given.
     """
 
     num_operands: int
@@ -110,33 +110,32 @@ class Numbers:
     packed: tuple[NDArray[np.int64], ...]
 
     def placed(self) -> Iterator[tuple[Product | Euler | Fold, int]]:
-        """Each instruction, and the place in the number buffer of the first number that it appends."""
+        """Yield each instruction with the position in the number buffer of the first number that it appends."""
         at = self.num_operands
         for instruction in self.program:
             yield instruction, at
             at += instruction.size
 
     def tables_at(self) -> int:
-        """Where the tables of folds begin in the number buffer: behind all that is made from matrices."""
+        """Return where the tables of folds begin in the number buffer: behind all numbers made from matrices."""
         return self.num_operands + sum([i.size for i in self.program if not isinstance(i, Fold)])
 
     def size(self) -> int:
-        """How long the number buffer is."""
+        """Return the length of the number buffer."""
         return self.num_operands + sum([instruction.size for instruction in self.program])
 
 
 MakeTables = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
-"""Gives a number buffer with its tables, or the buffers of all rows, from one without; in place where there is room."""
+"""Adds the tables to a number buffer, or to the buffers of all rows, and returns it; in place where there is room."""
 
 
 class Bound:
-    """The numbers of one run: a packed array [count] for each of a plan's steps, cut when it is asked for.
+    """The numbers of one run: a packed array [count] for each of a plan's steps, made when it is asked for.
 
-    numbers: the plan's. given: the number buffer, complex128 [total], in which the tables of folds are not made yet; it
-    may end where they begin. fold: gives the whole buffer. A device that makes its tables itself asks for `given`
-    alone.
+    numbers: the plan's. given: the number buffer, complex128 [total], before the tables of folds are made; it may end
+    where they begin. fold: completes the buffer. A device that makes its tables itself uses `given` alone.
     For a batch all arrays have one more axis, in front: `given` is [rows, total], a packed array [rows, count].
-    operands: for a device that runs the whole number program itself: `given` is made from them when it is asked for.
+    operands: for a device that runs the whole number program itself; `given` is made from them when it is asked for.
     """
 
     __slots__ = ("_fold", "_given", "_make", "numbers", "operands")
@@ -156,7 +155,7 @@ class Bound:
 
     @property
     def given(self) -> NDArray[np.complex128]:
-        """The number buffer as far as it is made."""
+        """The number buffer without the tables of folds, unless they have been made."""
         if self._given is None:
             assert self._make is not None
             self._given = self._make()
@@ -172,7 +171,7 @@ class Bound:
 
     @property
     def rows(self) -> int:
-        """How many rows a batch has; 1 where all are alike."""
+        """The number of rows of a batch; 1 where all rows have the same numbers."""
         known = self.given if self.operands is None else self.operands
         return len(known) if known.ndim > 1 else 1
 

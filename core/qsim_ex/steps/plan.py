@@ -1,7 +1,7 @@
-"""The whole of it: steps in stages, with what is moved between them, and the `Plan` that holds the stages.
+"""The `Plan`: steps in stages, with the motions of amplitudes between them.
 
-How steps change which positions are fresh is here too (`fresh_after`): the one rule, for those who plan, check, cost
-and run them.
+`fresh_after` is the one rule by which steps change which positions are fresh; planning, the verifier, costs and
+placements all use it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from qsim_ex.steps.numbers import Numbers
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 SPARED_FROM = 12
-"""Fresh local positions from here up are left out of an exchange; below, rows would be short: 32 KiB and less."""
+"""Fresh local positions from this one up are left out of an exchange; below, rows would be short: 32 KiB and less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """Position ``swaps[k][0]`` (local) and position ``swaps[k][1]`` (a device bit) trade places, all pairs at once.
 
-    Half of every sub state vector (with one pair) moves to another device, for good: what was read as a device bit is
-    local from now on, and the other way round. Pairs are disjoint; local positions are `Levels.slice` or higher.
+    Half of every sub state vector (with one pair) moves to another device and stays there: the former device bit is
+    local from now on, and the former local bit is a device bit. Pairs are disjoint; local positions are `Levels.slice`
+    or higher.
     """
 
     swaps: tuple[tuple[int, int], ...]
@@ -34,10 +35,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A pass over a state whose home is in host memory begins: which index bits are near during it.
+    """The beginning of a pass over a state kept in host memory: the choice of index bits that are near during it.
 
     The window of 2^(local + peers) amplitudes is filled 2^(migration bits) times, worked on, and written back to where
-    it came from, so a pass moves no amplitude for good. bits: a permutation; position p of an index, as the steps of
+    it came from, so no amplitude has moved after a pass. bits: a permutation; position p of an index, as the steps of
     this pass see it, is index bit ``bits[p]`` at home. ``bits[p] == p`` below `Levels.slice`; the positions of the
     migration bits come last, ascending.
     """
@@ -50,12 +51,12 @@ Motion = Exchange | Migration
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Steps that run while sub state vectors are near: they mix local positions only, and may read all.
+    """Steps that run while sub state vectors are near: they mix local positions only, and may read all positions.
 
-    motion: what happens before; None where nothing has to move. The stages from one `Migration` up to the next are one
-    pass: all of them run on a window before the next window comes.
+    motion: the motion before the steps; None where nothing has to move. The stages from one `Migration` up to the next
+    are one pass: all of them run on a window before the next window is brought.
     fresh: mask of all positions that are fresh after the motion and before the steps (see `Sweep`); a sub state vector
-    at which a position from `Levels.local` up is 1 and fresh is zero: it is neither moved nor worked on.
+    in which a fresh position from `Levels.local` up is 1 is zero: it is neither moved nor worked on.
     """
 
     steps: tuple[Step, ...]
@@ -64,7 +65,7 @@ class Stage:
 
 
 def written(step: Step) -> int:
-    """The positions of which a step writes the zeros: they are not fresh after it."""
+    """Return the mask of positions whose zeros a step writes: they are not fresh after it."""
     match step:
         case Sweep(tile=tile):
             return mask_of(tile)
@@ -79,7 +80,7 @@ def written(step: Step) -> int:
 
 
 def fresh_after(fresh: int, steps: Iterable[Step]) -> int:
-    """The mask of the positions that are fresh after some steps, of those that were fresh before them."""
+    """Return the mask of the positions that are still fresh after some steps, given the mask before them."""
     for step in steps:
         fresh &= ~written(step)
     return fresh
@@ -89,12 +90,12 @@ def fresh_after(fresh: int, steps: Iterable[Step]) -> int:
 class Plan:
     """Straight-line unitary work, ready for any operands of the right structure.
 
-    start, end: layouts before and after; SWAPs and Xs are in their difference and cost nothing.
+    start, end: layouts before and after; SWAPs and Xs are contained in their difference and cost nothing.
     fresh: index bits that are fresh at the start (see `Sweep`).
     left: index bits that are still fresh at the end: bits from `Levels.local` up that nothing has mixed.
-    levels: how the index bits are divided. Without migration bits, exchanges are in the difference of `start` and
-        `end`; with them, layouts are those at home, and no pass changes them but by relabelling.
-    made_from: all that the plan was made from.
+    levels: how the index bits are divided. Without migration bits, exchanges are contained in the difference of `start`
+        and `end`; with them, both are layouts at home, which passes change by relabelling only.
+    made_from: everything that the plan was made from.
     """
 
     num_wires: int
@@ -111,7 +112,7 @@ class Plan:
 
     @cached_property
     def key(self) -> str:
-        """A digest of all that the plan was made from, the same in every process; made when it is asked for."""
+        """A digest of everything that the plan was made from, the same in every process; computed on first use."""
         return hashlib.blake2b(repr(self.made_from).encode(), digest_size=8).hexdigest()
 
     @cached_property
@@ -121,11 +122,11 @@ class Plan:
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """The sweeps among the steps."""
+        """The steps that are sweeps."""
         return tuple(step for step in self.steps if isinstance(step, Sweep))
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as plain lists, numbers and strings."""
+        """Return the plan as plain lists, numbers and strings."""
         import dataclasses
 
         def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is done to a sub state vector: sweeps, with their phases and items, and the steps that are no sweeps."""
+"""The steps of a plan: sweeps, with their phases and items, and the steps that are not sweeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where an item's numbers begin. What reads nothing is a number, alike for all amplitudes; what reads is a table.
+    """The place of an item's numbers: numbers that are alike for all amplitudes without reads, a table with reads.
 
     Both parts of a sweep are one packed array: first `Sweep.numbers` numbers, then `Sweep.tables` table entries;
     `at` counts from the beginning of that array.
@@ -28,7 +28,7 @@ class Mix:
 
     bits: mixed index bits, least significant first; all are near.
     reads: masks of index bits, none of them mixed, whose parities select the block (``reads[0]`` least
-        significant); they may be anywhere, also outside the tile and outside the buffer.
+        significant); the bits may be outside the tile and outside the buffer.
     when: index bits and the values at which the item acts; disjoint from `bits`.
     pattern: classes of the entries [2^reads, 2^bits, 2^bits].
     slot: without reads, the entries of the classes in `NUMBERED`, in C order; with reads, all entries.
@@ -46,8 +46,8 @@ class Mix:
 class Diagonal:
     """A table of phases, one factor for each value of the parities; fields as in `Mix`.
 
-    Without reads it is one number (a controlled phase or a global phase).
-    The slot holds all 2^reads entries; a sole entry of −1 or 1 has no number.
+    Without reads the table is one number (a controlled phase or a global phase).
+    The slot holds all 2^reads entries; a single entry of −1 or 1 has no number.
     """
 
     reads: tuple[int, ...]
@@ -72,7 +72,7 @@ Item = Mix | Diagonal | Rename
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Work while some bits of the tile are near; `near` ascending, at most `Shape.near` of them."""
+    """Work while some bits of the tile are near; `near` is ascending and has at most `Shape.near` bits."""
 
     near: tuple[int, ...]
     items: tuple[Item, ...]
@@ -83,11 +83,12 @@ class Sweep:
     """One read and one write of the sub state vector; everything in between happens in tiles.
 
     A bit that nothing has mixed yet is 0 in every amplitude that is not zero: the state is smaller than its buffer.
-    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero and hold anything in memory: the sweep neither
-    reads them nor, outside its tile, visits them. It writes its whole tile, so the state grows by the fresh bits in it.
+    Such bits are *fresh*. Amplitudes at which a fresh bit is 1 are zero, and their memory is undefined: the sweep does
+    not read them and, outside its tile, does not visit them. It writes its whole tile, so the state grows by the fresh
+    bits in it.
 
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
-    numbers, tables: how many numbers and table entries there are; see `Slot`.
+    numbers, tables: the count of numbers and of table entries; see `Slot`.
     fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
     """
 
@@ -100,7 +101,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class DenseMatrix:
-    """A matrix wider than a phase, a step of its own: bring its bits low, one matrix product, put them back.
+    """A matrix wider than a phase, as a step of its own: its bits are brought low, multiplied, and put back.
 
     Fields as in `Mix`; its packed array holds all entries [2^reads, 2^bits, 2^bits].
     """
@@ -122,7 +123,7 @@ class BasisPermutation:
 
 @dataclass(frozen=True, slots=True)
 class InitialAmplitudes:
-    """Bits whose amplitudes all sit at value `held` are put into the state that its packed array of 2^bits holds."""
+    """Bits that all hold the value `held` are put into the state in the packed array of 2^bits amplitudes."""
 
     bits: tuple[int, ...]
     held: int

@@ -176,26 +176,26 @@ def test_few_matrices_are_not_bought_with_looks() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: noise.bit_flip(-0.1), "a probability from 0 to 1 is wanted, got -0.1"),
+        (lambda: noise.bit_flip(-0.1), "expected a probability from 0 to 1, got -0.1"),
         (lambda: noise.bit_flip(1.5), "got 1.5"),
         (lambda: noise.phase_flip(math.nan), "got nan"),
-        (lambda: noise.pauli_channel({"X": 0.6, "Z": 0.7}), "[0.6, 0.7] add up to 1.3, which is above 1"),
+        (lambda: noise.pauli_channel({"X": 0.6, "Z": 0.7}), "got [0.6, 0.7], which add up to 1.3"),
         (lambda: noise.pauli_channel({"X": 0.1, "ZZ": 0.1}), "all of one length"),
         (lambda: noise.pauli_channel({"Q": 0.1}), "got ['Q']"),
-        (lambda: noise.pauli_channel({}), "none was given"),
-        (lambda: noise.depolarizing(1.4), "from 0 to 1.33333333 is wanted, got 1.4"),
+        (lambda: noise.pauli_channel({}), "got none"),
+        (lambda: noise.depolarizing(1.4), "from 0 to 1.33333333 on 1 wires, got 1.4"),
         (lambda: noise.depolarizing(-0.1, 2), "from 0 to 1.06666667"),
-        (lambda: noise.depolarizing(0.1, 9), "from 1 to 4 wires are possible, got 9"),
+        (lambda: noise.depolarizing(0.1, 9), "on 1 to 4 wires, got 9"),
         (lambda: noise.uniform_pauli(1.01), "got 1.01"),
         (lambda: noise.phase_damping(2), "got 2"),
         (lambda: noise.amplitude_damping(0.1, 1.1), "got 1.1"),
-        (lambda: noise.thermal_relaxation(50, 101, 1), "t2 must not be above 2·t1, got t2=101 and t1=50"),
-        (lambda: noise.thermal_relaxation(0, 1, 1), "t1 must be positive, got 0"),
-        (lambda: noise.thermal_relaxation(1, math.nan, 1), "t2 must be positive, got nan"),
-        (lambda: noise.thermal_relaxation(1, 1, -1), "a time from 0 up is wanted, got -1"),
+        (lambda: noise.thermal_relaxation(50, 101, 1), "expected t2 <= 2·t1, got t2=101 and t1=50"),
+        (lambda: noise.thermal_relaxation(0, 1, 1), "expected t1 > 0, got 0"),
+        (lambda: noise.thermal_relaxation(1, math.nan, 1), "expected t2 > 0, got nan"),
+        (lambda: noise.thermal_relaxation(1, 1, -1), "expected a finite time >= 0, got -1"),
         (lambda: noise.reset_channel(0.7, 0.7), "add up to 1.4"),
-        (lambda: noise.mixed_unitary([0.5, 0.2], [np.eye(2), np.eye(2)]), "add up to 0.7, not to 1"),
-        (lambda: noise.mixed_unitary([1], np.eye(2)), "[1, 2^k, 2^k], got (2, 2)"),
+        (lambda: noise.mixed_unitary([0.5, 0.2], [np.eye(2), np.eye(2)]), "which add up to 0.7"),
+        (lambda: noise.mixed_unitary([1], np.eye(2)), "[1, 2^k, 2^k] for 1 probabilities, got (2, 2)"),
     ],
 )
 def test_impossible_numbers(make: Callable[[], Any], message: str) -> None:
@@ -206,5 +206,5 @@ def test_impossible_numbers(make: Callable[[], Any], message: str) -> None:
 
 def test_matrices_that_are_not_unitary() -> None:
     """A mixture of matrices that are not unitary is refused."""
-    with pytest.raises(errors.MatrixError, match="not unitary"):
+    with pytest.raises(errors.MatrixError, match="a unitary matrix"):
         noise.mixed_unitary([1.0], [[[1, 1], [0, 1]]])

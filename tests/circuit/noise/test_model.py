@@ -99,12 +99,12 @@ def test_models_do_not_change() -> None:
     ("make", "message"),
     [
         (lambda m: m.with_error("x", [np.eye(2) / 2]), "the error of x"),
-        (lambda m: m.with_error("x", np.eye(2)), "[count, 2^k, 2^k] are wanted, got (2, 2)"),
+        (lambda m: m.with_error("x", np.eye(2)), "[count, 2^k, 2^k], got (2, 2)"),
         (lambda m: m.with_error("x", [np.eye(3)]), "got (1, 3, 3)"),
-        (lambda m: m.with_error("ccx", PAIR, [0, 1, 2]), "on wires (0, 1, 2) has matrices of 8 rows, got 4"),
-        (lambda m: m.with_misreading([[0.9, 0.2], [0, 1]]), "row 0 is [0.9, 0.2]"),
-        (lambda m: m.with_misreading([[1.5, -0.5], [0, 1]]), "row 0 is [1.5, -0.5]"),
-        (lambda m: m.with_misreading(np.eye(4)), "the shape (2, 2), row = true value, got (4, 4)"),
+        (lambda m: m.with_error("ccx", PAIR, [0, 1, 2]), "8 or 2 rows on wires (0, 1, 2), got 4"),
+        (lambda m: m.with_misreading([[0.9, 0.2], [0, 1]]), "[0.9, 0.2] in row 0"),
+        (lambda m: m.with_misreading([[1.5, -0.5], [0, 1]]), "[1.5, -0.5] in row 0"),
+        (lambda m: m.with_misreading(np.eye(4)), "shape (2, 2) for 1 bits, got (4, 4)"),
     ],
 )
 def test_what_is_no_noise(make: Any, message: str) -> None:
@@ -115,5 +115,5 @@ def test_what_is_no_noise(make: Any, message: str) -> None:
 
 def test_an_error_that_does_not_fit_its_gate() -> None:
     """An error of two wires for a gate of three is refused."""
-    with pytest.raises(errors.NoiseError, match="the error of 'ccx' is one of 2 wires"):
+    with pytest.raises(errors.NoiseError, match="error of 'ccx' on 1 or 3 wires, got one on 2"):
         NoisyBuilder(3, 0, NoiseModel().with_error("ccx", PAIR)).gate("ccx", [0, 1, 2])

@@ -94,5 +94,5 @@ def test_real_values() -> None:
     """Numbers and arrays that are real become float64 for every binding; an imaginary part is refused."""
     np.testing.assert_array_equal(real_values(2 + 0j, 3, "x"), [2.0, 2.0, 2.0])
     assert real_values(np.arange(3), 3, "x").dtype == np.float64
-    with pytest.raises(errors.ParameterError, match="x \\+ 1 is not real"):
+    with pytest.raises(errors.ParameterError, match="x \\+ 1, which is not real"):
         real_values(np.array([1, 1j]), 2, "x + 1")

@@ -15,6 +15,7 @@ from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.frames import BatchFrame
 from qsim_ex.kernels.cuda.write.register_layout import banks, places, skipped_bits, swizzle
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps import Phase, Sweep
 
 ROWS = (1, 3, 5, 33)
@@ -99,7 +100,7 @@ def check_interpreter(case, dtype):
     written = interpreter.encode(case.sweep, itemsize)
     numbers, stride = case.laid_out(written.numbers)
     count, *shape = case.tiles()
-    lanes, threads = written.threads.bit_length() - 1, interpreter.THREADS[itemsize]
+    lanes, threads = written.threads.bit_length() - 1, BY_ITEMSIZE[itemsize].threads
     blocks = -(-(int(count) << lanes) // threads)
     given = (numbers, written.words, stride // np.uint64(2), count, *shape, np.uint32(lanes))
     case.check(lambda backwards, held: call(run, blocks, threads, backwards, held, *given))

@@ -141,6 +141,6 @@ def test_a_kind_that_cannot_be_copied() -> None:
 
     held = Sole(4, np.complex128, Levels(2, 0, 1), [CPU])
     for change in (held.clone, lambda: held.extend(1), lambda: held.shrink([3])):
-        with pytest.raises(NotSupported, match="a state that is sole"):
+        with pytest.raises(NotSupported, match="a state of kind 'sole'"):
             change()
     assert held.gather(np.array([0]), range(4)) == [1]

@@ -29,7 +29,7 @@ def test_bytes_are_those_of_the_run(family: str, device_wires: int, slots: int, 
     simulator.state(circuit).close()
     assert told.passes > 0
     assert told.bytes_host == seen[-1].bytes_moved > 0
-    assert f"{slots} sub state vectors on it" in simulator.explain(circuit)
+    assert f"{slots} sub state vectors on the device" in simulator.explain(circuit)
 
 
 def test_what_is_not_rehearsed() -> None:

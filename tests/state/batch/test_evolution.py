@@ -99,16 +99,16 @@ def test_bad_numbers(options: Options) -> None:
     matrices[2] *= 1.1
     with BatchedStateVector(3, 2, options=options, initial=[1, 2, 3]) as batch:
         for error, message, use in (
-            (errors.CircuitError, r"2 rows were given.*\(3, 6\)", lambda: batch.apply(circuit, np.zeros((2, 6)))),
+            (errors.CircuitError, r"got 2 rows.*\(3, 6\)", lambda: batch.apply(circuit, np.zeros((2, 6)))),
             (errors.CircuitError, "of 5 numbers", lambda: batch.apply(circuit, np.zeros((3, 5)))),
-            (errors.CircuitError, "5 wires on states of 2", lambda: batch.apply(CircuitBuilder(5).build())),
+            (errors.CircuitError, "at most 2 wires, got one of 5", lambda: batch.apply(CircuitBuilder(5).build())),
             (errors.ParameterError, r"shape \(2,\)", lambda: batch.gate("ry", [0], [0.1, 0.2])),
             (errors.ParameterError, "not finite", lambda: batch.gate("ry", [0], [0.1, 0.2, np.nan])),
-            (errors.ParameterError, "takes numbers", lambda: batch.gate("ry", [0], "x")),
+            (errors.ParameterError, "expected numbers", lambda: batch.gate("ry", [0], "x")),
             (errors.UnknownInstruction, "'ri'", lambda: batch.gate("ri", [0], 0.1)),
-            (errors.MatrixError, "state 2 is not unitary", lambda: batch.unitary(matrices, [0])),
+            (errors.MatrixError, "got one for state 2", lambda: batch.unitary(matrices, [0])),
             (errors.MatrixError, r"\(3, 4, 4\)", lambda: batch.unitary(matrices, [0, 1])),
-            (errors.MatrixError, "states 0, 1, 2 holds NaN", lambda: batch.unitary(matrices * np.nan, [0])),
+            (errors.MatrixError, "NaN .* of states 0, 1, 2", lambda: batch.unitary(matrices * np.nan, [0])),
         ):
             with pytest.raises(error, match=message):
                 use()

@@ -132,11 +132,11 @@ def test_bad_questions(options: Options) -> None:
             batch.expectation([PauliSum(()), PauliSum((PauliString(16, 0),))])
         with pytest.raises(MatrixError, match=r"\(2, 2\) for all, or \(3, 2, 2\), got \(2, 2, 2\)"):
             batch.expectation_matrix(np.zeros((2, 2, 2)), [0])
-        with pytest.raises(OptionError, match="2 seeds for 3 states"):
+        with pytest.raises(OptionError, match="3 states, or a single seed, got 2 seeds"):
             batch.sample(1, seed=[1, 2])
         with pytest.raises(ShotsError):
             batch.sample(0)
-        with pytest.raises(CircuitError, match="4 is not a basis value"):
+        with pytest.raises(CircuitError, match=r"a basis value of .* got 4"):
             batch.amplitudes([4])
     with BatchedStateVector(1, 13, options=options) as batch, pytest.raises(NotSupported, match="13 wires"):
         batch.density(range(13))

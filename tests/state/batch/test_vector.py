@@ -90,8 +90,8 @@ def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) 
     bad = [
         (errors.StateError, r"state 1 not normalised", {"initial": psi}),
         (errors.StateError, r"shape \(3, 4\), or \(4,\) for all, got float64 of shape \(3,\)", {"initial": np.ones(3)}),
-        (errors.CircuitError, r"of shape \(3,\), got \(4,\)", {"initial": [1, 0, 0, 0]}),
-        (errors.CircuitError, r"4 of state 2 is no basis value", {"initial": [0, 1, 4]}),
+        (errors.CircuitError, r"of shape \(3,\), got shape \(4,\)", {"initial": [1, 0, 0, 0]}),
+        (errors.CircuitError, r"basis values of 2 wires .* got 4 for state 2", {"initial": [0, 1, 4]}),
         (errors.OptionError, "one piece", {"device": "cpu", "device_wires": 1}),
     ]
     for error, message, changes in bad:
@@ -149,9 +149,9 @@ def test_impossible_collapse(options: Options) -> None:
         before = batch.to_numpy()
         with pytest.raises(errors.StateError, match=r"wires \[0\] of states 0, 2 are never found at 1"):
             batch.collapse([0], [1, 1, 1, 0])
-        with pytest.raises(errors.CircuitError, match="2 of state 3 is no basis value"):
+        with pytest.raises(errors.CircuitError, match="got 2 for state 3"):
             batch.collapse([0], [1, 1, 1, 2])
-        with pytest.raises(errors.CircuitError, match=r"4 values, or one for all states, are wanted, got \(3,\)"):
+        with pytest.raises(errors.CircuitError, match=r"expected 4 values, or one for all states, got shape \(3,\)"):
             batch.collapse([0], [1, 1, 1])
         with pytest.raises(errors.OptionError, match="from 0 up to"):
             batch.measure([0], random=[0.1, 1, 0, 0])
@@ -196,7 +196,7 @@ def test_set_take_row(options: Options, data: st.DataObject, rows: int, n: int) 
         for other in (batch, whole):
             np.testing.assert_allclose(other.get(0, start), psi[:, :start], **near(options))
             np.testing.assert_allclose(other.get(stop), psi[:, stop:], **near(options))
-        with pytest.raises(errors.StateError, match=f"state {rows} is not there"):
+        with pytest.raises(errors.StateError, match=f"got {rows}"):
             batch.take([0, rows])
         with pytest.raises(errors.StateError, match="got shape"):
             batch.set(np.zeros((rows + 1, 1)))

@@ -1,4 +1,4 @@
-"""Noise: channels, models of noisy machines, readout errors. Their public home is `qsim_ex`."""
+"""Noise: channels, models of noisy machines, readout errors. Import their public names from `qsim_ex`."""
 
 from __future__ import annotations
 

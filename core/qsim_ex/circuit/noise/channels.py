@@ -1,7 +1,7 @@
 """The standard channels of the field as Kraus matrices, complex128 [count, 2^k, 2^k], for `CircuitBuilder.channel`.
 
 A channel is ρ → Σ K ρ K† with Σ K†K = 1. Where a channel is a mixture of unitary operations it is given as one, since
-then nobody has to look at the state to choose. Formulas follow Nielsen and Chuang, "Quantum Computation and Quantum
+such a choice does not depend on the state. Formulas follow Nielsen and Chuang, "Quantum Computation and Quantum
 Information", section 8.3, unless another source is named. ``wires[0]`` is the least significant bit of an index.
 
 All functions raise `NoiseError` for probabilities that are negative, above 1, or more than 1 together.
@@ -30,44 +30,52 @@ PAULI = {
 }
 
 ROUNDING = 1e-12
-"""How far probabilities may be from what they must be, since they were computed."""
+"""Largest error of probabilities that is taken for rounding."""
 
 LEADING = 1e-3
-"""The first entry of a matrix of norm 1 that is larger than this fixes its phase, where matrices are compared."""
+"""Where matrices of norm 1 are compared, the first entry with a modulus above this fixes the phase of a matrix."""
 
 
 # --- mixtures of unitary operations -----------------------------------------------------------------------------------
 
 
 def mixed_unitary(probabilities: Sequence[float], unitaries: ArrayLike) -> Kraus:
-    """One of some unitary matrices [count, 2^k, 2^k], each with its probability; they must add up to 1.
+    """Return the channel that applies one of some unitary matrices [count, 2^k, 2^k], each with its probability.
 
-    One matrix with probability 1 is a coherent error. Raises `MatrixError` for a matrix that is not unitary.
+    The probabilities must add up to 1. One matrix with probability 1 is a coherent error. Raises `MatrixError` for a
+    matrix that is not unitary.
     """
     matrices = np.asarray(unitaries)
     if matrices.ndim != 3 or len(matrices) != len(probabilities):
         raise NoiseError(
-            f"mixed_unitary: {len(probabilities)} probabilities need matrices of shape "
-            f"[{len(probabilities)}, 2^k, 2^k], got {matrices.shape}."
+            f"mixed_unitary: expected matrices of shape [{len(probabilities)}, 2^k, 2^k] for {len(probabilities)} "
+            f"probabilities, got {matrices.shape}; pass one matrix for each probability."
         )
     wires = max(matrices.shape[1].bit_length() - 1, 0)
     checked = np.array([check.unitary(matrix, wires, "mixed_unitary", None) for matrix in matrices])
     rest = _rest("mixed_unitary", probabilities)
     if abs(rest) > ROUNDING:
-        raise NoiseError(f"mixed_unitary: the probabilities {list(probabilities)} add up to {1 - rest:.12g}, not to 1.")
+        raise NoiseError(
+            f"mixed_unitary: expected probabilities that add up to 1, got {list(probabilities)}, which add up to "
+            f"{1 - rest:.12g}; divide them by their sum."
+        )
     return _mixture(probabilities, checked)
 
 
 def pauli_channel(probabilities: Mapping[str, float]) -> Kraus:
-    """One of some products of Pauli matrices; what is left of 1 is the probability of the identity.
+    """Return the channel that applies one of some products of Pauli matrices.
 
-    probabilities: by strings of I, X, Y and Z, all of one length; letter k acts on ``wires[k]``.
+    probabilities: by strings of I, X, Y and Z, all of one length; letter k acts on ``wires[k]``. The identity has the
+    probability that the others leave of 1.
     """
     if not probabilities:
-        raise NoiseError("pauli: one string of I, X, Y and Z or more is wanted, none was given.")
+        raise NoiseError("pauli: expected one string of I, X, Y and Z or more, got none; pass {'I': 1} for no error.")
     lengths = {len(letters) for letters in probabilities}
     if len(lengths) > 1 or 0 in lengths or set("".join(probabilities)) - set("IXYZ"):
-        raise NoiseError(f"pauli: strings of I, X, Y and Z, all of one length, are wanted, got {list(probabilities)}.")
+        raise NoiseError(
+            f"pauli: expected strings of I, X, Y and Z, all of one length, got {list(probabilities)}; pass one letter "
+            "for each wire."
+        )
     rest = _rest("pauli", [*probabilities.values()])
     identity = "I" * lengths.pop()
     whole = {**probabilities, identity: probabilities.get(identity, 0.0) + max(rest, 0.0)}
@@ -75,17 +83,17 @@ def pauli_channel(probabilities: Mapping[str, float]) -> Kraus:
 
 
 def bit_flip(probability: float) -> Kraus:
-    """X with a probability."""
+    """Return the channel that applies X with a probability."""
     return pauli_channel({"X": probability})
 
 
 def phase_flip(probability: float) -> Kraus:
-    """Z with a probability."""
+    """Return the channel that applies Z with a probability."""
     return pauli_channel({"Z": probability})
 
 
 def depolarizing(probability: float, num_wires: int = 1) -> Kraus:
-    """ρ → (1 − p)·ρ + p·1/2^n: with probability p the state is replaced by the completely mixed one.
+    """Return ρ → (1 − p)·ρ + p·1/2^n, which replaces the state by the completely mixed one with probability p.
 
     This is the convention of Qiskit and Aer (``depolarizing_error``). The completely mixed state is all 4^n products
     of Pauli matrices with equal weights, the identity among them, so p may be up to 4^n/(4^n − 1). For Cirq's
@@ -95,13 +103,16 @@ def depolarizing(probability: float, num_wires: int = 1) -> Kraus:
     most = size / (size - 1)
     if not 0 <= probability <= most + ROUNDING:
         raise NoiseError(
-            f"depolarizing: on {num_wires} wires a probability from 0 to {most:.9g} is wanted, got {probability!r}."
+            f"depolarizing: expected a probability from 0 to {most:.9g} on {num_wires} wires, got {probability!r}; "
+            "pass one of that range."
         )
     return uniform_pauli(min(probability / most, 1.0), num_wires)
 
 
 def uniform_pauli(probability: float, num_wires: int = 1) -> Kraus:
-    """With probability p one of the 4^n − 1 products of Pauli matrices other than the identity, all alike.
+    """Return the channel that applies a product of Pauli matrices other than the identity with probability p.
+
+    All 4^n − 1 of them have the same probability.
 
     This is the convention of Cirq (``cirq.depolarize(p, n)``); p here is 1 − 4^−n times Qiskit's, see `depolarizing`.
     """
@@ -112,19 +123,19 @@ def uniform_pauli(probability: float, num_wires: int = 1) -> Kraus:
 
 
 def phase_damping(strength: float) -> Kraus:
-    """ρ01 → √(1 − λ)·ρ01: the environment learns with probability λ that the wire was 1.
+    """Return ρ01 → √(1 − λ)·ρ01, where the environment learns with probability λ that the wire was 1.
 
-    The same channel as a phase flip with probability (1 − √(1 − λ))/2, and given as that.
+    This is a phase flip with probability (1 − √(1 − λ))/2, and is returned as one.
     """
     _rest("phase_damping", [strength])
     return phase_flip((1 - math.sqrt(1 - strength)) / 2)
 
 
-# --- what asks the state ----------------------------------------------------------------------------------------------
+# --- channels whose probabilities depend on the state -----------------------------------------------------------------
 
 
 def amplitude_damping(strength: float, excited_population: float = 0.0) -> Kraus:
-    """Decay of 1 to 0 with probability γ, and with an excited population p1 > 0 towards (1 − p1, p1).
+    """Return the decay of 1 to 0 with probability γ, with an excited population p1 > 0 towards (1 − p1, p1).
 
     The generalised amplitude damping of Nielsen and Chuang, with γ·(1 − p1) for 1 → 0 and γ·p1 for 0 → 1.
     """
@@ -134,25 +145,25 @@ def amplitude_damping(strength: float, excited_population: float = 0.0) -> Kraus
 
 
 def thermal_relaxation(t1: float, t2: float, time: float, excited_population: float = 0.0) -> Kraus:
-    """Relaxation for `time`: populations tend to (1 − p1, p1) as e^(−time/t1), coherences to 0 as e^(−time/t2).
+    """Return relaxation for `time`: populations tend to (1 − p1, p1) as e^(−time/t1), coherences to 0 as e^(−time/t2).
 
-    Times are in one unit, and may be infinite. Physics wants t2 ≤ 2·t1; raises `NoiseError` otherwise. Up to t2 = t1
-    this is a decay and a phase flip, beyond it is what is left of the generalised amplitude damping's coherence; both
-    are the Choi matrix that Aer's ``thermal_relaxation_error`` documents.
+    All times have the same unit; t1 and t2 may be infinite. Raises `NoiseError` unless t2 ≤ 2·t1, as physics requires.
+    Up to t2 = t1 this is a decay and a phase flip; above, a generalised amplitude damping with a smaller coherence.
+    Both have the Choi matrix that Aer's ``thermal_relaxation_error`` documents.
     """
     for name, value in (("t1", t1), ("t2", t2)):
         if not value > 0:
-            raise NoiseError(f"thermal_relaxation: {name} must be positive, got {value!r}.")
+            raise NoiseError(f"thermal_relaxation: expected {name} > 0, got {value!r}; pass a time, or math.inf.")
     if not 0 <= time < math.inf:
-        raise NoiseError(f"thermal_relaxation: a time from 0 up is wanted, got {time!r}.")
+        raise NoiseError(f"thermal_relaxation: expected a finite time >= 0, got {time!r}; pass it in the unit of t1.")
     if t2 > 2 * t1 * (1 + ROUNDING):
-        raise NoiseError(f"thermal_relaxation: t2 must not be above 2·t1, got t2={t2!r} and t1={t1!r}.")
+        raise NoiseError(f"thermal_relaxation: expected t2 <= 2·t1, got t2={t2!r} and t1={t1!r}; pass a smaller t2.")
     _rest("thermal_relaxation", [excited_population])
     return _relaxation(-math.expm1(-time / t1), excited_population, math.exp(-time / t2))
 
 
 def reset_channel(to_zero: float, to_one: float = 0.0) -> Kraus:
-    """With one probability the wire is put into 0, with another into 1, whatever it was."""
+    """Return the channel that puts a wire into 0 with one probability, into 1 with another, whatever its state is."""
     rest = _rest("reset", [to_zero, to_one])
     matrices = np.zeros((5, 2, 2), dtype=np.complex128)
     matrices[0] = np.eye(2) * math.sqrt(max(rest, 0.0))
@@ -162,9 +173,9 @@ def reset_channel(to_zero: float, to_one: float = 0.0) -> Kraus:
 
 
 def _relaxation(strength: float, excited: float, coherence: float) -> Kraus:
-    """1 → 0 with probability strength·(1 − excited), 0 → 1 with strength·excited, ρ01 → coherence·ρ01.
+    """Return 1 → 0 with probability strength·(1 − excited), 0 → 1 with strength·excited, ρ01 → coherence·ρ01.
 
-    The Choi matrix has the two jumps as blocks of their own; the third block is [[P(0|0), c], [c, P(1|1)]], whose
+    Each of the two jumps is a block of the Choi matrix; the third block is [[P(0|0), c], [c, P(1|1)]], whose
     eigenvectors are diagonal Kraus matrices.
     """
     up, down = strength * excited, strength * (1 - excited)
@@ -177,11 +188,11 @@ def _relaxation(strength: float, excited: float, coherence: float) -> Kraus:
     return _nonzero(matrices)
 
 
-# --- what these are made of, and what adapters need -------------------------------------------------------------------
+# --- Pauli matrices, and other Kraus matrices of the same channel -----------------------------------------------------
 
 
 def pauli_matrix(letters: str) -> Kraus:
-    """The product of Pauli matrices, complex128 [2^k, 2^k]; letter k acts on bit k of the index."""
+    """Return the product of Pauli matrices, complex128 [2^k, 2^k]; letter k acts on bit k of the index."""
     matrix: Kraus = np.ones((1, 1), dtype=np.complex128)
     for letter in letters:
         matrix = np.kron(PAULI[letter], matrix).astype(np.complex128)
@@ -189,13 +200,13 @@ def pauli_matrix(letters: str) -> Kraus:
 
 
 def simplified(kraus: ArrayLike) -> Kraus:
-    """The same channel with Kraus matrices that are good for choosing one of them, the heaviest first.
+    """Return the same channel with Kraus matrices among which it is cheap to choose, the heaviest first.
 
-    Best is a mixture of unitary matrices, then nobody looks at the state. Else, whoever draws a number below the sum of
-    the least eigenvalues of all K†K need not look (see `sure`), so this sum shall be large, and then the matrices few.
-    Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2): those that differ by a factor
-    become one, and others are replaced by the orthogonal rows of a singular value decomposition where that is better.
-    Products of matrices on one wire each stay so, since they are cheaper to apply.
+    Best is a mixture of unitary matrices: its choice does not depend on the state. Otherwise a random number below the
+    sum of the least eigenvalues of all K†K chooses without the state (see `sure`), so this sum should be large, and
+    then the matrices few. Kraus matrices are defined up to a unitary mixing (Nielsen and Chuang, theorem 8.2): matrices
+    that differ by a factor become one, and others are replaced by the orthogonal rows of a singular value decomposition
+    where that is better. Products of matrices on one wire each are kept, since they are cheaper to apply.
     """
     given = _together(_nonzero(np.asarray(kraus, dtype=np.complex128)))
     if check.are_scaled_unitaries(given):
@@ -205,24 +216,24 @@ def simplified(kraus: ArrayLike) -> Kraus:
         return orthogonal
     if given.shape[-1] > 2 and check.are_products(given):
         return given
-    singular = _least(given) <= check.ROUNDING  # what these are mixed to costs nothing
+    singular = _least(given) <= check.ROUNDING  # these add nothing to the sum, so mixing them costs nothing
     if np.count_nonzero(singular) > 1:
         given = np.concatenate([given[~singular], _orthogonal(given[singular])])
     return orthogonal if sure(orthogonal) >= sure(given) - check.ROUNDING else given
 
 
 def sure(kraus: Kraus) -> float:
-    """The probability that a matrix can be chosen without a look at the state: the sum of least eigenvalues of K†K."""
+    """Return the probability of a choice without the state, which is the sum of the least eigenvalues of all K†K."""
     return float(_least(kraus).sum())
 
 
 def _least(kraus: Kraus) -> NDArray[np.float64]:
-    """The least eigenvalue of each K†K."""
+    """Return the least eigenvalue of each K†K."""
     return np.asarray(np.linalg.svd(kraus, compute_uv=False)[:, -1] ** 2, dtype=np.float64)
 
 
 def _together(kraus: Kraus) -> Kraus:
-    """Matrices that differ by a factor as one of them with the weight of all, the heaviest first."""
+    """Merge matrices that differ by a factor into one with the weight of all, and return the heaviest first."""
     rows = kraus.reshape(len(kraus), -1)
     norms = np.linalg.norm(rows, axis=1)
     units = rows / norms[:, None]
@@ -236,7 +247,7 @@ def _together(kraus: Kraus) -> Kraus:
 
 
 def _orthogonal(kraus: Kraus) -> Kraus:
-    """As few matrices as there can be, each orthogonal to the others, the heaviest first."""
+    """Return the least number of matrices of the same channel, orthogonal to one another, the heaviest first."""
     _, weights, rows = np.linalg.svd(kraus.reshape(len(kraus), -1), full_matrices=False)
     kept = weights[:, None] * rows
     return _nonzero(np.where(np.abs(kept) > check.ROUNDING * weights[0], kept, 0).reshape(-1, *kraus.shape[1:]))
@@ -253,18 +264,24 @@ def _nonzero(matrices: Kraus) -> Kraus:
 
 
 def _products(name: str, num_wires: int) -> int:
-    """4^n for a number of wires that a channel may have."""
+    """Return 4^n for a channel on n wires; raises `NoiseError` if a channel cannot have as many."""
     if not 1 <= num_wires <= check.CHANNEL_WIRES:
-        raise NoiseError(f"{name}: from 1 to {check.CHANNEL_WIRES} wires are possible, got {num_wires}.")
+        raise NoiseError(
+            f"{name}: expected a channel on 1 to {check.CHANNEL_WIRES} wires, got {num_wires}; use channels on fewer "
+            "wires."
+        )
     return int(4**num_wires)
 
 
 def _rest(name: str, probabilities: Sequence[float]) -> float:
-    """What probabilities leave of 1; raises `NoiseError` if one is none or they are more than 1 together."""
+    """Return 1 − Σ probabilities; raises `NoiseError` if one is not in [0, 1] or their sum is above 1."""
     for value in probabilities:
         if not 0 <= value <= 1:  # not so for NaN either
-            raise NoiseError(f"{name}: a probability from 0 to 1 is wanted, got {value!r}.")
+            raise NoiseError(f"{name}: expected a probability from 0 to 1, got {value!r}; pass one of that range.")
     total = math.fsum(probabilities)
     if total > 1 + ROUNDING:
-        raise NoiseError(f"{name}: the probabilities {list(probabilities)} add up to {total:.12g}, which is above 1.")
+        raise NoiseError(
+            f"{name}: expected probabilities that add up to 1 at most, got {list(probabilities)}, which add up to "
+            f"{total:.12g}; pass smaller ones."
+        )
     return 1 - total

@@ -1,7 +1,7 @@
-"""Noisy machines: which channel follows on which gate, and how measured wires are misread.
+"""Noisy machines: which channel follows which gate, and the readout errors of wires.
 
-Noise is put in while a circuit is built, since only then the gates are known as the caller named them: in a built
-circuit a gate may have become several operations, whose wires have lost their order.
+Noise is added while a circuit is built, since only then the caller's names of gates are known: in a built circuit a
+gate may have become several operations, whose wires are in another order.
 
 >>> from qsim_ex.circuit.noise.channels import depolarizing
 >>> machine = NoiseModel().with_error(["x", "h"], depolarizing(0.001)).with_error("cx", depolarizing(0.01, 2))
@@ -34,34 +34,35 @@ Wires = tuple[int, ...]
 
 
 class Noise(Protocol):
-    """What a builder asks of a noisy machine; names are those of the caller's gates.
+    """A noisy machine, as a builder uses it; names are those of the caller's gates.
 
     Kraus matrices act on all wires of the gate: ``wires[0]`` is the least significant bit of a matrix index.
     """
 
     def before(self, name: str, wires: Wires) -> Kraus | None:
-        """The channel before a gate on some wires, if there is one."""
+        """Return the channel before a gate on some wires, if there is one."""
 
     def after(self, name: str, wires: Wires) -> Kraus | None:
-        """The channel after a gate on some wires, if there is one."""
+        """Return the channel after a gate on some wires, if there is one."""
 
     def misreading(self, wire: int) -> NDArray[np.float64] | None:
-        """P(read | true) [2, 2] of a wire's measurement, row = true value; None if it is read rightly."""
+        """Return P(read | true) [2, 2] of a wire's measurement, row = true value; None if it has no readout error."""
 
 
 def surround(builder: CircuitBuilder, noise: Noise, name: str, wires: Wires, *, before: bool) -> None:
-    """Append the noise that stands before a gate, or after it."""
+    """Append the channel that stands before a gate, or after it; raises `NoiseError` if their wires do not match."""
     kraus = noise.before(name, wires) if before else noise.after(name, wires)
     if kraus is None:
         return
     if kraus.shape[-1] == 1 << len(wires):
         builder.channel(kraus, wires, name=f"{name} error")
-    elif kraus.shape[-1] == 2:  # an error of one wire befalls each wire of the gate
+    elif kraus.shape[-1] == 2:  # a channel on one wire acts on each wire of the gate
         for wire in wires:
             builder.channel(kraus, (wire,), name=f"{name} error")
     else:
         raise NoiseError(
-            f"the error of {name!r} is one of {kraus.shape[-1].bit_length() - 1} wires, the gate acts on {wires}."
+            f"expected an error of {name!r} on 1 or {len(wires)} wires, got one on "
+            f"{kraus.shape[-1].bit_length() - 1} wires; the gate acts on {wires}: pass a channel for its wires."
         )
 
 
@@ -71,7 +72,7 @@ def _nothing() -> Mapping[Any, Any]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NoiseModel:
-    """A noisy machine, built up from errors; the methods ``with_…`` return a new one.
+    """A noisy machine, made of channels and readout errors; the methods ``with_…`` return a new one.
 
     errors: (name, wires or None for all) -> Kraus matrices. misreadings: wire or None for all -> P(read | true).
     """
@@ -82,41 +83,48 @@ class NoiseModel:
     def with_error(
         self, names: str | Sequence[str], kraus: ArrayLike, wires: Sequence[int] | None = None
     ) -> NoiseModel:
-        """The same machine with a channel after every gate of some names, on given wires or, without them, on all.
+        """Return the machine with a channel after every gate of some names, on given wires or, without them, on all.
 
-        wires: in the order in which the gate is given them, controls first; a channel for these wires takes the place
-        of one for all. A channel on one wire befalls every wire of a gate on several. Names are those of the gate
-        table or what the builder was told (``unitary(..., name=...)``). The channel of "measure" stands in front.
-        Raises `NoiseError` or `MatrixError` for what is no channel.
+        wires: in the order of the gate's arguments, controls first; a channel for these wires replaces one for all. A
+        channel on one wire acts on every wire of a gate on several. Names are those of the gate table, or those given
+        to the builder (``unitary(..., name=...)``). The channel of "measure" stands before the measurement.
+        Raises `NoiseError` or `MatrixError` for matrices that are no channel.
         """
         array = np.array(kraus, dtype=np.complex128)
         size = array.shape[-1] if array.ndim == 3 else 0
         if size < 2 or size & (size - 1):
-            raise NoiseError(f"Kraus matrices of shape [count, 2^k, 2^k] are wanted, got {array.shape}.")
+            raise NoiseError(
+                f"expected Kraus matrices of shape [count, 2^k, 2^k], got {array.shape}; pass a channel such as "
+                "depolarizing(0.01)."
+            )
         array = check.kraus(array, size.bit_length() - 1, f"the error of {names}", None)
         on = None if wires is None else tuple(wires)
         if on is not None and size not in (2, 1 << len(on)):
-            raise NoiseError(f"a channel on wires {on} has matrices of {1 << len(on)} rows, got {size}.")
+            raise NoiseError(
+                f"expected a channel of {1 << len(on)} or 2 rows on wires {on}, got {size} rows; pass other matrices "
+                "or other wires."
+            )
         chosen = [names] if isinstance(names, str) else names
         return replace(self, errors={**self.errors, **{(name, on): array for name in chosen}})
 
     def with_misreading(self, probabilities: ArrayLike, wire: int | None = None) -> NoiseModel:
-        """The same machine with a readout error [[P(0|0), P(1|0)], [P(0|1), P(1|1)]] of one wire, or of all.
+        """Return the machine with a readout error [[P(0|0), P(1|0)], [P(0|1), P(1|1)]] of one wire, or of all.
 
-        A wire's own takes the place of the one for all. Raises `NoiseError` for what are no probabilities.
+        The readout error of one wire replaces the one for all. Raises `NoiseError` for numbers that are no
+        probabilities.
         """
         return replace(self, misreadings={**self.misreadings, wire: confusion(probabilities, 1)})
 
     def before(self, name: str, wires: Wires) -> Kraus | None:
-        """The channel in front of a measurement; see `Noise`."""
+        """Return the channel before a measurement; see `Noise`."""
         return self._error(name, wires) if name == "measure" else None
 
     def after(self, name: str, wires: Wires) -> Kraus | None:
-        """The channel that follows on a gate; see `Noise`."""
+        """Return the channel after a gate; see `Noise`."""
         return None if name == "measure" else self._error(name, wires)
 
     def misreading(self, wire: int) -> NDArray[np.float64] | None:
-        """A wire's own readout error, or that of all wires; see `Noise`."""
+        """Return the readout error of a wire, or the one for all wires; see `Noise`."""
         return self.misreadings.get(wire, self.misreadings.get(None))
 
     def _error(self, name: str, wires: Wires) -> Kraus | None:
@@ -124,20 +132,20 @@ class NoiseModel:
 
 
 class NoisyBuilder(CircuitBuilder):
-    """A builder that puts the noise of a machine around every gate that it is given.
+    """A builder that adds the noise of a machine to every gate.
 
-    readout_errors: how the classical bits are misread that were measured so far.
+    readout_errors: the readout errors of the classical bits that were measured so far.
     """
 
     def __init__(self, num_qubits: int, num_clbits: int, noise: Noise) -> None:
         super().__init__(num_qubits, num_clbits)
         self.noise = noise
         self._readout = ReadoutNotes()
-        self._within = False  # a gate that is made of others has the noise of its own name alone
+        self._within = False  # a gate that is made of others has only the noise of its own name
 
     @property
     def readout_errors(self) -> ReadoutErrors:
-        """How the classical bits that were measured so far are misread."""
+        """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors()
 
     def gate(
@@ -148,7 +156,7 @@ class NoisyBuilder(CircuitBuilder):
         controls: Sequence[int] = (),
         control_values: int | None = None,
     ) -> CircuitBuilder:
-        """Append a gate of the table and its noise."""
+        """Append a gate of the gate table and its noise."""
         with self._noisy(name, (*controls, *wires)):
             return super().gate(name, wires, *parameters, controls=controls, control_values=control_values)
 
@@ -190,7 +198,7 @@ class NoisyBuilder(CircuitBuilder):
         control_values: int | None = None,
         name: str = "multiplexer",
     ) -> CircuitBuilder:
-        """Append a multiplexer and the noise of its name, on controls, selectors and wires."""
+        """Append a multiplexer and the noise of its name, which acts on controls, selectors and wires."""
         given: dict[str, Any] = {"controls": controls, "control_values": control_values}
         with self._noisy(name, (*controls, *selectors, *wires)):
             return super().multiplexer(matrices, selectors, wires, **given, name=name)
@@ -215,14 +223,14 @@ class NoisyBuilder(CircuitBuilder):
             return super().permutation(indices, wires)
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
-        """Put wires into |0>, each with the noise of "reset"."""
+        """Put wires into |0>, each followed by the noise of "reset"."""
         super().reset(wires)
         for wire in wires:
             surround(self, self.noise, "reset", (wire,), before=False)
         return self
 
     def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> CircuitBuilder:
-        """Measure wires, each with the noise of "measure" in front, and note how their bits are misread."""
+        """Measure wires, each preceded by the noise of "measure", and note the readout errors of their bits."""
         for wire in wires:
             surround(self, self.noise, "measure", (wire,), before=True)
         super().measure(wires, clbits)

@@ -1,4 +1,4 @@
-"""Readout errors: what a classical bit says after a measurement, given what was measured."""
+"""Readout errors: the probabilities of the value that is read, given the value that was measured."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from qsim_ex.circuit import check
 from qsim_ex.errors import NoiseError
 
 READOUT_BITS = 10
-"""Most classical bits that are misread together; their matrix has 4^bits entries."""
+"""Most classical bits of one readout error; its matrix has 4^bits entries."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadoutError:
-    """How some classical bits are misread together.
+    """The readout error of some classical bits together.
 
     clbits: ``clbits[0]`` is the least significant bit of a value.
     matrix: float64 [2^k, 2^k]; row = true value, column = value that is read; every row adds up to 1.
-    measurement: which measurement into these bits is misread so, counted from 0 in the order of the circuit; all of
-        them if None. It matters where a condition looks at bits that are measured again later.
+    measurement: the measurement into these bits that has this error, counted from 0 in the order of the circuit; all of
+        them if None. It matters where a condition reads bits that are measured again later.
     """
 
     clbits: tuple[int, ...]
@@ -31,36 +31,39 @@ class ReadoutError:
 
 
 ReadoutErrors = tuple[ReadoutError, ...]
-"""The readout errors of a circuit. A classical bit is in one group at most; empty: everything is read rightly."""
+"""The readout errors of a circuit. A classical bit is in one group at most; an empty tuple means no readout error."""
 
 
 def key_of(errors: ReadoutErrors) -> Hashable:
-    """What is equal where bits are misread alike."""
+    """Return a key that is equal for equal readout errors."""
     return tuple((error.clbits, error.matrix.tobytes(), error.measurement) for error in errors)
 
 
 def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:
-    """Return P(read | true) as float64 [2^k, 2^k], read only; raises `NoiseError` for what are no probabilities."""
+    """Return P(read | true) as float64 [2^k, 2^k], read only; raises `NoiseError` if they are no probabilities."""
     array = np.array(matrix, dtype=np.float64)
     size = 1 << num_bits
     if not 1 <= num_bits <= READOUT_BITS:
-        raise NoiseError(f"a readout error of 1 to {READOUT_BITS} bits is possible, got one of {num_bits}.")
+        raise NoiseError(
+            f"expected a readout error of 1 to {READOUT_BITS} bits, got one of {num_bits} bits; divide it into several."
+        )
     if array.shape != (size, size):
         raise NoiseError(
-            f"a readout error of {num_bits} bits has the shape ({size}, {size}), row = true value, got {array.shape}."
+            f"expected a readout error of shape ({size}, {size}) for {num_bits} bits, got {array.shape}; pass one row "
+            "for each true value."
         )
     for true, row in enumerate(array):
         if not ((row >= 0) & (row <= 1)).all() or abs(row.sum() - 1) > check.NORM_TOLERANCE:
             raise NoiseError(
-                f"a readout error's rows are probabilities P(read | true) that add up to 1; "
-                f"row {true} is {row.tolist()}."
+                f"expected rows of probabilities P(read | true) that add up to 1, got {row.tolist()} in row {true}; "
+                "pass one row for each true value."
             )
     array.setflags(write=False)
     return array
 
 
 def check_groups(errors: Sequence[ReadoutError], num_clbits: int) -> None:
-    """Check that the groups are those of a circuit with so many classical bits; raises `NoiseError`."""
+    """Check that each classical bit exists and is in one group at most; raises `NoiseError`."""
     if not errors:
         return
     bits = [bit for group in {error.clbits for error in errors} for bit in group]
@@ -74,17 +77,17 @@ def check_groups(errors: Sequence[ReadoutError], num_clbits: int) -> None:
 
 
 class ReadoutNotes:
-    """Collects how each classical bit is misread, measurement by measurement, while a circuit is built."""
+    """Collects the readout error of each measurement into each classical bit while a circuit is built."""
 
     def __init__(self) -> None:
         self._matrices: dict[int, list[NDArray[np.float64] | None]] = {}
 
     def measured(self, clbit: int, matrix: NDArray[np.float64] | None) -> None:
-        """A wire was measured into a bit; matrix: P(read | true), float64 [2, 2], None where it is read rightly."""
+        """Note a measurement into a bit; matrix: P(read | true), float64 [2, 2], None without a readout error."""
         self._matrices.setdefault(clbit, []).append(matrix)
 
     def errors(self) -> ReadoutErrors:
-        """One `ReadoutError` for each bit, or one for each measurement into it where these differ."""
+        """Return one `ReadoutError` for each bit, or one for each measurement into it where these differ."""
         found: list[ReadoutError] = []
         for clbit, matrices in sorted(self._matrices.items()):
             if all(_equal(matrix, matrices[0]) for matrix in matrices):

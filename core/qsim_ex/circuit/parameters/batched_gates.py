@@ -1,6 +1,6 @@
-"""One gate or matrix on every state of a batch, each with numbers of its own: a circuit, and operands [rows, total].
+"""One gate or matrix on every state of a batch, with other numbers for each: a circuit, and operands [rows, total].
 
-The circuit gives the structure, which is the same whatever the numbers are; its own operands are those of row 0.
+The circuit has the structure, which does not depend on the numbers; its own operands are those of row 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def gate_of(
     controls: Sequence[int],
     control_values: int | None,
 ) -> tuple[Circuit, Bindings]:
-    """A gate of the gate table whose parameters are numbers or arrays [rows]; raises as `CircuitBuilder.gate`."""
+    """Return a gate of the gate table whose parameters are numbers or arrays [rows].
+
+    Raises what `CircuitBuilder.gate` raises.
+    """
     columns = [_column(name, place, parameter, rows) for place, parameter in enumerate(parameters)]
     builder = ParameterSweepBuilder(num_wires, 0)
     builder.gate(name, wires, *columns, controls=controls, control_values=control_values)
@@ -38,18 +41,24 @@ def gate_of(
 
 
 def _column(name: str, place: int, parameter: Any, rows: int) -> Any:
-    """A parameter as a number, or as float64 [rows]; raises `ParameterError`."""
+    """Return a parameter as a number, or as float64 [rows]; raises `ParameterError`."""
     try:
         column = np.asarray(parameter, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"gate {name!r} takes numbers or arrays, parameter {place} is {parameter!r}.") from None
+        raise ParameterError(
+            f"gate {name!r}: expected numbers or arrays as parameters, got {parameter!r} as parameter {place}; pass "
+            "real numbers."
+        ) from None
     if column.shape not in ((), (rows,)):
         raise ParameterError(
-            f"gate {name!r}: parameter {place} has shape {column.shape}; one number, or one for each of {rows} states, "
-            f"shape ({rows},), is wanted."
+            f"gate {name!r}: expected one number, or one for each of {rows} states, shape ({rows},), got shape "
+            f"{column.shape} as parameter {place}; pass one of the two."
         )
     if not np.isfinite(column).all():
-        raise ParameterError(f"gate {name!r}: parameter {place} is not finite in every state.")
+        raise ParameterError(
+            f"gate {name!r}: expected finite parameters, got a parameter {place} that is not finite in every state; "
+            "check how it was computed."
+        )
     return column if column.ndim else float(column)
 
 
@@ -61,9 +70,10 @@ def unitary_of(
     controls: Sequence[int],
     control_values: int | None,
 ) -> tuple[Circuit, Operands]:
-    """Unitary matrices [rows, 2^k, 2^k], or one for all [2^k, 2^k], on k wires; raises `MatrixError`, `WireError`.
+    """Return unitary matrices [rows, 2^k, 2^k], or one for all [2^k, 2^k], on k wires as a circuit and operands.
 
-    An entry that is exactly zero in all of them is structure; matrices that are all diagonal mix nothing.
+    An entry that is exactly zero in all of them is structure; matrices that are all diagonal mix nothing. Raises
+    `MatrixError`, `WireError`.
     """
     array = np.asarray(matrices, dtype=np.complex128)
     if array.ndim != 3:
@@ -74,8 +84,8 @@ def unitary_of(
     check.wires((*wires, *controls), num_wires, "unitary")
     if array.shape != (rows, size, size):
         raise MatrixError(
-            f"unitary: {len(wires)} wires of {rows} states need matrices of shape ({rows}, {size}, {size}), or one for "
-            f"all of shape ({size}, {size}), got {array.shape}."
+            f"unitary: expected matrices of shape ({rows}, {size}, {size}) for {len(wires)} wires of {rows} states, or "
+            f"one for all of shape ({size}, {size}), got {array.shape}; pass one of the two."
         )
     _unitary(array)
     values = -1 if control_values is None else control_values
@@ -92,17 +102,20 @@ def unitary_of(
 def _unitary(matrices: NDArray[np.complex128]) -> None:
     """Raise `MatrixError` unless all matrices [rows, d, d] are finite and unitary."""
     if len(bad := np.flatnonzero(~np.isfinite(matrices).all(axis=(1, 2)))):
-        raise MatrixError(f"unitary: the matrix of {check.rows(bad)} holds NaN or infinity.")
+        raise MatrixError(
+            f"unitary: expected finite entries, got NaN or infinity in the matrix of {check.rows(bad)}; check how it "
+            "was computed."
+        )
     off = np.abs(matrices.conj().swapaxes(1, 2) @ matrices - np.eye(matrices.shape[1])).max(axis=(1, 2))
     if len(bad := np.flatnonzero(off > check.UNITARY_TOLERANCE)):
         raise MatrixError(
-            f"unitary: the matrix of {check.rows(bad)} is not unitary, U†U differs from 1 by {off.max():.1e} (limit "
-            f"{check.UNITARY_TOLERANCE:.1e})."
+            f"unitary: expected a unitary matrix for every state, got one for {check.rows(bad)} whose U†U differs from "
+            f"1 by {off.max():.1e} (limit {check.UNITARY_TOLERANCE:.1e}); check its entries."
         )
 
 
 def numbered(num_wires: int, ops: tuple[Op, ...], entries: NDArray[Any]) -> tuple[Circuit, Operands]:
-    """Operations whose entries [rows, all of them] stand one after the other from operand 2 on."""
+    """Return a circuit of operations whose entries [rows, all of them] are consecutive from operand 2 on."""
     operands = np.zeros((len(entries), 2 + entries.shape[1]), dtype=np.complex128)
     operands[:, ONE_AT] = 1
     operands[:, 2:] = entries
@@ -110,6 +123,6 @@ def numbered(num_wires: int, ops: tuple[Op, ...], entries: NDArray[Any]) -> tupl
 
 
 def on_wires(num_wires: int, wires: Sequence[int], of: Pattern, matrices: NDArray[Any]) -> tuple[Circuit, Operands]:
-    """Any matrices [rows, wires, 4], one on each of some wires of each state; of: the classes of their entries."""
+    """Return any matrices [rows, wires, 4], one on each of some wires of each state; of: classes of their entries."""
     ops = tuple(Op((wire,), (), ALWAYS, of, 2 + 4 * k, "matrix", unitary=False) for k, wire in enumerate(wires))
     return numbered(num_wires, ops, matrices.reshape(len(matrices), -1))

@@ -1,4 +1,4 @@
-"""Numbers for many circuits of one structure: what a sweep is made of."""
+"""Numbers for many circuits of one structure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Operands = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bindings:
-    """The operands of `count` circuits that share a structure, made when they are asked for.
+    """The operands of `count` circuits that share a structure, made on demand.
 
-    operands: called with (begin, end), gives those of the bindings from `begin` up to `end`: complex128
+    operands: a function of (begin, end) that returns the operands of the bindings from `begin` up to `end`, complex128
         [end − begin, total], laid out as in `Circuit.operands`.
     """
 
@@ -27,9 +27,11 @@ class Bindings:
 
     @classmethod
     def of(cls, operands: ArrayLike) -> Bindings:
-        """Those of an array [bindings, total]; raises `CircuitError`."""
+        """Return the bindings whose operands are an array [bindings, total]; raises `CircuitError`."""
         array: NDArray[Any] = np.asarray(operands)
         if array.ndim != 2:
-            raise CircuitError(f"operands of shape [bindings, total] are wanted, got an array of shape {array.shape}.")
+            raise CircuitError(
+                f"expected operands of shape [bindings, total], got shape {array.shape}; pass one row for each binding."
+            )
         known = np.ascontiguousarray(array, dtype=np.complex128)
         return cls(len(known), lambda begin, end: known[begin:end])

@@ -1,4 +1,4 @@
-"""Families: bindings that came from several sweeps and share a structure, so that they can be one batch."""
+"""Families: bindings of several sweeps that share a structure, so that they can be one batch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, bindings_of
 
 _AT_ONCE = 1024
-"""Members whose numbers are made at a time for their digest."""
+"""Members whose operands are computed at a time for their digest."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Family:
     """Bindings of one structure. Member k is binding ``binding[k]`` of ``sweeps[sweep[k]]``.
 
-    place: int [members], the number of each among all bindings of all sweeps, as they were given to `families`;
-    it increases, and so does `sweep`.
+    place: int [members], the number of each among all bindings of all sweeps, in the order of the argument of
+        `families`. Both `place` and `sweep` increase.
     """
 
     sweeps: tuple[ParameterSweep, ...]
@@ -37,27 +37,27 @@ class Family:
         return self.sweeps[0].template
 
     def __len__(self) -> int:
-        """How many members there are."""
+        """Return the number of members."""
         return len(self.place)
 
     def operands(self, begin: int, end: int) -> Operands:
-        """Those of the members from `begin` up to `end`: complex128 [end − begin, total]."""
+        """Return the operands of the members from `begin` up to `end`, complex128 [end − begin, total]."""
         owners, first = np.unique(self.sweep[begin:end], return_index=True)
         parts = np.split(self.binding[begin:end], first[1:])
         found = [self.sweeps[owner].operands(part) for owner, part in zip(owners.tolist(), parts, strict=True)]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def bindings(self) -> Bindings:
-        """The operands of all members; see `bindings_of`."""
+        """Return the operands of all members; see `bindings_of`."""
         return bindings_of(self.template, len(self), self.operands)
 
     def circuit(self, member: int) -> Circuit:
-        """The circuit of one member."""
+        """Return the circuit of one member."""
         sweep = self.sweeps[int(self.sweep[member])]
         return sweep.circuit(int(self.binding[member])) if sweep.swept else sweep.template
 
     def key(self) -> str:
-        """A digest of the structure, of the numbers of all members, and of their places."""
+        """Return a digest of the structure, of the numbers of all members, and of their places."""
         digest = hashlib.blake2b(self.template.key.encode(), digest_size=8)
         digest.update(np.ascontiguousarray(self.place, dtype=np.int64).tobytes())
         for begin in range(0, len(self), _AT_ONCE):
@@ -65,14 +65,14 @@ class Family:
         return digest.hexdigest()
 
     def of(self, members: Numbers) -> Family:
-        """Some of the members, by their numbers, in increasing order."""
+        """Return the family of some of the members, given by their numbers in increasing order."""
         return Family(self.sweeps, self.sweep[members], self.binding[members], self.place[members])
 
 
 def families(sweeps: Iterable[ParameterSweep], also: Iterable[Hashable] = repeat(None)) -> list[Family]:
-    """Put together the bindings that share a structure; families come in the order of their first members.
+    """Group the bindings that share a structure; families are in the order of their first members.
 
-    also: for each sweep, what else must be equal.
+    also: for each sweep, a key that must be equal within a family too.
     """
     grouped: dict[tuple[Structure, Hashable], list[tuple[int, ParameterSweep]]] = {}  # equal structures are one object
     begin = 0

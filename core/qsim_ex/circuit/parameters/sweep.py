@@ -1,7 +1,7 @@
 """Parameter sweeps: one circuit with many values of its parameters, built once.
 
 A `ParameterSweepBuilder` is a `CircuitBuilder` whose gates may have arrays for parameters, one value for each binding.
-It builds a `ParameterSweep`: a circuit that gives the structure, and the rows of the gate table that make its numbers.
+It builds a `ParameterSweep`: a circuit with the structure, and the rows of the gate table that compute its numbers.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.errors import ParameterError
 
 FEW_BYTES = 1 << 20
-"""Operands of so many bytes are kept: they are looked at more than once, and making them has a cost of its own."""
+"""Largest size of operands that are kept, in bytes: they are read more than once, and computing them takes time."""
 
 _AT_ONCE = 1 << 12
-"""Gates whose entries are made at a time."""
+"""Gates whose entries are computed at a time."""
 
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -33,8 +33,8 @@ Numbers = NDArray[np.intp]
 class SweptGate:
     """The operands of one row of the gate table whose parameters are arrays.
 
-    offsets: where the entries of each operation begin. parameters: for each operation those of the row, an array with
-    one value for each binding where they are swept and one number where they are not.
+    offsets: where the entries of each operation begin. parameters: for each operation the parameters of the row; a
+        swept parameter is an array with one value for each binding, any other is one number.
     """
 
     row: str
@@ -44,7 +44,7 @@ class SweptGate:
     def fill(self, operands: Operands, which: Numbers) -> None:
         """Write the entries of some bindings, by their numbers, into operands [len(which), total].
 
-        A few bindings at a time, so that all that is made of them stays in a processor's cache.
+        It takes a few bindings at a time, so that all intermediate arrays fit in a processor's cache.
         """
         chosen = np.empty((len(which), len(self.offsets), len(self.parameters[0])))
         for k, parameters in enumerate(self.parameters):
@@ -60,9 +60,9 @@ class SweptGate:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParameterSweep:
-    """One circuit with `count` bindings of its parameters; a circuit of numbers is a sweep of one.
+    """One circuit with `count` bindings of its parameters; a circuit without swept parameters is a sweep of one.
 
-    template: the circuit with some numbers at the places that `swept` fills.
+    template: the circuit, with arbitrary numbers at the places that `swept` fills.
     """
 
     template: Circuit
@@ -70,18 +70,21 @@ class ParameterSweep:
     swept: tuple[SweptGate, ...] = ()
 
     def operands(self, which: Numbers) -> Operands:
-        """Those of some bindings, by their numbers: complex128 [len(which), total], laid out as in the template."""
+        """Return the operands of some bindings, given by their numbers.
+
+        They are complex128 [len(which), total], laid out as in the template.
+        """
         found = np.repeat(self.template.operands, len(which), axis=0)
         for one in self.swept:
             one.fill(found, which)
         return found
 
     def bindings(self) -> Bindings:
-        """The operands of all bindings; see `bindings_of`."""
+        """Return the operands of all bindings; see `bindings_of`."""
         return bindings_of(self.template, self.count, lambda begin, end: self.operands(np.arange(begin, end)))
 
     def circuit(self, binding: int) -> Circuit:
-        """The circuit of one binding; all have one structure, the same object."""
+        """Return the circuit of one binding; all have one structure, the same object."""
         if not self.swept:
             return self.template
         of, operands = self.template, self.operands(np.array([binding]))
@@ -90,17 +93,19 @@ class ParameterSweep:
 
 
 def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Operands]) -> Bindings:
-    """Bindings whose operands are made when they are asked for, or, where they are few, once and for all."""
+    """Return bindings whose operands are computed on demand, or, where they are few, once."""
     few = count * template.operands.nbytes <= FEW_BYTES
     return Bindings.of(operands(0, count)) if few and count else Bindings(count, operands)
 
 
 def real_values(found: Any, count: int, named: object) -> Values:
-    """What a parameter `named` came out as, as float64 [count]; raises `ParameterError` where it is not real."""
+    """Return the values of the parameter `named` as float64 [count]; raises `ParameterError` if one is not real."""
     array = np.asarray(found)
     if np.iscomplexobj(array):
         if array.imag.any():
-            raise ParameterError(f"the parameter {named} is not real for all values.")
+            raise ParameterError(
+                f"expected real values, got the parameter {named}, which is not real for all of them; pass others."
+            )
         array = array.real
     return np.broadcast_to(array.astype(np.float64), (count,))
 
@@ -114,7 +119,7 @@ class ParameterSweepBuilder(CircuitBuilder):
         self._angles: Values | None = None  # of the Pauli rotation that is being appended
 
     def sweep(self, count: int) -> ParameterSweep:
-        """What was built, with `count` bindings."""
+        """Return the sweep of the circuit so far, with `count` bindings."""
         return ParameterSweep(self.build(), count, tuple(self._swept.values()))
 
     def pauli_rotation(
@@ -126,7 +131,7 @@ class ParameterSweepBuilder(CircuitBuilder):
         controls: Sequence[int] = (),
         control_values: int | None = None,
     ) -> CircuitBuilder:
-        """Append exp(−i·angle/2·P) for an angle, or an array of them."""
+        """Append exp(−i·angle/2·P) for one angle, or an array of angles."""
         if isinstance(angle, np.ndarray):
             self._check_finite((angle,), "pauli_rotation")
             self._angles, angle = angle, 0.0
@@ -137,7 +142,7 @@ class ParameterSweepBuilder(CircuitBuilder):
     def _append_parametric_parity(
         self, entries: NDArray[np.complex128], reads: tuple[int, ...], controls: Sequence[int], values: int | None
     ) -> None:
-        if self._angles is not None:  # two entries are those of rz; one, where no wire is acted on, is a phase
+        if self._angles is not None:  # two entries are those of rz; one entry (on no wire) is a global phase
             row, angles = ("rz", self._angles) if entries.size == 2 else ("global_phase", -self._angles / 2)
             self._sweep(row, (angles,))
         super()._append_parametric_parity(entries, reads, controls, values)
@@ -157,7 +162,7 @@ class ParameterSweepBuilder(CircuitBuilder):
         super()._append(name, wires, parameters, controls, values, label)
 
     def _sweep(self, row: str, parameters: tuple[Any, ...]) -> None:
-        """What is appended next has these parameters."""
+        """Note the parameters of the operation that is appended next."""
         swept = self._swept.setdefault(row, SweptGate(row, [], []))
         swept.offsets.append(self._size)
         swept.parameters.append(parameters)
@@ -168,4 +173,7 @@ class ParameterSweepBuilder(CircuitBuilder):
                 super()._check_finite((parameter,), name)
             elif not (finite := np.isfinite(parameter)).all():
                 first = int(np.argmin(finite))
-                raise ParameterError(f"gate {name!r} has a parameter that is not finite in binding {first}.")
+                raise ParameterError(
+                    f"gate {name!r}: expected finite parameters, got one that is not finite in binding {first}; check "
+                    "how it was computed."
+                )

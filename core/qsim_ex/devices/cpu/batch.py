@@ -1,8 +1,7 @@
-"""Batches on the CPU: threads share out the rows, and no Python runs for a single row where there are many.
+"""Batches on the CPU: threads share the rows, and compiled code loops over them where there are many.
 
-A state that fills a tile's cache or less is worked on by one thread from its first sweep's tile to its last, so many
-small states are as fast as their arithmetic. What is seldom in a batch (matrices wider than a phase, permutations,
-initial states) goes row by row.
+One thread runs all sweeps of a state that fits into a tile's cache, so many small states are as fast as their
+arithmetic. Steps that are rare in a batch (matrices wider than a phase, permutations, initial states) go row by row.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Buffer = NDArray[np.complexfloating[Any, Any]]
 
 
 class CpuBatches(Batches):
-    """What `CpuDevice` does with batches."""
+    """The part of `CpuDevice` that runs batches."""
 
     threads: int
 
@@ -39,10 +38,10 @@ class CpuBatches(Batches):
         prepared: Any = None,
         high: int = 0,
     ) -> None:
-        """As `Device.run`."""
+        """Apply one step in place, as `Device.run`."""
 
     def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:  # noqa: ARG002  (the protocol's)
-        """The numbers stay where they are."""
+        """Return the numbers of each step as they are in host memory."""
         return numbers
 
     def run_batch(self, buffer: Buffer, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
@@ -51,7 +50,7 @@ class CpuBatches(Batches):
         match step:
             case Sweep():
                 sweeps.run_sweep(buffer, num_bits, step, numbers, prepared, 0, self.threads)
-            case ZeroFill():  # it names bits of a row alone, and so asks the same of every row
+            case ZeroFill():  # it names bits of a row alone, and so does the same to every row
                 self.run(buffer, num_bits, step, numbers)
             case _:
                 for row in range(buffer.size >> num_bits):
@@ -59,28 +58,28 @@ class CpuBatches(Batches):
                     self.run(buffer[row * size : row * size + size], num_bits, step, own, prepared)
 
     def begin_batch(self, buffer: Buffer, num_bits: int) -> None:
-        """Amplitude 0 of every row becomes 1; the others are left."""
+        """Set amplitude 0 of every row to 1; the others are unchanged."""
         buffer[:: 1 << num_bits] = 1
 
     def take_rows(self, to: Buffer, source: Buffer, num_bits: int, rows: NDArray[np.int64]) -> None:
-        """Copy rows, those that are long in pieces."""
+        """Copy rows, long rows in pieces."""
         size = 1 << num_bits
         piece = min(size, 1 << CHUNK_BITS)
         pieces = (rows[:, None] * (size // piece) + np.arange(size // piece)).ravel()
         target, origin = to.reshape(-1, piece), source.reshape(-1, piece)
 
         def work(first: int, last: int) -> None:
-            # With "raise", NumPy would go by way of a buffer.
+            # With "raise", NumPy would copy through a buffer.
             np.take(origin, pieces[first:last], axis=0, out=target[first:last], mode="clip")
 
         in_chunks(len(pieces), self.threads, work, piece)
 
     def marginals(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-        """For each row the sums of |amplitude|² at which `when` holds, for each value of `bits`: [rows, 2^bits]."""
+        """Return for each row the sums of |amplitude|² where `when` holds, for each value of `bits`: [rows, 2^bits]."""
         return sums.marginals(buffer, num_bits, bits, when, self.threads)
 
     def paulis(
         self, buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
     ) -> NDArray[np.complex128]:
-        """For each row the sum of every Pauli string: complex128 [rows, all z of all parts in their order]."""
+        """Return for each row the sum of every Pauli string: complex128 [rows, all z of all parts in their order]."""
         return sums.paulis(buffer, num_bits, parts, self.threads)

@@ -1,7 +1,7 @@
 """Operations on columns of the CPU device's buffers: rows are values of some bits, columns are all other bits.
 
-What needs a matrix product, or moves amplitudes one by one. Columns are named by their *bases*, as in
-`kernels.cpu.blocks`; as many are worked on at a time as workspace allows.
+These operations need a matrix product, or move amplitudes one by one. Columns are named by their *bases*, as in
+`kernels.cpu.blocks`; as many are processed at a time as the workspace allows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORKSPACE = 32 << 20  # bytes, for each of the matrices of a product
 
 
 def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: int, threads: int) -> None:
-    """One matrix product for every chunk of columns, or one for each block that reads select there."""
+    """Apply a matrix by one product for every chunk of columns, or one for each block that reads select there."""
     size = 1 << len(step.bits)
     matrices = numbers.reshape(-1, size, size).astype(buffer.dtype)
     inside = (1 << num_bits) - 1
@@ -58,7 +58,7 @@ def shuffle(buffer: Buffer, num_bits: int, step: BasisPermutation, threads: int)
 
 
 def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any, threads: int) -> None:
-    """An outer product, in place."""
+    """Apply an outer product, in place."""
     from qsim_ex.kernels.cpu import blocks
 
     offsets = offsets_of(step.bits)
@@ -74,7 +74,7 @@ def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any,
 
 
 def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) -> NDArray[np.complex128]:
-    """The reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
+    """Return the reduced density matrix of some bits: a matrix product for every chunk of columns, in complex128."""
     offsets = offsets_of(bits)
     out = np.zeros((len(offsets), len(offsets)), dtype=np.complex128)
 
@@ -108,7 +108,7 @@ def _columns(
     work: Callable[[Places], object],
     rows: int = 0,
 ) -> None:
-    """Call `work` with the bases of all columns at which `when` holds, as many at a time as workspace allows."""
+    """Call `work` with the bases of all columns at which `when` holds, as many at a time as the workspace allows."""
     from qsim_ex.kernels.cpu import blocks
 
     free = ((1 << num_bits) - 1) & ~mask_of(tuple(bits)) & ~when.mask

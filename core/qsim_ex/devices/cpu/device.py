@@ -1,7 +1,7 @@
-"""The CPU: every core, NumPy buffers, kernels in Numba.
+"""The CPU: all cores, NumPy buffers, kernels in Numba.
 
-Nothing here knows how a kernel works, and no kernel knows what a device is. Numba is imported when the first kernel
-is needed, not when this module is.
+This module does not depend on how a kernel works, nor a kernel on devices. Numba is imported when the first kernel
+is needed, not with this module.
 """
 
 from __future__ import annotations
@@ -28,48 +28,51 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 
 Buffer = NDArray[np.complexfloating]
 
+_TILE_BYTES = 1 << 18
+"""Of a tile: half of a small L2 cache."""
+
 _KEPT = 256
-"""Plans whose encoded sweeps a device remembers."""
+"""The number of plans whose encoded sweeps a device remembers."""
 
 _UNASKED = 1 << 24
-"""Bytes that every machine has; to ask how much is free takes 40 of the 60 µs of a small state."""
+"""The bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state."""
 
 
 class HostCopyQueue:
-    """Copies that are done when the call returns: there is nothing to mark and nothing to wait for."""
+    """A queue whose copies are done when the call returns, so marks are None and waiting is free."""
 
     def copy(self, to: Buffer, source: Buffer) -> None:
         """Copy between arrays of one shape."""
         np.copyto(to, source)
 
     def mark(self) -> None:
-        """Everything is done already."""
+        """Return no mark, since everything is done already."""
 
     def wait(self, mark: Any) -> None:
-        """Nothing is ever left to wait for."""
+        """Return at once, since nothing is pending."""
 
     def synchronize(self) -> None:
-        """Nothing is ever left to wait for."""
+        """Return at once, since nothing is pending."""
 
 
 class HostCopies(Copies):
     """A device that works in host memory and finishes every call before it returns."""
 
     def channel(self) -> CopyQueue:
-        """Copies that are done at once."""
+        """Return a queue whose copies are done at once."""
         return HostCopyQueue()
 
     def mark(self) -> None:
-        """Everything is done already."""
+        """Return no mark, since everything is done already."""
 
     def wait(self, mark: Any) -> None:
-        """Nothing is ever left to wait for."""
+        """Return at once, since nothing is pending."""
 
     def reach(self, mark: Any) -> None:
-        """Nothing is ever left to wait for."""
+        """Return at once, since nothing is pending."""
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
-        """Any host memory."""
+        """Return host memory of any kind."""
         return pageable(num_amplitudes, np.dtype(dtype)), "plain"
 
 
@@ -90,23 +93,23 @@ class CpuDevice(HostCopies, CpuBatches):
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """A tile fills half of a small L2 cache. All its bits are near, since the encoder sees to the lanes.
+        """Return the limits of sweeps; a tile fills `_TILE_BYTES`. All its bits are near, since the encoder arranges lanes.
 
         Measured on Zen 4 at 20 and 23 wires: tiles of 14 and 16 bits and 4 to 6 low ones were within 10 % of this.
         Tables: making an entry and looking it up takes 10 ns and more, multiplying an amplitude 0.1 ns. Every item
         passes over the tile, so one complex matrix is cheaper than a rotation and its phases: at 20 wires the random
         grid took 6.8 ms instead of 9.7, SU2 2.1 instead of 2.2, the other families the same (one thread, complex64).
         """
-        tile = 15 if np.dtype(dtype) == np.complex64 else 14
+        tile = (_TILE_BYTES // np.dtype(dtype).itemsize).bit_length() - 1
         return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes, for this process; what is kept locked for the next state on GPUs counts as free."""
+        """Return free and total bytes for this process; memory kept locked for states on GPUs counts as free."""
         free, total = host.memory()
         return free + (pinned.kept_bytes() if pinned.kept else 0), total
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
-        """A buffer whose contents are undefined, on a cache line; raises `OutOfMemory`."""
+        """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = num_amplitudes * np.dtype(dtype).itemsize
         if size <= _UNASKED:
             return aligned(num_amplitudes, np.dtype(dtype))
@@ -122,10 +125,12 @@ class CpuDevice(HostCopies, CpuBatches):
         try:
             return aligned(num_amplitudes, np.dtype(dtype))
         except MemoryError as error:
-            raise OutOfMemory(f"the system refused {_gib(size)}, though {_gib(free)} seem free.") from error
+            raise OutOfMemory(
+                f"the system refused {_gib(size)}, though {_gib(free)} seem free; use fewer wires."
+            ) from error
 
     def set_basis(self, buffer: Buffer, index: int) -> None:
-        """All amplitudes 0 but the one at `index`, which is 1."""
+        """Set all amplitudes to 0 except the one at `index`, which is 1."""
 
         def clear(first: int, last: int) -> None:
             buffer[first:last] = 0
@@ -134,7 +139,7 @@ class CpuDevice(HostCopies, CpuBatches):
         buffer[index] = 1
 
     def begin(self, buffer: Buffer) -> None:
-        """Amplitude 0 becomes 1; the others are left."""
+        """Set amplitude 0 to 1; the others are unchanged."""
         buffer[0] = 1
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
@@ -158,7 +163,7 @@ class CpuDevice(HostCopies, CpuBatches):
         return out
 
     def copy(self, to: Buffer, source: Buffer) -> None:
-        """Overwrite amplitudes by others."""
+        """Overwrite amplitudes with others."""
         self.write(to, 0, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> EncodedSweeps:  # noqa: ARG002
@@ -174,7 +179,7 @@ class CpuDevice(HostCopies, CpuBatches):
             prepared.program(step)
         if any(isinstance(step, Sweep) for step in steps):
             compile_sweeps(np.dtype(dtype))
-        with self._lock:  # what is kept holds its steps, so that no other step gets their identity
+        with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
             self._prepared[key] = prepared
             while len(self._prepared) > _KEPT:
                 self._prepared.popitem(last=False)
@@ -205,13 +210,13 @@ class CpuDevice(HostCopies, CpuBatches):
                 assert_never(step)
 
     def _clear(self, buffer: Buffer, fresh: int) -> None:
-        """Write zeros where nothing was written; what is there may be no number, so it can not be scaled."""
+        """Write zeros where nothing was written; memory there may hold NaN, so it cannot be scaled."""
         from qsim_ex.kernels.cpu import blocks
 
         in_chunks(buffer.size, self.threads, lambda first, last: blocks.clear(buffer, fresh, first, last))
 
     def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
-        """Move index bits, a tile at a time, in as many passes as it takes: no second copy of the state."""
+        """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
         from qsim_ex.kernels.cpu import blocks
         from qsim_ex.kernels.cpu.passes import passes
 
@@ -228,15 +233,15 @@ class CpuDevice(HostCopies, CpuBatches):
             in_chunks(tiles, self.threads, work, each=1 << len(tile))
 
     def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
-        """Amplitudes at chosen indices."""
+        """Return the amplitudes at chosen indices."""
         return buffer[np.asarray(indices, dtype=np.int64)]
 
     def marginal(self, buffer: Buffer, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-        """Sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits]."""
+        """Return the sums of |amplitude|² over all indices at which `when` holds, float64 [2^bits]."""
         return np.asarray(sums.marginals(buffer, num_bits, bits, when, self.threads)[0])
 
     def searched_bits(self, num_bits: int, shots: int) -> int:
-        """As many as make both sums alike: the marginal of the bits above, and those behind the shots' prefixes."""
+        """Return the bits that balance both sums: the marginal of the higher bits, and those behind the prefixes."""
         above = min(num_bits, (num_bits + shots.bit_length() + 1) // 2)
         return num_bits - above
 
@@ -248,25 +253,25 @@ class CpuDevice(HostCopies, CpuBatches):
         runs: NDArray[np.int64],
         targets: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """The value of `bits` that each target falls on."""
+        """Return the value of `bits` that each target falls on."""
         return sums.search(buffer, bits, bases, runs, targets, self.threads)
 
     def norms(self, buffer: Buffer, blocks: int) -> NDArray[np.float64]:
-        """|amplitude|² of contiguous blocks summed: the marginal of the highest bits."""
+        """Return |amplitude|² summed over contiguous blocks: the marginal of the highest bits."""
         num_bits = buffer.size.bit_length() - 1
         top = blocks.bit_length() - 1
         return self.marginal(buffer, num_bits, range(num_bits - top, num_bits), ALWAYS)
 
     def inner(self, left: Buffer, right: Buffer) -> complex:
-        """Σ conj(left)·right."""
+        """Return Σ conj(left)·right."""
         return sums.inner(left, right, self.threads)
 
     def pauli(self, buffer: Buffer, num_bits: int, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """For each mask z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; masks share passes, 256 a pass."""
+        """Return for each mask z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]; 256 masks share a pass."""
         return np.asarray(sums.paulis(buffer, num_bits, [(x, zs)], self.threads)[0])
 
     def density(self, buffer: Buffer, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some bits."""
+        """Return the reduced density matrix of some bits."""
         return columns.density(buffer, num_bits, bits, self.threads)
 
     def scale(
@@ -294,7 +299,7 @@ class CpuDevice(HostCopies, CpuBatches):
         columns.move(buffer, num_bits, when, to, self.threads)
 
     def synchronize(self) -> None:
-        """Nothing is ever left to wait for."""
+        """Return at once, since nothing is pending."""
 
 
 def _gib(size: int) -> str:

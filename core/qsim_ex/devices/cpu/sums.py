@@ -1,6 +1,6 @@
 """Sums over the amplitudes of the CPU device's buffers, of one state or of every row of a batch.
 
-Each function does what the method of `devices.base` does that bears its name, on up to `threads` threads.
+Each function does what the method of its name in `devices.base` does, on up to `threads` threads.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Buffer = NDArray[np.complexfloating[Any, Any]]
 
 _UNIT_BITS = 16  # at least 2^16 amplitudes for each unit
 _BLOCK_BITS = 10  # amplitudes that are neighbours in memory
-_MASKS = 256  # Z-masks that share a pass: so many totals of a block are 4 MiB
+_MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
 
 
 def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
-    """For each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
+    """Return for each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
     from qsim_ex.kernels.cpu import sums
 
     width = min(num_bits, _BLOCK_BITS)
@@ -59,11 +59,11 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
 
 
 def inner(left: Buffer, right: Buffer, threads: int) -> complex:
-    """Σ conj(left)·right."""
+    """Return Σ conj(left)·right."""
     from qsim_ex.kernels.cpu import sums
 
     if left.dtype != right.dtype:
-        raise InvalidInput(f"an inner product of {left.dtype} with {right.dtype}: one dtype is wanted.")
+        raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
     real = real_of(left.dtype)
     width = min(left.size, 1 << _BLOCK_BITS)
     units = _units(left.size)
@@ -81,7 +81,7 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
 def paulis(
     buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
 ) -> NDArray[np.complex128]:
-    """For each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
+    """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
     passes = [(x, zs[k : k + _MASKS]) for x, zs in parts for k in range(0, len(zs), _MASKS)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
@@ -92,7 +92,7 @@ def paulis(
 
 
 def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArray[np.complex128], threads: int) -> None:
-    """One pass of `paulis`, into complex128 [rows, len(zs)]."""
+    """Compute one pass of `paulis`, into complex128 [rows, len(zs)]."""
     from qsim_ex.kernels.cpu import sums
 
     size = 1 << num_bits
@@ -118,7 +118,7 @@ def search(
     targets: NDArray[np.float64],
     threads: int,
 ) -> NDArray[np.int64]:
-    """The value of `bits` that each target falls on: running sums behind one base after the other."""
+    """Return the value of `bits` that each target falls on: running sums behind one base after the other."""
     from qsim_ex.kernels.cpu import sums
 
     places = offsets_of(bits)
@@ -135,7 +135,7 @@ def search(
 
 
 def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
-    """For each value of `bits`, the index that has it there and 0 elsewhere."""
+    """Return for each value of `bits` the index that has it there and 0 elsewhere."""
     offsets = np.zeros(1, dtype=np.int64)
     for bit in bits:
         offsets = np.concatenate([offsets, offsets | 1 << bit])
@@ -143,5 +143,5 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _units(size: int) -> int:
-    """Into how many units a sum over `size` amplitudes is cut, whatever the number of threads."""
+    """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
     return max(1, min(256, size >> _UNIT_BITS))

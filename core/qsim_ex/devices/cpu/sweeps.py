@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
+from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.step import Step, Sweep
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
-_WORK = 4  # a sweep does so many times as much with an amplitude as a sum does
+_WORK = 4  # a sweep does 4 times as much work on an amplitude as a sum does
 _CHUNK = 1 << 26
-"""Instructions times amplitudes that one thread handles between two looks at Ctrl-C: some 10 ms."""
+"""The instructions times amplitudes that one thread handles between two checks for Ctrl-C: some 10 ms."""
 _LEAST = 7  # log2 of the amplitudes in whose time an instruction is read and its coefficients are looked up
 _ASIDE = 32
-"""Rows of scratch memory behind a tile, for the inputs of one large matrix."""
+"""The rows of scratch memory behind a tile, for the inputs of one large matrix."""
 
 
 class EncodedSweeps:
@@ -38,7 +39,7 @@ class EncodedSweeps:
         self._programs: dict[int, tuple[Step, Any]] = {}
 
     def program(self, step: Step) -> Any:
-        """The encoded sweep; None for another step, which needs nothing."""
+        """Return the encoded sweep; None for another step, which needs none."""
         found = self._programs.get(id(step))
         if found is None or found[0] is not step:
             from qsim_ex.kernels.cpu.writer import encode
@@ -53,10 +54,10 @@ class EncodedSweeps:
 def run_sweep(
     buffer: Buffer, num_bits: int, step: Sweep, numbers: Any, prepared: EncodedSweeps | None, high: int, threads: int
 ) -> None:
-    """Share out the tiles of all rows; each thread looks up the coefficients of a row before it begins with it.
+    """Share the tiles of all rows among threads; each looks up a row's coefficients before its first tile.
 
-    numbers: complex128 [count] or [1, count], alike for all rows, or [rows, count]. Where many tiles have the same
-    coefficients, these are looked up once.
+    numbers: complex128 [count] or [1, count], the same for all rows, or [rows, count]. Coefficients that many tiles
+    share are looked up once.
     """
     from qsim_ex.kernels.cpu import sweep
 
@@ -92,13 +93,13 @@ def run_sweep(
 
 @lru_cache(maxsize=2)
 def compile_sweeps(dtype: np.dtype[Any]) -> None:
-    """Compile the kernels of sweeps for one dtype, by running them on next to nothing; once is enough."""
+    """Compile the kernels of sweeps for one dtype, by running them on a tiny state; once is enough."""
     for rows in (1, 2):
         run_sweep(aligned(rows, dtype), 0, Sweep((), (), 0, 0), np.zeros(0, dtype=np.complex128), None, 0, 1)
 
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array whose first element is on a cache line."""
+    """Return an array whose first element is on a cache line."""
     raw = np.empty(count * dtype.itemsize + _ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
     return raw[start : start + count * dtype.itemsize].view(dtype)
@@ -108,7 +109,7 @@ _local = threading.local()
 
 
 def _scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """This thread's tile and coefficients; kept, since new memory would have to be brought into the cache."""
+    """Return this thread's tile and coefficients; kept, since new memory would have to be brought into the cache."""
     raw = getattr(_local, "scratch", None)
     size = count * dtype.itemsize
     if raw is None or raw.size < size:
@@ -119,7 +120,7 @@ def _scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @lru_cache(maxsize=2)
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of real and imaginary parts; raises `InvalidInput` for what is no dtype of amplitudes."""
-    if dtype not in (np.complex64, np.complex128):
-        raise InvalidInput(f"amplitudes in {dtype}: complex64 or complex128 is wanted.")
-    return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    """Return the dtype of real and imaginary parts; raises `InvalidInput` unless amplitudes have this dtype."""
+    if (row := BY_DTYPE.get(dtype)) is None:
+        raise InvalidInput(f"expected amplitudes in {DTYPES}, got {dtype}; convert them.")
+    return row.real

@@ -1,4 +1,4 @@
-"""Batches on a GPU: one launch for all rows where it is worth a kernel, and row by row what is seldom asked for."""
+"""Batches on a GPU: one launch for all rows where a kernel is worth it, and rare steps row by row."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 
 
 class GpuBatches(Batches):
-    """What `GpuDevice` does with batches."""
+    """The part of `GpuDevice` that runs batches."""
 
     _runtime: Runtime
     _batches: BatchSweeps
     _begun = False
 
     def batch_shape(self, dtype: DTypeLike) -> Shape:
-        """As that of a single state, but kernels for rows use no tensor cores, so blocks would cost more than gates."""
+        """Return the limits as for one state, without tensor cores, which kernels for rows do not use."""
         return replace(self.shape(dtype), block=None)
 
     def prepare_batch(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto"
     ) -> PreparedSweeps:
-        """How many rows there are, and so which sweeps are worth a kernel, `load_batch` knows.
+        """Prepare the steps; `load_batch` chooses the kernels, since it knows how many rows there are.
 
-        What a first batch on a machine needs whatever it does is compiled from here on, while numbers are made.
+        Kernels that any first batch on a machine needs are compiled from here on, while numbers are computed.
         """
         itemsize = np.dtype(dtype).itemsize
         if not self._begun and isinstance(self._runtime, CupyRuntime):
@@ -48,7 +48,7 @@ class GpuBatches(Batches):
         return PreparedSweeps(tuple(steps), num_bits, itemsize, compile)
 
     def load_batch(self, prepared: PreparedSweeps, numbers: Bound) -> list[Any]:
-        """The numbers of all rows, made on the device; the kernels for rows are compiled here, where that pays."""
+        """Return the numbers of all rows, made on the device; compile the kernels for rows where that pays."""
         size = numbers.rows << prepared.num_bits
         batch = self._batches.prepare(prepared.steps, _log(size), prepared.itemsize, prepared.compile)
         return batch.load(self._runtime, numbers)
@@ -78,21 +78,21 @@ class GpuBatches(Batches):
                 assert_never(step)
 
     def begin_batch(self, buffer: Array, num_bits: int) -> None:
-        """Amplitude 0 of every row becomes 1; the others are left."""
+        """Set amplitude 0 of every row to 1; the others are unchanged."""
         batch_sums.begin(self._runtime, buffer, num_bits)
 
     def take_rows(self, to: Array, source: Array, num_bits: int, rows: NDArray[np.int64]) -> None:
-        """Row k of `to` becomes row ``rows[k]`` of `source`."""
+        """Copy row ``rows[k]`` of `source` to row k of `to`."""
         batch_sums.take(self._runtime, to, source, num_bits, rows)
 
     def marginals(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-        """For each row the sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        """Return for each row the sums of |amplitude|² where `when` holds, for each value of `bits`."""
         return batch_sums.marginals(self._runtime, buffer, num_bits, bits, when)
 
     def paulis(
         self, buffer: Array, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]]
     ) -> NDArray[np.complex128]:
-        """For each row Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each (x, zs) and each z."""
+        """Return for each row Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each (x, zs) and each z."""
         return batch_sums.paulis(self._runtime, buffer, num_bits, parts)
 
     @abstractmethod
@@ -105,9 +105,9 @@ class GpuBatches(Batches):
         prepared: PreparedSweeps | None = None,
         high: int = 0,
     ) -> None:
-        """The device's own, for one row."""
+        """Apply one step to one row, as the device does."""
 
 
 def _log(size: int) -> int:
-    """The least number of bits that count `size` amplitudes."""
+    """Return the least number of bits that count `size` amplitudes."""
     return max(0, size - 1).bit_length()

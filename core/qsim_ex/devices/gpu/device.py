@@ -1,7 +1,7 @@
-"""A GPU: sweeps by generated or interpreted kernels, sums and moves by fixed ones. Needs CuPy only when it is made.
+"""A GPU: sweeps by generated or interpreted kernels, sums and moves by fixed ones. CuPy is imported when one is made.
 
-Buffers are CuPy arrays of 2^n amplitudes, also a caller's own. Work is queued on the stream that was given, or on
-CuPy's current one; several threads may use several devices, or one device on streams of their own.
+Buffers are CuPy arrays of 2^n amplitudes, also a caller's own. Work is queued on the given stream, or on CuPy's current
+one; several threads may use several devices, or one device on streams of their own.
 """
 
 from __future__ import annotations
@@ -25,18 +25,10 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.sweeps import PreparedSweeps, Sweeps
 from qsim_ex.kernels.cuda.write.register_layout import LANES, REGISTERS
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
-
-_TILE = {8: 12, 16: 11}
-
-_BALANCE = {8: 88.0, 16: 100.0}
-"""Multiply-adds per amplitude in the time of a pass: 22e12 and 12e12 a second, 16 and 32 bytes at 4e12 (one H200)."""
-
-_BLOCK = {8: 36.0, 16: 27.0}
-"""Multiply-adds per amplitude in the time of a dense block on four bits: 0.44 and 0.6 ms for 2^28 amplitudes, at the
-same rates as `_BALANCE` (one H200)."""
 
 _BLOCKS_FROM = 26
 """At 28 bits blocks took the brick from 12.2 to 9.9 ms; at 20 bits it took 1.06 ms with them, and 0.57 ms without in
@@ -53,8 +45,8 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
     stream: a CuPy stream on which all work is queued; CuPy's current one at each call if None.
     allocator: a function from bytes to a `cupy.cuda.MemoryPointer`, for states and workspaces; CuPy's pool if None.
 
-    Raises `MissingPackage` without CuPy, or without NVRTC once a kernel has to be compiled, and `DeviceError` without
-    that GPU.
+    Raises `MissingPackage` without CuPy, or without NVRTC once a kernel has to be compiled, and `DeviceError` if there
+    is no such GPU.
     """
 
     kind: Literal["cpu", "gpu"] = "gpu"
@@ -63,13 +55,13 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
     def __init__(self, device_id: int = 0, stream: Any = None, allocator: Callable[[int], Any] | None = None) -> None:
         runtime = CupyRuntime(device_id, stream, allocator)
         self._use(runtime)
-        # A first run on a machine needs these whatever it does; meanwhile circuits are read and planned.
-        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in (8, 16)]
+        # Any first run on a machine needs these kernels; meanwhile circuits are read and planned.
+        wanted = [(interpreter.text(itemsize), *fixed.first(itemsize)) for itemsize in BY_ITEMSIZE]
         runtime.begin([text for texts in wanted for text in texts])
 
     @classmethod
     def on(cls, runtime: Runtime) -> GpuDevice:
-        """A device over another runtime, such as one that emulates kernels."""
+        """Return a device over another runtime, such as one that emulates kernels."""
         device = cls.__new__(cls)
         device._use(runtime)
         return device
@@ -88,23 +80,23 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         return self._runtime.queue() if isinstance(self._runtime, CupyRuntime) else None
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """What fits into the shared memory of a thread block and the registers of a thread."""
+        """Return the limits of sweeps: the shared memory of a thread block and the registers of a thread."""
         return shape_of(np.dtype(dtype).itemsize, self._runtime.tensor)
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes; what CuPy's pool keeps for reuse counts as free."""
+        """Return free and total bytes; memory that CuPy's pool keeps for reuse counts as free."""
         return self._runtime.memory()
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Array:
-        """A buffer whose contents are undefined; raises `OutOfMemory`."""
+        """Return a buffer whose contents are undefined; raises `OutOfMemory`."""
         return self._runtime.empty(num_amplitudes, dtype)
 
     def set_basis(self, buffer: Array, index: int) -> None:
-        """All amplitudes 0 but the one at `index`, which is 1."""
+        """Set all amplitudes to 0 except the one at `index`, which is 1."""
         fixed.set_basis(self._runtime, buffer, index)
 
     def begin(self, buffer: Array) -> None:
-        """Amplitude 0 becomes 1; the others are left."""
+        """Set amplitude 0 to 1; the others are unchanged."""
         fixed.begin(self._runtime, buffer)
 
     def write(self, buffer: Array, start: int, values: NDArray[np.complexfloating[Any, Any]]) -> None:
@@ -117,7 +109,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         return self._runtime.download(buffer[start:stop])
 
     def copy(self, to: Array, source: Array) -> None:
-        """Overwrite amplitudes by others of this device."""
+        """Overwrite amplitudes with others of this device."""
         self._runtime.copy(to, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> PreparedSweeps:
@@ -125,11 +117,11 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         return self._sweeps.prepare(steps, num_bits, np.dtype(dtype).itemsize, compile)
 
     def load(self, prepared: PreparedSweeps, numbers: Bound) -> Loaded:
-        """All numbers of a run, on their way to the device in one transfer."""
+        """Send all numbers of a run to the device in one transfer, and return them."""
         return prepared.load(self._runtime, numbers)
 
     def queue(self, buffer: Array, loaded: Iterable[Any], begin: bool) -> bool:
-        """Queue all steps at once, where they are laid out (see `kernels.cuda.launch.launches`)."""
+        """Queue all steps at once, if laid out so (see `kernels.cuda.launch.launches`); return whether they are."""
         return isinstance(loaded, Loaded) and loaded.queue(buffer, begin)
 
     def run(
@@ -141,7 +133,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         prepared: PreparedSweeps | None = None,
         high: int = 0,
     ) -> None:
-        """Apply one step in place; `numbers` is its packed array, or what `load` has made of that."""
+        """Apply one step in place; `numbers` is its packed array, or the result of `load` for it."""
         match step:
             case Sweep():
                 if prepared is None or id(step) not in prepared.launches:
@@ -163,15 +155,15 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         fixed.permute(self._runtime, buffer, num_bits, sources, flip)
 
     def gather(self, buffer: Array, indices: NDArray[np.int64]) -> NDArray[np.complexfloating[Any, Any]]:
-        """Amplitudes at chosen indices."""
+        """Return the amplitudes at chosen indices."""
         return fixed.take(self._runtime, buffer, indices)
 
     def marginal(self, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-        """Sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
+        """Return the sums of |amplitude|² for each value of `bits`, over the indices at which `when` holds."""
         return fixed.marginal(self._runtime, buffer, num_bits, tuple(bits), when)
 
     def searched_bits(self, num_bits: int, shots: int) -> int:  # noqa: ARG002  (the protocol's)
-        """As many as a thread block adds up at once."""
+        """Return as many bits as a thread block adds up at once."""
         return min(num_bits, fixed.SEARCHED_BITS)
 
     def search(
@@ -182,15 +174,15 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         runs: NDArray[np.int64],
         targets: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """The value of `bits` that each target falls on."""
+        """Return the value of `bits` that each target falls on."""
         return fixed.search(self._runtime, buffer, bits, bases, runs, targets)
 
     def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
-        """|amplitude|² of contiguous blocks summed."""
+        """Return |amplitude|² summed over contiguous blocks."""
         return fixed.norms(self._runtime, buffer, blocks)
 
     def inner(self, left: Array, right: Array) -> complex:
-        """Σ conj(left)·right."""
+        """Return Σ conj(left)·right."""
         return fixed.inner(self._runtime, left, right)
 
     def pauli(
@@ -200,11 +192,11 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         x: int,
         zs: Sequence[int],
     ) -> NDArray[np.complex128]:
-        """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each mask z."""
+        """Return Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each mask z."""
         return fixed.pauli(self._runtime, buffer, x, zs)
 
     def density(self, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some bits, not normalised."""
+        """Return the reduced density matrix of some bits, not normalised."""
         return wide.density(self._runtime, buffer, num_bits, bits)
 
     def scale(
@@ -215,7 +207,7 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         inside: float,
         outside: float,
     ) -> None:
-        """One factor where `when` holds, another where it does not."""
+        """Multiply by one factor where `when` holds, by another where it does not."""
         fixed.scale(self._runtime, buffer, when, inside, outside)
 
     def move(self, buffer: Array, num_bits: int, when: When, to: int) -> None:  # noqa: ARG002  (as in scale)
@@ -227,38 +219,39 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         self._runtime.synchronize()
 
     def channel(self) -> CopyQueue:
-        """A new queue of copies, on a stream of its own."""
+        """Return a new queue of copies, on a stream of its own."""
         return self._copies.channel()
 
     def mark(self) -> Any:
-        """A mark behind all work that is queued so far."""
+        """Return a mark behind all work that is queued so far."""
         return self._copies.mark()
 
     def wait(self, mark: Any) -> None:
-        """Work that is queued from now on begins after a channel's mark."""
+        """Let later work begin after a copy queue's mark."""
         self._copies.wait(mark)
 
     def reach(self, mark: Any) -> None:
-        """Wait on the host until all before a mark is done."""
+        """Wait on the host until all work before a mark is done."""
         self._copies.reach(mark)
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[NDArray[np.complexfloating[Any, Any]], str]:
-        """Page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
+        """Return page-locked memory where it can be had, and its kind; raises `OutOfMemory`."""
         return self._copies.host_memory(num_amplitudes, dtype)
 
 
 @cache
 def shape_of(itemsize: int, tensor: bool = False) -> Shape:
-    """The shape of a GPU for amplitudes of so many bytes; `tensor`: whether its tensor cores are worth their while."""
+    """Return the limits of a GPU for amplitudes of `itemsize` bytes; tensor: whether blocks on tensor cores pay."""
+    row = BY_ITEMSIZE[itemsize]
     return Shape(
-        tile=_TILE[itemsize],
+        tile=row.tile_bits,
         near=REGISTERS,
         low=LANES,
         edge=LANES,
         phases=None,
         dense=REGISTERS,
         start=_START,
-        balance=_BALANCE[itemsize],
-        block=_BLOCK[itemsize] if tensor else None,
+        balance=row.pass_work,
+        block=row.block_work if tensor else None,
         blocks_from=_BLOCKS_FROM,
     )

@@ -15,7 +15,7 @@ from qsim_ex.kernels.cuda.runtime import Runtime
 
 
 class CudaCopyQueue:
-    """A CUDA stream that does nothing but copies, and waits for no other unless it is told to."""
+    """A CUDA stream that does nothing but copies, and waits for another stream only in `wait`."""
 
     def __init__(self, cupy: Any, device: Any) -> None:
         self._cupy = cupy
@@ -40,16 +40,16 @@ class CudaCopyQueue:
             )  # fmt: skip
 
     def mark(self) -> Any:
-        """An event behind all that is queued so far."""
+        """Return an event behind all copies that are queued so far."""
         return _event(self._cupy, self._device, self._stream)
 
     def wait(self, mark: Any) -> None:
-        """What is queued from now on begins after the event."""
+        """Let later copies begin after the event."""
         with self._device:
             self._stream.wait_event(mark)
 
     def synchronize(self) -> None:
-        """Wait on the host until all that is queued is done."""
+        """Wait on the host until all queued copies are done."""
         self._stream.synchronize()
 
 
@@ -62,24 +62,24 @@ class CudaCopies(Copies):
         self._device = runtime.device
 
     def channel(self) -> CopyQueue:
-        """A stream of its own."""
+        """Return a queue on a stream of its own."""
         return CudaCopyQueue(self._cupy, self._device)
 
     def mark(self) -> Any:
-        """An event behind all work that is queued on the device's stream so far."""
+        """Return an event behind all work that is queued on the device's stream so far."""
         return _event(self._cupy, self._device, self._runtime.queue())
 
     def wait(self, mark: Any) -> None:
-        """Work that is queued on the device's stream from now on begins after the event."""
+        """Let later work on the device's stream begin after the event."""
         with self._device:  # CUDA's default stream is that of the current device
             self._runtime.queue().wait_event(mark)
 
     def reach(self, mark: Any) -> None:
-        """Wait on the host until all before the event is done."""
+        """Wait on the host until all work before the event is done."""
         mark.synchronize()
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Amplitudes, str]:
-        """Page-locked memory; where locking fails, pageable memory, which the GPU may read itself on some machines."""
+        """Return page-locked memory; if locking fails, pageable memory, which some GPUs read directly."""
         dtype = np.dtype(dtype)
         try:
             with self._device:
@@ -89,14 +89,14 @@ class CudaCopies(Copies):
         return memory[: num_amplitudes * dtype.itemsize].view(dtype), "pinned"
 
     def _unlocked(self) -> str:
-        """What pageable memory is to this GPU."""
+        """Return the kind of pageable memory for this GPU."""
         runtime = self._cupy.cuda.runtime
         reads = runtime.deviceGetAttribute(runtime.cudaDevAttrPageableMemoryAccess, self._device.id)
         return "plain" if reads else "pageable"
 
 
 def copies_of(runtime: Runtime) -> Copies:
-    """What a GPU's copies go through; an emulated GPU works in host memory."""
+    """Return the object that makes a GPU's copy queues; an emulated GPU works in host memory."""
     if isinstance(runtime, CupyRuntime):
         return CudaCopies(runtime)
     from qsim_ex.devices.cpu.device import HostCopies
@@ -112,5 +112,5 @@ def _event(cupy: Any, device: Any, stream: Any) -> Any:
 
 
 def _address(array: Buffer) -> int:
-    """Where an array begins, on a GPU or on the host."""
+    """Return the address at which an array begins, on a GPU or on the host."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)

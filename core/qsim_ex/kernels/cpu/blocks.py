@@ -12,7 +12,7 @@ from qsim_ex.kernels.numba_cache import kernel
 
 @kernel
 def bases(free, fixed, first, out):
-    """The indices number `first`, `first` + 1, … of those that are `fixed` plus any value of the bits in `free`."""
+    """Write to `out` indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
     x = 0
     left = first
     for bit in range(63):
@@ -26,7 +26,7 @@ def bases(free, fixed, first, out):
 
 @kernel
 def gather(state, offsets, columns, out):
-    """``out[r, c] = state[offsets[r] + columns[c]]``."""
+    """Set ``out[r, c] = state[offsets[r] + columns[c]]``."""
     for r in range(len(offsets)):
         for c in range(len(columns)):
             out[r, c] = state[offsets[r] + columns[c]]
@@ -34,7 +34,7 @@ def gather(state, offsets, columns, out):
 
 @kernel
 def scatter(state, offsets, columns, values):
-    """``state[offsets[r] + columns[c]] = values[r, c]``."""
+    """Set ``state[offsets[r] + columns[c]] = values[r, c]``."""
     for r in range(len(offsets)):
         for c in range(len(columns)):
             state[offsets[r] + columns[c]] = values[r, c]
@@ -42,7 +42,7 @@ def scatter(state, offsets, columns, values):
 
 @kernel
 def spread(state, offsets, held, columns, amplitudes):
-    """Every row becomes its amplitude times the row that begins at `held`."""
+    """Set every row to its amplitude times the row that begins at `held`."""
     for c in range(len(columns)):
         value = state[held + columns[c]]
         for r in range(len(offsets)):
@@ -63,7 +63,7 @@ def scale(state, mask, value, inside, outside, first, last):
 
 @kernel
 def clear(state, mask, first, last):
-    """Write zeros to those of the amplitudes `first` … `last` − 1 at which a bit under `mask` is 1."""
+    """Write zeros to the amplitudes `first` … `last` − 1 at which a bit under `mask` is 1."""
     for i in range(first, last):
         if i & mask:
             state[i] = 0
@@ -71,7 +71,7 @@ def clear(state, mask, first, last):
 
 @kernel
 def exchange(state, columns, here, there):
-    """Amplitudes at column + `here` and at column + `there` trade places."""
+    """Exchange the amplitudes at column + `here` and at column + `there`."""
     for c in range(len(columns)):
         value = state[columns[c] + here]
         state[columns[c] + here] = state[columns[c] + there]

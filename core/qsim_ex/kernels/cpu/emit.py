@@ -1,4 +1,4 @@
-"""How Numba is asked to emit LLVM vectors, written once for every width.
+"""LLVM vector instructions for Numba, written once for every width.
 
 A **row** is one vector of real parts followed by one vector of imaginary parts, in planar scratch memory. A *kind*
 is a tuple of L zeros of the real type; its type alone says what to emit: vectors of 2^L float32 or float64.
@@ -22,17 +22,16 @@ _I32 = ir.IntType(32)
 
 
 class VectorEmitter:
-    """Writes instructions on vectors of one kind at the place where `builder` stands."""
+    """Writes instructions on vectors of one kind at the position of `builder`."""
 
-    def __init__(self, builder, kind):
-        single = kind.dtype == types.float32
+    def __init__(self, context, builder, kind):
         self.builder = builder
         self.lanes = 1 << kind.count
-        self.element = ir.FloatType() if single else ir.DoubleType()
-        self.element_bytes = 4 if single else 8
+        self.element = context.get_value_type(kind.dtype)
+        self.element_bytes = kind.dtype.bitwidth // 8
         self.bytes = self.lanes * self.element_bytes
         self.vector = ir.VectorType(self.element, self.lanes)
-        suffix = f"v{self.lanes}f{32 if single else 64}"
+        suffix = f"v{self.lanes}f{kind.dtype.bitwidth}"
         signature = ir.FunctionType(self.vector, [self.vector] * 3)
         # fmuladd, not fma: the same instruction where there is one, no slow library call where there is none.
         self._fma = cgutils.get_or_insert_function(builder.module, signature, f"llvm.fmuladd.{suffix}")
@@ -49,7 +48,7 @@ class VectorEmitter:
         return self.builder.load(self.address(base, *offsets), typ=self.vector, align=align or self.bytes)
 
     def coefficient(self, base, number):
-        """Load the vector of coefficient `number`; nothing writes coefficients while a sweep runs."""
+        """Load the vector of coefficient `number`; coefficients are constant while a sweep runs."""
         value = self.load(base, number * self.bytes)
         value.set_metadata("invariant.load", self.builder.module.add_metadata([]))
         return value
@@ -73,15 +72,15 @@ class VectorEmitter:
         return self.builder.shuffle_vector(left, right, mask)
 
     def mul(self, a, b):
-        """a·b."""
+        """Return a·b."""
         return self.builder.fmul(a, b)
 
     def fma(self, a, b, c):
-        """a·b + c."""
+        """Return a·b + c."""
         return self.builder.call(self._fma, [a, b, c])
 
     def fms(self, a, b, c):
-        """C − a·b."""
+        """Return c − a·b."""
         return self.builder.call(self._fma, [self.builder.fneg(a), b, c])
 
     def real_product(self, matrix, vectors):
@@ -111,7 +110,7 @@ class VectorEmitter:
         return rows
 
     def swapped(self, low, high, lane):
-        """Exchange lane bit `lane` with the bit that tells two vectors apart."""
+        """Exchange lane bit `lane` with the bit that selects one of two vectors."""
         bit, n = 1 << lane, self.lanes
         low_lanes = [i if not i & bit else n + (i ^ bit) for i in range(n)]
         high_lanes = [n + i if i & bit else i ^ bit for i in range(n)]
@@ -119,7 +118,7 @@ class VectorEmitter:
 
 
 def operation(emit):
-    """Make ``emit(e, *operands)`` callable from kernels as ``name(kind, *operands)``; it returns nothing."""
+    """Make ``emit(e, *operands)`` callable from kernels as ``name(kind, *operands)``, which returns nothing."""
 
     def define(typingctx, kind, *operands):  # noqa: ARG001  (Numba's)
         signature = types.void(kind, *operands)
@@ -128,7 +127,7 @@ def operation(emit):
             words = [
                 context.cast(builder, value, of, types.int64) for value, of in zip(args[1:], sig.args[1:], strict=True)
             ]
-            emit(VectorEmitter(builder, kind), *words)
+            emit(VectorEmitter(context, builder, kind), *words)
             return context.get_dummy_value()
 
         return signature, codegen

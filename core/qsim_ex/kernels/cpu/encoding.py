@@ -1,4 +1,4 @@
-"""The form of an encoded sweep: which integer means what. `encode` writes it, `sweep` reads it."""
+"""The form of an encoded sweep: the meaning of each integer. `encode` writes it, `sweep` reads it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LANES, LANE, SCALE_REAL, SCALE_COMPLEX, PAIR_REAL, PAIR_COMPLEX, QUAD_REAL, QUAD
 
 # Fields of an instruction. Masks and values of rows are in bits of the row number, offsets in bytes.
 KIND = 0
-OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value, or it is left out
+OUTSIDE_MASK, OUTSIDE_VALUE = 1, 2  # index bits outside the tile that must have a value; other tiles skip it
 FREE, FIXED, COUNT = 3, 4, 5  # rows it runs over: all values of FREE, with FIXED set
-TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer.reads`
+TABLE, BLOCK, READS, COLUMNS = 6, 7, 8, 9  # first coefficient, coefficients of a block, parities, see `Writer._reads`
 SIZE = 10  # of DENSE; the lane bit of LANE
 PER_LANE = 11  # whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 OFFSETS = 12  # eight of them; of DENSE, where they begin in `integers` and the number of row bits
@@ -27,7 +27,7 @@ INSTRUCTION = 20
 
 
 class TileSelection(NamedTuple):
-    """Which rows of which tiles: the fields from `OUTSIDE_MASK` to `FIXED`."""
+    """The rows and tiles that an instruction acts on: the fields from `OUTSIDE_MASK` to `FIXED`."""
 
     outside_mask: int
     outside_value: int
@@ -36,7 +36,7 @@ class TileSelection(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Which coefficients: the fields from `TABLE` to `COLUMNS`."""
+    """The coefficients of an instruction: the fields from `TABLE` to `COLUMNS`."""
 
     at: int = 0
     block: int = 0
@@ -58,16 +58,16 @@ NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES
 LOW_ROWS, LOW_MASK = 6, 63
 """Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
 NOWHERE = 1 << 60
-"""The place in memory of what is in none: padding, and what is zero without having been written."""
+"""The place of rows that memory does not hold: padding, and zeros that were never written."""
 
 
 @dataclass(frozen=True)
 class EncodedSweep:
     """One encoded sweep.
 
-    instructions: [count, INSTRUCTION], the last of them is the one that happens while storing, if there is one;
+    instructions: [count, INSTRUCTION]; the last of them is the one that is applied while storing, if there is one;
     fills: [count, FILL]; codes: see `items`; integers: tables of all kinds; geometry: see above;
-    coefficients: how many real coefficients are looked up when it runs.
+    coefficients: the number of real coefficients that are looked up when it runs.
     """
 
     instructions: Integers

@@ -1,8 +1,8 @@
-"""What a matrix needs to be applied to rows: which rows it couples, and where each coefficient comes from.
+"""The application of a matrix to rows: the rows it couples, and the source of each coefficient.
 
-A Mix falls apart into **blocks**, sets of values that it mixes among themselves: an iSWAP is one pair and two values
-that nothing happens to. A block whose entries are real or imaginary in the right places acts on real and imaginary
-planes separately and costs half. All of this depends on the pattern alone and is worked out once for each.
+A Mix consists of **blocks**, sets of values that it mixes among themselves: an iSWAP is one pair and two values
+that do not change. A block whose entries are real or imaginary in the right places acts on real and imaginary
+planes separately and costs half. All of this depends on the pattern alone and is computed once for each pattern.
 
 Coefficients are **codes**: 2·k is the k-th float of the packed numbers (real parts at even k), 2·k + 1 its
 negative, and negative codes are constants.
@@ -43,15 +43,15 @@ class MatrixBlock:
 
 
 def negative(codes: Codes) -> Codes:
-    """The codes of the negated numbers."""
+    """Return the codes of the negated numbers."""
     constants = np.select([codes == ONE, codes == MINUS_ONE], [MINUS_ONE, ONE], codes)
     return np.where(codes >= 0, codes ^ 1, constants)
 
 
 def entry_codes(pattern: Pattern, dense: bool) -> tuple[Codes, Codes]:
-    """The codes of the real and the imaginary part of each entry.
+    """Return the codes of the real and the imaginary part of each entry.
 
-    dense: whether constants have a place among the numbers, too.
+    dense: whether constants too have a place among the numbers.
     """
     real, imag = np.full((2, len(pattern)), ZERO, dtype=np.int64)
     place = 0
@@ -70,7 +70,7 @@ def entry_codes(pattern: Pattern, dense: bool) -> tuple[Codes, Codes]:
 
 @lru_cache(maxsize=4096)
 def diagonal(pattern: Pattern) -> tuple[Codes, Codes] | None:
-    """Codes and identity of a table of phases; one code an entry if all are real; None if all are 1."""
+    """Return codes and identity of a table of phases; one code an entry if all are real; None if all are 1."""
     if all(entry == Entry.ONE for entry in pattern):
         return None
     real, imag = entry_codes(pattern, dense=True)
@@ -81,7 +81,7 @@ def diagonal(pattern: Pattern) -> tuple[Codes, Codes] | None:
 
 @lru_cache(maxsize=4096)
 def blocks(pattern: Pattern, num_bits: int, num_reads: int) -> tuple[MatrixBlock, ...]:
-    """The blocks of a Mix with this pattern; values that nothing happens to are left out."""
+    """Return the blocks of a Mix with this pattern; values that do not change are left out."""
     size = 1 << num_bits
     shape = (1 << num_reads, size, size)
     classes = np.frombuffer(pattern, dtype=np.uint8).reshape(shape)
@@ -95,7 +95,7 @@ def blocks(pattern: Pattern, num_bits: int, num_reads: int) -> tuple[MatrixBlock
 
 
 def _coupled(nonzero: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """Sets of values that are mixed among themselves; all of them, if some set is no power of two."""
+    """Return sets of values that are mixed among themselves; all values, if the size of a set is no power of two."""
     size = len(nonzero)
     sets: list[set[int]] = []
     for value in range(size):
@@ -126,7 +126,7 @@ def _block(values: tuple[int, ...], classes: NDArray[np.uint8], real: Codes, ima
 
 
 def _planes(classes: NDArray[np.uint8]) -> tuple[int, ...] | None:
-    """For each value 0 or 1 so that entries between equal ones are real and all others imaginary, if there is such.
+    """Return 0 or 1 for each value, with real entries between equal ones and all others imaginary; None if impossible.
 
     Then the matrix is D·R·D⁻¹ with R real and D = diag(i^planes), and D only renames the planes of a row.
     """
@@ -157,7 +157,7 @@ def _planes(classes: NDArray[np.uint8]) -> tuple[int, ...] | None:
 
 
 def _plane_matrices(planes: tuple[int, ...], real: Codes, imag: Codes) -> tuple[Codes, Codes]:
-    """R for the first planes, and R with the signs that the second planes carry.
+    """Return R for the first planes, and R with the signs of the second planes.
 
     A row with planes = 1 stands for −i times itself: its first plane is its imaginary part, its second plane the
     negative of its real part.

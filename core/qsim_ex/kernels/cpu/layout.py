@@ -1,7 +1,7 @@
-"""Where the bits of a tile are while a sweep runs, and in which order its items run.
+"""The places of a tile's bits while a sweep runs, and the order in which its items run.
 
 A bit is in the lanes of a vector or in the number of a row, and only row bits can be mixed. So items are scheduled as
-the planner schedules sweeps: run all that can run, let lanes and rows trade places, run what can run then.
+the planner schedules sweeps: run all items that can run, exchange lanes and rows, run the items that can run then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PAD = 1 << 10
 """Bits from here up are padding, for states with fewer bits than a vector has lanes: only their value 0 is real."""
 
 Swaps = list[tuple[int, int]]
-"""Pairs of a lane bit and a row bit that trade places."""
+"""Pairs of a lane bit and a row bit that are exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TouchedBits:
 
     @classmethod
     def of(cls, item: Item) -> TouchedBits:
-        """Look at an item."""
+        """Return an item with its masks."""
         mix = 0 if isinstance(item, Diagonal) else mask_of(item.bits)
         touched = mix | item.when.mask
         if not isinstance(item, Rename):
@@ -39,17 +39,17 @@ class TouchedBits:
 
 
 def touches(sweep: Sweep) -> list[TouchedBits]:
-    """The items of all phases, in order."""
+    """Return the items of all phases, in order."""
     return [TouchedBits.of(item) for phase in sweep.phases for item in phase.items]
 
 
 def runnable(pending: Sequence[TouchedBits], lanes: int) -> tuple[list[TouchedBits], list[TouchedBits]]:
     """Divide items into those that can run while the bits in `lanes` are lanes, and the others; both in order.
 
-    An item may overtake others if on every bit that they share both only read it.
+    An item may overtake another if both only read every bit that they share.
     """
     ready, left = [], []
-    mixed = touched = 0  # by what was left
+    mixed = touched = 0  # by the items that were left
     for piece in pending:
         if piece.mix & (lanes | touched) or piece.all & mixed:
             left.append(piece)
@@ -62,7 +62,7 @@ def runnable(pending: Sequence[TouchedBits], lanes: int) -> tuple[list[TouchedBi
 
 @dataclass
 class TileLayout:
-    """lanes[l] is the index bit on lane bit l, rows[p] the one on bit p of the row number."""
+    """The index bits of lanes and rows: lanes[l] is the index bit on lane bit l, rows[p] that on row bit p."""
 
     lanes: list[int]
     rows: list[int]
@@ -82,18 +82,18 @@ class TileLayout:
         return cls(lanes, [bit for bit in bits if bit not in lanes]), False
 
     def lane_mask(self) -> int:
-        """Mask of the index bits that are lanes."""
+        """Return the mask of the index bits that are lanes."""
         return sum(1 << bit for bit in self.lanes if bit < PAD)
 
     def exchange(self, swaps: Swaps) -> None:
-        """Let lane bits and row bits trade places."""
+        """Exchange lane bits and row bits."""
         for lane, row in swaps:
             self.lanes[lane], self.rows[row] = self.rows[row], self.lanes[lane]
 
     def swaps_for(self, work: Sequence[TouchedBits]) -> Swaps:
-        """Return which bits must trade places so that the first item can run, and as many after it as possible.
+        """Return the exchanges that let the first item run, and as many items after it as possible.
 
-        Two exchanges cost as much as one of all lanes, so it is all of them if nothing speaks against it.
+        Two exchanges cost as much as one of all lanes, so all lanes are exchanged if possible.
         """
         size = len(self.lanes)
         wanted = _latest([*self.lanes, *self.rows], work, size)
@@ -112,13 +112,13 @@ class TileLayout:
         return swaps
 
     def swaps_home(self) -> list[Swaps]:
-        """Return the swaps, group after group, that bring index bit l back to lane l."""
+        """Return the swaps, group after group, that move index bit l back to lane l."""
         here = TileLayout(list(self.lanes), list(self.rows))
         away = [lane for lane, bit in enumerate(here.lanes) if bit != lane]
         if all(lane in here.rows for lane in away):
             return [[(lane, here.rows.index(lane)) for lane in away]] if away else []
         groups = []
-        for lane in away:  # one at a time, by way of a row where a bit sits in another's lane
+        for lane in away:  # one at a time, through a row if a bit is in another's lane
             if lane in here.lanes and here.lanes[lane] != lane:
                 groups.append([(here.lanes.index(lane), 0)])
                 here.exchange(groups[-1])
@@ -131,7 +131,7 @@ class TileLayout:
 def _first_use(work: Sequence[TouchedBits]) -> Callable[[int], int]:
     """Return a function of a bit: the number of the first item that mixes it.
 
-    Bits that are never mixed come last, padding just before them: it is wasted where it is a lane.
+    Bits that are never mixed come last, padding just before them: a lane of padding is wasted.
     """
     first: dict[int, int] = {}
     for k, piece in enumerate(work):
@@ -141,6 +141,6 @@ def _first_use(work: Sequence[TouchedBits]) -> Callable[[int], int]:
 
 
 def _latest(bits: Sequence[int], work: Sequence[TouchedBits], count: int) -> list[int]:
-    """The `count` bits that are mixed last, the lowest ones among equals."""
+    """Return the `count` bits that are mixed last, the lowest ones among equals."""
     use = _first_use(work)
     return sorted(bits, key=lambda bit: (-use(bit), bit))[:count]

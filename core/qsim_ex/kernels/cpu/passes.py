@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 TILE_BITS = 13
-"""128 KiB of complex64 or 256 KiB of complex128 are set aside while a tile is turned."""
+"""The bits of a tile: 128 KiB of complex64 or 256 KiB of complex128 are set aside while it is permuted."""
 LOW_BITS = 5
-"""These are in every tile, so that memory is touched in whole cache lines."""
+"""The low bits that are in every tile, so that memory is accessed in whole cache lines."""
 
 
 def passes(sources: tuple[int, ...], flip: int) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
     """Return (tile, sources in tile coordinates, flip in tile coordinates) of each pass; none for the identity.
 
-    New bit k is old bit ``sources[k]``, XOR bit k of `flip`. Every pass brings as many bits to their place as fit.
+    New bit k is old bit ``sources[k]``, XOR bit k of `flip`. Every pass moves as many bits to their place as fit.
     """
     wanted = list(sources)
     done = []
@@ -27,7 +27,7 @@ def passes(sources: tuple[int, ...], flip: int) -> list[tuple[tuple[int, ...], t
 
 
 def _choose(wanted: list[int], flip: int) -> tuple[int, ...]:
-    """The low bits, then along the cycles of what is still to be moved."""
+    """Return the low bits, then bits along the cycles that are still to be moved."""
     tile = set(range(min(LOW_BITS, len(wanted))))
     for start in range(len(wanted)):
         bit = start
@@ -42,7 +42,7 @@ def _choose(wanted: list[int], flip: int) -> tuple[int, ...]:
 
 
 def _moves(wanted: list[int], tile: tuple[int, ...]) -> dict[int, int]:
-    """For each new bit of the tile the old bit that comes there: the wanted one, if it is in the tile."""
+    """Return for each new bit of the tile its old bit: the one it should have, if that is in the tile."""
     moves = {bit: wanted[bit] for bit in tile if wanted[bit] in tile}
     left = [bit for bit in tile if bit not in moves.values()]
     for bit in tile:

@@ -19,7 +19,7 @@ _TO_UNIT = 2.0**-53
 
 @part
 def high(a, b):
-    """The high 64 bits of a product of two 64-bit numbers."""
+    """Return the high 64 bits of a product of two 64-bit numbers."""
     a0, a1, b0, b1 = a & _LOW, a >> _SHIFT, b & _LOW, b >> _SHIFT
     middle = a1 * b0 + (a0 * b0 >> _SHIFT)
     other = a0 * b1 + (middle & _LOW)
@@ -28,7 +28,7 @@ def high(a, b):
 
 @kernel
 def fill(seeds, key, out, first, last):
-    """The first numbers in [0, 1) of the generators with keys (seed, key), for rows `first` … `last` − 1 of `out`."""
+    """Write the first numbers in [0, 1) of generators with keys (seed, key) to rows `first` … `last` − 1 of `out`."""
     count = out.shape[1]
     for row in range(first, last):
         for at in range(0, count, 4):

@@ -1,4 +1,4 @@
-"""The threads that the CPU device owns. Work is shared out in chunks of bounded time, so that Ctrl-C works.
+"""The threads of the CPU device. Work is divided into chunks of bounded time, so that Ctrl-C works.
 
 Numba's own threads are not used: its default layer ends the process when two Python threads enter it.
 """
@@ -14,10 +14,10 @@ from functools import lru_cache
 from qsim_ex.kernels import host
 
 CHUNK_BITS = 18
-"""Amplitudes that one thread handles between two looks at Ctrl-C, where it only moves or adds them."""
+"""log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C."""
 
 _ALONE = 1 << 15
-"""So few amplitudes are not worth waking a thread for."""
+"""The number of amplitudes below which waking a thread does not pay."""
 
 
 @lru_cache(maxsize=1)
@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's t
 def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
     """Call ``work(0)`` … ``work(chunks − 1)``, each once, on up to `threads` threads; the caller's is one of them.
 
-    Whatever a call raises, Ctrl-C included, is raised here once no call is running any more.
+    An exception of any call, Ctrl-C included, is raised here once all calls have ended.
     """
     if threads <= 1 or chunks <= 1:
         for chunk in range(chunks):
@@ -69,12 +69,12 @@ def share(work: Callable[[int], object], chunks: int, threads: int) -> None:
 
 
 def worth(amplitudes: int, threads: int) -> int:
-    """How many of the threads so many amplitudes are worth."""
+    """Return how many of the threads a number of amplitudes is worth."""
     return threads if amplitudes > _ALONE else 1
 
 
 def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each: int = 1) -> None:
-    """Call ``work(first, last)`` for ranges of 0 … size − 1 of things of `each` amplitudes."""
+    """Call ``work(first, last)`` for ranges of 0 … size − 1 of items of `each` amplitudes."""
     step = max(1, min((1 << CHUNK_BITS) // each, -(-size // (8 * threads))))
     share(
         lambda chunk: work(chunk * step, min(size, chunk * step + step)), -(-size // step), worth(size * each, threads)

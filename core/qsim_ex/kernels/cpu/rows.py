@@ -17,7 +17,7 @@ _WORD = ir.IntType(64)
 
 
 def _numbers(e, free, count):
-    """Yield row numbers: all values of the bits in `free`, counted through by carrying over the others."""
+    """Yield row numbers: all values of the bits in `free`, counted by carrying over the other bits."""
     builder = e.builder
     number = cgutils.alloca_once_value(builder, ir.Constant(_WORD, 0))
     with cgutils.for_range(builder, count, intp=_WORD):
@@ -33,7 +33,7 @@ def _entry(e, table, number):
 
 
 def _alike(e, one_place, base, row_bytes, free, fixed, count, offsets, table):
-    """The loop in which all rows have the same coefficients, so that these can stay in registers."""
+    """Emit the loop in which all rows have the same coefficients, so that these can stay in registers."""
     builder = e.builder
     begin = builder.add(base, builder.mul(fixed, row_bytes))
     for x in _numbers(e, free, count):
@@ -41,7 +41,7 @@ def _alike(e, one_place, base, row_bytes, free, fixed, count, offsets, table):
 
 
 def _selecting(e, one_place, base, row_bytes, free, fixed, count, offsets, table, low, high):
-    """The loop in which each row selects its own."""
+    """Emit the loop in which each row selects its own coefficients."""
     builder = e.builder
     for x in _numbers(e, free, count):
         row = builder.or_(x, fixed)
@@ -55,8 +55,8 @@ def over_rows(one_place):
     """Emit ``one_place(e, row, offsets, table)`` for all rows that an instruction runs over.
 
     It acts on the row at address `row`, or on those at up to four offsets from it; `table` is the address of its
-    coefficients. reads: whether rows select their coefficients; then `low` and `high` are as `sweep.selectors`
-    fills them.
+    coefficients. reads: whether rows select their coefficients; then `sweep.selectors` has filled `low` and
+    `high`.
     """
 
     def loop(e, base, row_bytes, free, fixed, count, o0, o1, o2, o3, table, reads, low, high):
@@ -72,7 +72,7 @@ def over_rows(one_place):
 
 
 def over_rows_alike(one_place):
-    """The same for what has no coefficients to select."""
+    """Emit the loop of `over_rows` for operations that have no coefficients to select."""
 
     def loop(e, base, row_bytes, free, fixed, count, o0, o1, o2, o3):
         _alike(e, one_place, base, row_bytes, free, fixed, count, (o0, o1, o2, o3), None)
@@ -129,7 +129,7 @@ def scale_real_by_lane(e, row, _, factor):
 
 @over_rows
 def pair_real(e, row, offsets, matrix):
-    """Real 2×2 matrices, one on the planes at the first two offsets, one on those at the others."""
+    """Apply real 2×2 matrices, one to the planes at the first two offsets, one to those at the others."""
     for half in range(2):
         coefficients = [e.coefficient(matrix, 4 * half + k) for k in range(4)]
         _real_matrix(e, row, offsets[2 * half : 2 * half + 2], coefficients)
@@ -137,25 +137,25 @@ def pair_real(e, row, offsets, matrix):
 
 @over_rows
 def quad_real(e, row, offsets, matrix):
-    """A real 4×4 matrix on four planes."""
+    """Apply a real 4×4 matrix to four planes."""
     _real_matrix(e, row, offsets, [e.coefficient(matrix, k) for k in range(16)])
 
 
 @over_rows
 def pair_complex(e, row, offsets, matrix):
-    """A complex 2×2 matrix on the rows at the first two offsets."""
+    """Apply a complex 2×2 matrix to the rows at the first two offsets."""
     _complex_matrix(e, row, offsets[:2], matrix)
 
 
 @over_rows
 def quad_complex(e, row, offsets, matrix):
-    """A complex 4×4 matrix on four rows."""
+    """Apply a complex 4×4 matrix to four rows."""
     _complex_matrix(e, row, offsets, matrix)
 
 
 @over_rows_alike
 def exchange_rows(e, row, offsets, _):
-    """Two rows trade places."""
+    """Exchange two rows."""
     for plane in (0, e.bytes):
         first, second = (e.load(row, r, plane) for r in offsets[:2])
         e.store(second, row, offsets[0], plane)
@@ -164,7 +164,7 @@ def exchange_rows(e, row, offsets, _):
 
 @over_rows_alike
 def exchange_lanes(e, row, offsets, _):
-    """Every lane bit trades places with a row bit: a transposition of 2^L rows in registers."""
+    """Exchange every lane bit with a row bit: a transposition of 2^L rows in registers."""
     lane_bits = e.lanes.bit_length() - 1
     for plane in (0, e.bytes):
         places = [(plane, *(offsets[k] for k in range(lane_bits) if r >> k & 1)) for r in range(e.lanes)]
@@ -179,7 +179,7 @@ def exchange_lanes(e, row, offsets, _):
 
 def _exchange_lane(lane):
     def exchange_lane(e, row, offsets, _):
-        """One lane bit trades places with the row bit of the first offset."""
+        """Exchange one lane bit with the row bit of the first offset."""
         if 1 << lane >= e.lanes:
             return  # narrower vectors have no such lane
         for plane in (0, e.bytes):

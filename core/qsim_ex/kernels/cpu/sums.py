@@ -1,6 +1,6 @@
 """Sums over amplitudes, all in float64.
 
-A state is cut into *units* that depend on its size alone; threads share out the units, those of all rows of a batch,
+A state is divided into *units* that depend on its size alone; threads share the units, those of all rows of a batch,
 and the results of a row's units are added in order. So a sum depends neither on the number of threads nor on that of
 rows. Within a unit, blocks of 2^w neighbouring amplitudes are added up lane by lane before anything is summed across
 them: that is fast, and it rounds little.
@@ -26,7 +26,7 @@ def placed(number, mask):
 
 @part
 def odd(value):
-    """Whether a number has an odd count of ones."""
+    """Return whether a number has an odd count of ones."""
     value ^= value >> 32
     value ^= value >> 16
     value ^= value >> 8
@@ -39,10 +39,10 @@ def marginals(state, size, width, folded, bins, chosen, rest, fixed, share, grou
     """Add |amplitude|² of units `first` … `last` − 1 of a batch to `out`, float64 [rows, 2^share, bins].
 
     state: real and imaginary parts in turn, `size` amplitudes a row; width: amplitudes of a block; folded: the bits of
-    a place in a block that are summed over, descending; bins: for each value of its other bits the bin, or −1 to leave
-    it out; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
-    what the others are. group_bin: for each group, its part of the bin. A row has 2^share units for each group, which
-    share out its blocks.
+    a place in a block that are summed over, descending; bins: for each value of its other bits the bin, or −1 to skip
+    it; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
+    the value of the others. group_bin: for each group, its part of the bin. A row has 2^share units for each group,
+    which divide its blocks.
     """
     shares = 1 << share
     units = len(group_bin) * shares
@@ -71,7 +71,7 @@ def marginals(state, size, width, folded, bins, chosen, rest, fixed, share, grou
 
 @part
 def _folded(total, length, half):
-    """Sum over one bit of the place, whose value is `half`: `total` closes up, and its new length is returned."""
+    """Sum over one bit of the place, whose value is `half`; `total` is compacted, and its new length is returned."""
     to = 0
     for begin in range(0, length, 2 * half):
         for j in range(half):
@@ -91,8 +91,9 @@ def _count(mask):
 
 @kernel
 def inner(left, right, width, first, last):
-    """Σ conj(left)·right over amplitudes `first` … `last` − 1, whole blocks of `width`; real and imaginary parts
-    in turn.
+    """Return Σ conj(left)·right over amplitudes `first` … `last` − 1, whole blocks of `width`.
+
+    left, right: real and imaginary parts in turn.
     """
     real_total = np.zeros(width, dtype=np.float64)
     imag_total = np.zeros(width, dtype=np.float64)
@@ -112,11 +113,11 @@ def inner(left, right, width, first, last):
 
 @kernel
 def paulis(state, size, x, zs, above, of, width, units, first, last, out):
-    """Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] over units `first` … `last` − 1 of a batch, for each z of `zs`.
+    """Write Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] over units `first` … `last` − 1, for each z of `zs`.
 
-    state: real and imaginary parts in turn, `size` amplitudes in each row; units: so many ranges of i are a row's.
+    state: real and imaginary parts in turn, `size` amplitudes in each row; units: the ranges of i in a row.
     width: amplitudes of a block, a power of two; above: the distinct parts of the masks above a block; of: for each z,
-    which of them is its. out: float64 [all units, zs, 2].
+    the number of its part. out: float64 [all units, zs, 2].
     """
     totals = np.empty((len(above), 2, width), dtype=np.float64)
     product = np.empty((2, width), dtype=np.float64)
@@ -147,7 +148,7 @@ def paulis(state, size, x, zs, above, of, width, units, first, last, out):
 
 @part
 def _signed(values, z, aside):
-    """Σ_j (−1)^parity(j & z) · values[j], for a power of two of them: bit after bit of j, the highest first."""
+    """Return Σ_j (−1)^parity(j & z) · values[j] over a power of two of values, the highest bit of j first."""
     half = len(values) >> 1
     if half == 0:
         return values[0]
@@ -164,7 +165,7 @@ def _signed(values, z, aside):
 
 @kernel
 def search(state, places, bases, runs, targets, first, last, found):
-    """For runs `first` … `last` − 1 of targets, which value of the searched bits each falls on; see `Device.search`.
+    """Find for runs `first` … `last` − 1 of targets the value of the searched bits of each; see `Device.search`.
 
     state: real and imaginary parts in turn; places: for each value of the searched bits, the index that has it.
     """

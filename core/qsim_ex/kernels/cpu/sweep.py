@@ -1,7 +1,7 @@
-"""The interpreter of encoded sweeps: tile after tile, gather into rows, run the instructions, put back.
+"""The interpreter of encoded sweeps: for each tile, gather into rows, run the instructions, write back.
 
-Everything here runs without the interpreter lock on a range of tiles, so threads share a sweep by sharing out its
-tiles, those of all rows of a batch, and no result depends on which thread did what.
+All functions run without Python's interpreter lock on a range of tiles, so threads share a sweep by dividing its
+tiles, those of all rows of a batch, and no result depends on which thread ran which tile.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ from qsim_ex.kernels.numba_cache import kernel, part
 
 ZERO, ONE = items.ZERO, items.ONE
 ROWS_AHEAD = 32
-"""How far ahead of the row that is loaded memory is asked for; 16 to 64 were alike."""
+"""The number of rows by which prefetching is ahead of loading; 16 to 64 were equally fast."""
 
 
 @part
 def number(numbers, code):
-    """The real number that a code stands for; see `items`."""
+    """Return the real number of a code; see `items`."""
     if code >= 0:
         value = numbers[code >> 1]
         return -value if code & 1 else value
@@ -113,7 +113,7 @@ def expand(kind, numbers, fills, codes, integers, out):
 
 @part
 def parity(value):
-    """Whether a number has an odd count of ones."""
+    """Return whether a number has an odd count of ones."""
     value ^= value >> 32
     value ^= value >> 16
     value ^= value >> 8
@@ -142,7 +142,7 @@ def selectors(instruction, integers, row_bits, index, block_bytes, low, high):
 
 @part
 def run_dense(kind, instruction, integers, base, row_bytes, table, low, high, real_bytes):
-    """Larger matrices: the rows are copied aside, then four outputs at a time are summed up."""
+    """Apply a larger matrix: the rows are copied aside, then four outputs at a time are summed up."""
     free, fixed, count, size = instruction[FREE], instruction[FIXED], instruction[COUNT], instruction[SIZE]
     offsets = instruction[OFFSETS]
     aside = base + (row_bytes << instruction[OFFSETS + 1])
@@ -171,7 +171,7 @@ def run_dense(kind, instruction, integers, base, row_bytes, table, low, high, re
 
 @part
 def run_permute(kind, instruction, base, row_bytes, low, high):
-    """Rows move along the cycles of a permutation; one of each cycle is kept aside."""
+    """Move rows along the cycles of a permutation; one of each cycle is kept aside."""
     rows, flips = instruction[COUNT], instruction[FIXED]
     aside = base + (row_bytes << instruction[OFFSETS])
     origin = np.empty(rows, dtype=np.int32)
@@ -193,7 +193,7 @@ def run_permute(kind, instruction, base, row_bytes, low, high):
 
 @part
 def load_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
-    """Amplitudes → rows, where a row is a vector in memory, too. `memory` is the address where the tile begins."""
+    """Load amplitudes into rows, if a row is a vector in memory too. `memory` is the address of the tile."""
     for row in range(rows):
         soon = row + ROWS_AHEAD & rows - 1
         offset = places[soon & LOW_MASK] + places[LOW_MASK + 1 + (soon >> LOW_ROWS)]
@@ -208,7 +208,7 @@ def load_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
 
 @part
 def store_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
-    """Rows → amplitudes."""
+    """Store rows to amplitudes, if a row is a vector in memory too."""
     for row in range(rows):
         offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
         v.store_row(kind, base + row * row_bytes, memory + offset * amplitude_bytes)
@@ -216,7 +216,7 @@ def store_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes):
 
 @part
 def store_permuted_rows(kind, memory, base, rows, places, amplitude_bytes, row_bytes, low, high, flips):
-    """Rows → amplitudes, row r to where row (low ^ high)[r] XOR `flips` belongs."""
+    """Store rows to amplitudes, row r to the place of row (low ^ high)[r] XOR `flips`."""
     for row in range(rows):
         to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
         offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
@@ -225,7 +225,7 @@ def store_permuted_rows(kind, memory, base, rows, places, amplitude_bytes, row_b
 
 @part
 def load_lanes(width, state, scratch, place, rows, places, lanes):
-    """Amplitudes → rows, one by one, where lanes are anywhere in memory; padding is zero."""
+    """Load amplitudes into rows, one by one, if lanes are anywhere in memory; padding is zero."""
     for row in range(rows):
         offset = places[row & LOW_MASK] + places[LOW_MASK + 1 + (row >> LOW_ROWS)]
         for lane in range(width):
@@ -237,7 +237,7 @@ def load_lanes(width, state, scratch, place, rows, places, lanes):
 
 @part
 def store_lanes(width, state, scratch, place, rows, places, lanes, low, high, flips):
-    """Rows → amplitudes, one by one, row r to where row (low ^ high)[r] XOR `flips` belongs."""
+    """Store rows to amplitudes, one by one, row r to the place of row (low ^ high)[r] XOR `flips`."""
     for row in range(rows):
         to = (low[row & LOW_MASK] ^ high[row >> LOW_ROWS]) ^ flips
         offset = places[to & LOW_MASK] + places[LOW_MASK + 1 + (to >> LOW_ROWS)]
@@ -250,7 +250,7 @@ def store_lanes(width, state, scratch, place, rows, places, lanes, low, high, fl
 
 @part
 def run_instruction(kind, instruction, integers, base, row_bytes, real_bytes, coefficients, row_bits, index, low, high):
-    """One instruction on one tile."""
+    """Run one instruction on one tile."""
     if index & instruction[OUTSIDE_MASK] != instruction[OUTSIDE_VALUE]:
         return
     what = instruction[KIND]
@@ -338,7 +338,7 @@ def run_tiles(kind, state, scratch, coefficients, instructions, integers, geomet
         index = place | high << geometry[NUM_BITS]
         following = (place | ~outside) + 1 & outside
         for k in range(count):
-            if load_direct and following:  # ask for a part of the next tile, so that memory works while we do
+            if load_direct and following:  # prefetch a part of the next tile, so that memory works while we compute
                 next_memory = state.ctypes.data + following * amplitude_bytes
                 for row in range(rows * k // count, rows * (k + 1) // count):
                     offset = load[row & LOW_MASK] + load[LOW_MASK + 1 + (row >> LOW_ROWS)]
@@ -384,8 +384,8 @@ def run_rows(
 ):  # fmt: skip
     """Run a sweep on tiles `first` … `last` − 1 of a batch: number t is tile t % `tiles` of row t // `tiles`.
 
-    numbers: real and imaginary parts in turn, for each row; or of no row, if all rows take what is in `coefficients`.
-    coefficients: where a row's are put when its first tile is due; aligned as `scratch` is. The rest as in `run_tiles`.
+    numbers: real and imaginary parts in turn, for each row; or of no row, if all rows use `coefficients` as they are.
+    coefficients: a row's, written before its first tile; aligned as `scratch` is. The rest as in `run_tiles`.
     """
     size = 2 << geometry[NUM_BITS]
     for row in range(first // tiles, -(-last // tiles)):

@@ -1,4 +1,4 @@
-"""Operations on one row, and those that a larger matrix is made of. What a row and a kind are: see `emit`."""
+"""Operations on one row, and the parts of larger matrices. `emit` defines rows and kinds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _I32 = ir.IntType(32)
 
 @operation
 def load_row(e, memory, row):
-    """Interleaved amplitudes in memory → one row."""
+    """Load one row from interleaved amplitudes in memory."""
     n = e.lanes
     first = e.load(memory, align=e.element_bytes)
     second = e.load(memory, e.bytes, align=e.element_bytes)
@@ -24,7 +24,7 @@ def load_row(e, memory, row):
 
 @operation
 def prefetch_row(e, memory):
-    """Ask for the amplitudes of a row to be brought near, without waiting for them."""
+    """Prefetch the amplitudes of a row, without waiting for them."""
     signature = ir.FunctionType(ir.VoidType(), [ir.PointerType(), _I32, _I32, _I32])
     prefetch = cgutils.get_or_insert_function(e.builder.module, signature, "llvm.prefetch.p0")
     how = [ir.Constant(_I32, k) for k in (0, 2, 1)]  # to read, into the second level, data
@@ -34,7 +34,7 @@ def prefetch_row(e, memory):
 
 @operation
 def store_row(e, row, memory):
-    """One row → interleaved amplitudes in memory."""
+    """Store one row to interleaved amplitudes in memory."""
     n = e.lanes
     real, imag = e.load(row), e.load(row, e.bytes)
     for half in range(2):
@@ -43,7 +43,7 @@ def store_row(e, row, memory):
 
 
 def _four_outputs(e, inputs, size, matrix, out0, out1, out2, out3, coefficient, stride):
-    """Four rows of matrix · inputs, the inputs being `size` rows one after the other."""
+    """Compute four rows of matrix · inputs, the inputs being `size` rows one after the other."""
     builder = e.builder
     zero = ir.Constant(e.vector, [ir.Constant(e.element, 0.0)] * e.lanes)
     totals = [cgutils.alloca_once_value(builder, zero) for _ in range(8)]
@@ -63,19 +63,19 @@ def _four_outputs(e, inputs, size, matrix, out0, out1, out2, out3, coefficient, 
 
 @operation
 def four_outputs(e, inputs, size, matrix, out0, out1, out2, out3):
-    """Four rows of a complex matrix times `size` input rows; scalar coefficients, column after column."""
+    """Compute four rows of a complex matrix times `size` input rows; scalar coefficients, column after column."""
     _four_outputs(e, inputs, size, matrix, out0, out1, out2, out3, e.splat, e.element_bytes)
 
 
 @operation
 def four_outputs_by_lane(e, inputs, size, matrix, out0, out1, out2, out3):
-    """The same with coefficients that differ between lanes."""
+    """Compute `four_outputs` with coefficients that differ between lanes."""
     _four_outputs(e, inputs, size, matrix, out0, out1, out2, out3, e.coefficient, e.bytes)
 
 
 @operation
 def clear_row(e, row):
-    """Row ← 0."""
+    """Set a row to 0."""
     zero = ir.Constant(e.vector, [ir.Constant(e.element, 0.0)] * e.lanes)
     for plane in (0, e.bytes):
         e.store(zero, row, plane)
@@ -83,6 +83,6 @@ def clear_row(e, row):
 
 @operation
 def copy_row(e, source, target):
-    """Target ← source."""
+    """Copy row `source` to row `target`."""
     for plane in (0, e.bytes):
         e.store(e.load(source, plane), target, plane)

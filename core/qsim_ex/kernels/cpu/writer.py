@@ -1,8 +1,8 @@
 """A sweep as arrays of integers: the program that `sweep.run_rows` interprets.
 
-`encode` goes through the items of a sweep; `Writer` writes each as instructions: which rows, which coefficients, which
-of them for which row and lane. Only structure is encoded, so it is done once; numbers are looked up by `sweep.expand`
-when the sweep runs.
+`encode` goes through the items of a sweep; `Writer` writes each as instructions: its rows, its coefficients, and the
+coefficient of each row and lane. Only structure is encoded, so it is done once; `sweep.expand` looks up numbers when
+the sweep runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 _FEW_EXCHANGES = 8
-"""So many exchanges of half the rows cost as much as one permutation of all of them: 40 and 350 ps an amplitude."""
+"""The exchanges of half the rows that cost as much as one permutation of all: 40 and 350 ps an amplitude."""
 
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
@@ -58,7 +58,7 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.En
 
 
 class Writer:
-    """Collects the arrays of a program; `layout` says where the tile's bits are now."""
+    """Collects the arrays of a program; `layout` has the present places of the tile's bits."""
 
     def __init__(self, layout: TileLayout, lane_bits: int, row_bytes: int) -> None:
         self.layout = layout
@@ -74,7 +74,7 @@ class Writer:
         self._look()
 
     def _look(self) -> None:
-        """Note where each index bit is."""
+        """Note the place of each index bit."""
         rows, lanes = self.layout.rows, self.layout.lanes
         self._row_of = {bit: k for k, bit in enumerate(rows) if bit < PAD}
         self._lane_of = {bit: k for k, bit in enumerate(lanes) if bit < PAD}
@@ -84,14 +84,14 @@ class Writer:
         self._all_rows = sum(1 << k for k in self._row_of.values())
 
     def add(self, values: Sequence[int]) -> int:
-        """Append integers; return where they begin."""
+        """Append integers; return their start."""
         self.integers += values
         return len(self.integers) - len(values)
 
     def places(self, fresh: int = 0) -> tuple[int, int]:
-        """Write where each row and each lane is in memory (in amplitudes); return where the tables begin.
+        """Write the place of each row and each lane in memory (in amplitudes); return where the tables begin.
 
-        fresh: index bits at whose 1 there is nothing but zeros, which memory need not hold.
+        fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold.
         """
         rows, lanes = [
             [p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << bit for bit in bits]
@@ -102,7 +102,7 @@ class Writer:
         return at, self.add(_sums(lanes))
 
     def exchange(self, swaps: Swaps) -> None:
-        """Let lane bits and row bits trade places, all at once if these are all lanes."""
+        """Exchange lane bits and row bits, all at once if these are all lanes."""
         self._flush()
         rows = [row for _, row in swaps]
         everywhere = (1 << len(self.layout.rows)) - 1
@@ -117,7 +117,7 @@ class Writer:
         self._look()
 
     def finish(self) -> bool:
-        """Write what is left; return whether the last instruction is a permutation that can happen while storing."""
+        """Write the remaining instructions; return whether the last is a permutation that storing can apply."""
         if not self._moves:
             return False
         self._permute()
@@ -156,7 +156,7 @@ class Writer:
         self.instructions.append(head + [0] * (p.INSTRUCTION - len(head)))
 
     def _where(self, when: When, bits: Sequence[int] = (), value: int = 0) -> TileSelection:
-        """Where an item acts, when `bits` have `value`."""
+        """Return the rows and tiles of an item, where `bits` have `value`."""
         free, fixed = self._all_rows, 0
         for k, bit in enumerate(bits):
             free &= ~(1 << self._row_of[bit])
@@ -169,9 +169,9 @@ class Writer:
     def _table(
         self, reads: tuple[int, ...], when: When, codes: items.Codes, identity: items.Codes, *, scalars: bool
     ) -> tuple[Table, bool]:
-        """Append how coefficients [2^reads, entries] are looked up; return which they are and whether per lane.
+        """Append the look-up of coefficients [2^reads, entries]; return the table and whether it is per lane.
 
-        A parity that only lanes decide needs no block of its own: each lane takes its own entry.
+        A parity of lane bits alone needs no block of its own: each lane takes its own entry.
         scalars: one scalar for each coefficient if lanes do not matter.
         """
         lane_columns = [0] * self.lane_bits
@@ -222,7 +222,7 @@ class Writer:
         self._write(kind, self._where(when, bits, value), table=table, per_lane=per_lane)
 
     def _block(self, item: Mix, block: items.MatrixBlock) -> None:
-        """One set of values that a matrix mixes among themselves."""
+        """Append one set of values that a matrix mixes among themselves."""
         codes = placed(block.codes, item.slot.at)
         size = len(block.values)
         if size == 1:
@@ -243,11 +243,11 @@ class Writer:
             self._write(p.PAIR_COMPLEX if size == 2 else p.QUAD_COMPLEX, where, table=table, offsets=rows)
 
     def _row_offset(self, bits: Sequence[int], value: int) -> int:
-        """How far the row with `value` on `bits` is from the one with 0."""
+        """Return the distance from the row with 0 on `bits` to the row with `value`."""
         return sum(self.row_bytes << self._row_of[bit] for k, bit in enumerate(bits) if value >> k & 1)
 
     def _is_cx(self, item: Rename) -> bool:
-        """Whether a renaming adds one bit to another, on rows: then a chain of them is one permutation of rows."""
+        """Return whether a renaming adds one bit to another, on rows: a chain of them is one permutation of rows."""
         return item.to == (1, 0) and item.when.mask.bit_count() == 1 and not item.when.mask & self._lane_mask
 
     def _flush(self) -> None:
@@ -272,13 +272,13 @@ class Writer:
         self._moves.clear()
         columns = self._reads(masks)
         for k, bit in enumerate(self.layout.rows):
-            if bit >= PAD:  # no index bit, so no parity: it stays what it is
+            if bit >= PAD:  # no index bit, so no parity: it is unchanged
                 self.integers[columns + k] = 1 << k
         where = TileSelection(0, 0, (1 << len(masks)) - 1, flips)
         self._write(p.PERMUTE, where, table=Table(0, 0, len(masks), columns), offsets=[len(masks)])
 
     def _rename(self, item: Rename) -> None:
-        """A permutation of rows, as exchanges of two; in some lanes only, it is a matrix."""
+        """Append a permutation of rows, as exchanges of two; in some lanes only, it is a matrix."""
         half = self.row_bytes // 2
         for a, b in _transpositions(item.to):
             rows = [self._row_offset(item.bits, a), self._row_offset(item.bits, b)]
@@ -297,12 +297,12 @@ _EXCHANGE = (
 
 
 def placed(codes: items.Codes, at: int) -> items.Codes:
-    """The codes for a table that begins at number `at`."""
+    """Return the codes for a table that begins at number `at`."""
     return np.where(codes >= 0, codes + 4 * at, codes)
 
 
 def _sums(steps: Sequence[int]) -> list[int]:
-    """For each set of steps their sum; a place in memory, or none."""
+    """Return for each set of steps their sum: a place in memory, or none."""
     found = [0]
     for step in steps:
         found += [min(place + step, p.NOWHERE) for place in found]
@@ -311,19 +311,19 @@ def _sums(steps: Sequence[int]) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _reordered(new: tuple[int, ...], old: tuple[int, ...]) -> items.Codes:
-    """For each block number in the new order of parities, the number it had in the old."""
+    """Return for each block number in the new order of parities its number in the old order."""
     number = np.arange(1 << len(new))
     places = list(old)
     out = np.zeros_like(number)
     for k, mask in enumerate(new):
         at = places.index(mask)
-        places[at] = -1  # the same parity may be read twice
+        places[at] = -1  # one parity may be read twice
         out |= (number >> k & 1) << at
     return out
 
 
 def _transpositions(to: Sequence[int]) -> list[tuple[int, int]]:
-    """Exchanges of two places that, one after the other, move what is at x to ``to[x]``."""
+    """Return exchanges of two places that, one after the other, move the content of x to ``to[x]``."""
     swaps: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in range(len(to)):

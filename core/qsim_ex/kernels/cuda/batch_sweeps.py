@@ -1,7 +1,7 @@
-"""Sweeps over every row of a batch: which are compiled and which interpreted, their numbers and their launches.
+"""Sweeps over every row of a batch: compiled or interpreted, their numbers and their launches.
 
-The rule is that of `policy`, asked about all amplitudes of the batch. All numbers lie in the device's memory and are
-made there (see `tables.TableRecipe`): a row's numbers of all sweeps behind one another, then the next row's.
+The rule is that of `policy`, for all amplitudes of the batch. All numbers are in the device's memory and are made
+there (see `tables.TableRecipe`): a row's numbers of all sweeps behind one another, then the next row's.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.loading import in_buffer, laid_out
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.kernels.cuda.sweeps import REAL, Packed
+from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import Kernel, emit_rows
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.numbers import Bound, Numbers
 from qsim_ex.steps.step import Step, Sweep
 
@@ -44,7 +45,7 @@ class BatchSweepLaunch(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowNumbers:
-    """The numbers of one sweep for all rows, on the device, and the kernel that they are laid out for."""
+    """The numbers of one sweep for all rows, on the device, and the launch that they are laid out for."""
 
     launch: BatchSweepLaunch
     numbers: Array | None
@@ -53,7 +54,7 @@ class RowNumbers:
 
 @dataclass(frozen=True, eq=False)
 class CompiledBatchSweep:
-    """A sweep by its own kernel."""
+    """A sweep that runs as its own kernel."""
 
     kernel: Kernel
     function: Any
@@ -74,11 +75,12 @@ class CompiledBatchSweep:
 
 @dataclass(frozen=True, eq=False)
 class InterpretedBatchSweep:
-    """A sweep by the interpreter; its program stays on the device."""
+    """A sweep that runs in the interpreter; its program stays on the device."""
 
     program: interpreter.SweepProgram
     words: Array
     function: Any
+    threads: int
 
     @property
     def take(self) -> Places:
@@ -88,7 +90,7 @@ class InterpretedBatchSweep:
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, numbers: Array | None, stride: int) -> None:
         """Apply the sweep to every row."""
         program = self.program
-        lanes, threads = program.threads.bit_length() - 1, interpreter.THREADS[buffer.dtype.itemsize]
+        lanes, threads = program.threads.bit_length() - 1, self.threads
         tiles = num_bits - program.skipped_bits
         count = int(buffer.size) >> num_bits << tiles
         shape = np.uint64(count), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
@@ -98,9 +100,9 @@ class InterpretedBatchSweep:
 
 
 class BatchNumberLoader:
-    """Has the numbers of all sweeps of a plan made on the device, for every row.
+    """Makes the numbers of all sweeps of a plan on the device, for every row.
 
-    launches: for each step how its sweep is launched, None where it is no sweep.
+    launches: for each step the launch of its sweep, None if it is no sweep.
     """
 
     def __init__(self, launches: Sequence[BatchSweepLaunch | None], numbers: Numbers, real: Any) -> None:
@@ -121,7 +123,7 @@ class BatchNumberLoader:
         self._few = HostEntries(self._entries, numbers)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
-        """For each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
+        """Return for each sweep its `RowNumbers`, for each other step its packed arrays, [rows or 1, count]."""
         made = self._recipe.make_rows(runtime, numbers) if self._recipe else None
         stride = self._stride if numbers.rows > 1 else 0
         found: list[RowNumbers | Packed] = []
@@ -134,7 +136,7 @@ class BatchNumberLoader:
         return found
 
     def _packed(self, given: Packed, places: Places) -> Packed:
-        """Numbers at some places of each row's number buffer, those behind its end being entries of tables."""
+        """Return numbers at some places of each row's number buffer; places behind its end are entries of tables."""
         table = places >= self._first_table
         found = np.empty((len(given), len(places)), dtype=np.complex128)
         found[:, ~table] = given[:, places[~table]]
@@ -145,7 +147,7 @@ class BatchNumberLoader:
 
 @dataclass(eq=False)
 class PreparedBatch:
-    """Steps ready to run over rows: for each sweep, by the object's identity, how it is launched."""
+    """Steps ready to run over rows: for each sweep, by the object's identity, its launch."""
 
     steps: tuple[Step, ...]
     real: Any
@@ -154,7 +156,7 @@ class PreparedBatch:
     loader: BatchNumberLoader | None = None
 
     def load(self, runtime: Runtime, numbers: Bound) -> list[RowNumbers | Packed]:
-        """The numbers of all rows for all steps."""
+        """Return the numbers of all rows for all steps."""
         loader = self.loader
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
@@ -162,7 +164,7 @@ class PreparedBatch:
         return loader(runtime, numbers)
 
     def give(self, runtime: Runtime, sweep: Sweep, numbers: Packed) -> RowNumbers:
-        """The numbers of one sweep, from its packed arrays [rows or 1, count]."""
+        """Return the numbers of one sweep, from its packed arrays [rows or 1, count]."""
         launch = self.launches[id(sweep)]
         if not launch.take.size:
             return RowNumbers(launch, None, 0)
@@ -174,7 +176,7 @@ class PreparedBatch:
 
 
 class BatchSweeps:
-    """Prepares sweeps over rows on one GPU and remembers what it has prepared."""
+    """Prepares sweeps over rows on one GPU and keeps the prepared batches."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -184,9 +186,9 @@ class BatchSweeps:
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedBatch:
-        """Choose for each sweep, compile what is to be compiled; all rows together have about 2^num_bits amplitudes.
+        """Choose kernels or the interpreter, and compile; all rows together have about 2^num_bits amplitudes.
 
-        Once every sweep has its kernel, this is so for any number of rows.
+        Once every sweep has its kernel, the choice is the same for any number of rows.
         """
         steps = tuple(steps)
         key = (tuple(map(id, steps)), itemsize, compile)
@@ -202,7 +204,8 @@ class BatchSweeps:
                 id(sweep): CompiledBatchSweep(kernel, next(functions)) if kernel else self._interpret(sweep, itemsize)
                 for sweep, kernel in zip(sweeps, kernels, strict=True)
             }
-            prepared = PreparedBatch(steps, REAL[itemsize], launches, settled=compile == "never" or all(kernels))
+            real = BY_ITEMSIZE[itemsize].real.type
+            prepared = PreparedBatch(steps, real, launches, settled=compile == "never" or all(kernels))
             remember(self._plans, key, prepared)
             return prepared
 
@@ -212,5 +215,6 @@ class BatchSweeps:
             program = interpreter.encode(sweep, itemsize)
             function = self._runtime.kernels([interpreter.text(itemsize, rows=True)])[0]
             words = self._runtime.upload(program.words)
-            remember(self._interpreted, key, InterpretedBatchSweep(program, words, function), 16 * KEPT)
+            made = InterpretedBatchSweep(program, words, function, BY_ITEMSIZE[itemsize].threads)
+            remember(self._interpreted, key, made, 16 * KEPT)
         return self._interpreted[key]

@@ -22,7 +22,7 @@ from qsim_ex.kernels.cuda.launch.arguments import frame
 from qsim_ex.kernels.cuda.runtime import Array, KernelText
 
 KEPT_KERNELS = 2048
-"""Loaded kernels of a process; the least recently used are unloaded."""
+"""The number of loaded kernels of a process; the least recently used are unloaded."""
 
 
 TENSOR: tuple[str, ...] = ("90",)
@@ -33,12 +33,12 @@ than their other units. See decision 0008."""
 
 
 _REFUSALS = (200, 209, 222, 300)
-"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: no machine code that the driver
-knows."""
+"""CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: machine code that the driver
+cannot load."""
 
 
 def import_cupy() -> Any:
-    """CuPy; raises `MissingPackage` with the command that installs it."""
+    """Return CuPy; raises `MissingPackage` with the command that installs it."""
     try:
         import cupy
     except ImportError as error:
@@ -51,13 +51,13 @@ def import_cupy() -> Any:
 
 @functools.cache
 def launcher() -> int:
-    """The address of the driver's `cuLaunchKernel`, for code that calls it without Python."""
+    """Return the address of the driver's `cuLaunchKernel`, for code that calls it without Python."""
     driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     return int(ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value or 0)
 
 
 def find_gpu(device_id: int) -> Any:
-    """CuPy, once it is sure that there is a GPU of this number; raises `DeviceError` otherwise."""
+    """Return CuPy, after a check that there is a GPU of this number; raises `DeviceError` otherwise."""
     cupy = import_cupy()
     try:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -68,7 +68,7 @@ def find_gpu(device_id: int) -> Any:
     if not 0 <= device_id < count:
         found = f"GPUs 0 to {count - 1}" if count else "no GPU"
         raise DeviceError(
-            f"there is no GPU {device_id}: the driver lists {found}. Use another device_id or device='cpu'."
+            f"there is no GPU {device_id}: the driver lists {found}. Use another device_id, or device='cpu'."
         )
     return cupy
 
@@ -76,7 +76,7 @@ def find_gpu(device_id: int) -> Any:
 class CupyRuntime:
     """One GPU through CuPy.
 
-    stream: where work is queued; CuPy's current stream at each call if None.
+    stream: the stream on which work is queued; CuPy's current stream at each call if None.
     allocator: as for `cupy.cuda.set_allocator`; CuPy's current one if None.
     """
 
@@ -97,23 +97,23 @@ class CupyRuntime:
         self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
 
     def _here(self) -> _Here:
-        """The device and the stream, current while a `with` block lasts."""
+        """Return a context in which the device and the stream are current."""
         return _Here(self._device, self.queue())
 
     def queue(self) -> Any:
-        """The stream on which work is queued now."""
+        """Return the stream on which work is queued now."""
         return self._cupy.cuda.get_current_stream(self._device.id) if self._stream is None else self._stream
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes; free is what the driver has plus what CuPy's pool keeps for reuse."""
+        """Return free and total bytes; free is the driver's plus what CuPy's pool keeps for reuse."""
         with self._here():
             free, total = self._cupy.cuda.runtime.memGetInfo()
             pooled = 0 if self._allocator else self._cupy.get_default_memory_pool().free_bytes()
         return free + pooled, total
 
     def empty(self, count: int, dtype: DTypeLike) -> Array:
-        """A one-dimensional array; raises `OutOfMemory`."""
-        # Nothing has to be entered where device and stream are CuPy's current ones already.
+        """Return a one-dimensional array; raises `OutOfMemory`."""
+        # No context is needed if device and stream are CuPy's current ones already.
         if self._stream is None and self._cupy.cuda.runtime.getDevice() == self._device.id:
             return self._taken(count, np.dtype(dtype))
         with self._here():
@@ -132,12 +132,12 @@ class CupyRuntime:
         return self._cupy.ndarray((count,), dtype=dtype, memptr=pointer)
 
     def clear(self, array: Array) -> None:
-        """Set all to 0."""
+        """Set all elements to 0."""
         with self._here() as stream:
             array.data.memset_async(0, array.nbytes, stream)
 
     def upload(self, host: NDArray[Any]) -> Array:
-        """A copy on the device, by way of page-locked memory, so that the queue is not waited for."""
+        """Return a copy on the device, through page-locked memory, so that it does not wait for the queue."""
         host = np.ascontiguousarray(host)
         array = self.empty(host.size, host.dtype)
         if host.size == 0:
@@ -156,7 +156,7 @@ class CupyRuntime:
         return array
 
     def download(self, array: Array) -> NDArray[Any]:
-        """A copy on the host."""
+        """Return a copy on the host."""
         with self._here() as stream:
             host: NDArray[Any] = array.get(stream=stream)
             stream.synchronize()
@@ -174,18 +174,18 @@ class CupyRuntime:
             array.data.copy_from_device_async(source.data, source.nbytes, stream)
 
     def at_hand(self, text: KernelText) -> bool:
-        """Whether a kernel is loaded or on disk."""
+        """Return whether a kernel is loaded or on disk."""
         return text in self._loaded or compilation.at_hand(text.code, self._arch)
 
     def begin(self, texts: Sequence[KernelText]) -> None:
-        """Start to compile what will be wanted soon, in the background."""
+        """Start to compile kernels that are needed soon, in the background."""
         compilation.begin([text.code for text in texts], self._arch)
 
     def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
-        """Compile, where needed at the same time, and load."""
+        """Compile kernels, where needed at the same time, and load them."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
-            if not missing and len(texts) == 1:  # a fixed kernel, asked for at every call
+            if not missing and len(texts) == 1:  # a fixed kernel, which is requested at every call
                 self._loaded.move_to_end(texts[0])
                 return [self._loaded[texts[0]]]
         codes = compilation.machine_codes([text.code for text in missing], self._arch)
@@ -204,9 +204,9 @@ class CupyRuntime:
         return found
 
     def _load(self, text: KernelText, code: bytes) -> Any:
-        """Load machine code; where the driver refuses what came with the package, compile here, which the doctor says.
+        """Load machine code; if the driver refuses code of the package, compile here, which the doctor reports.
 
-        Such a driver is older than the compiler that the package was built with; the one that is installed fits it.
+        Such a driver is older than the compiler that the package was built with; the installed compiler fits it.
         """
         try:
             return self._function(text, code)
@@ -223,7 +223,7 @@ class CupyRuntime:
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`.
 
-        Through the driver, by hand: every microsecond here is one in which a GPU with a small state waits.
+        This calls the driver directly: a GPU with a small state waits for every microsecond spent here.
         """
         where = frame.write(arguments)
         stream = self.queue().ptr
@@ -234,19 +234,19 @@ class CupyRuntime:
                 self._launch(kernel.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, where, 0)
 
     def handle(self, kernel: Any) -> int:
-        """A kernel as the driver knows it."""
+        """Return a kernel's handle in the driver."""
         return int(kernel.ptr)
 
     def address(self, array: Array) -> int:
-        """Where an array begins."""
+        """Return the address at which an array begins."""
         return int(array.data.ptr)
 
     def stream(self) -> int:
-        """The handle of the queue at this moment."""
+        """Return the handle of the queue at this moment."""
         return int(self.queue().ptr)
 
     def natively(self, work: Callable[..., int], *arguments: Any) -> None:
-        """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status."""
+        """Call ``work(driver, stream, *arguments)``, which queues kernels itself and returns the driver's status."""
         stream = self.queue().ptr
         if self._current():
             status = work(launcher(), stream, *arguments)
@@ -257,7 +257,7 @@ class CupyRuntime:
             raise self._cupy.cuda.driver.CUDADriverError(status)
 
     def _current(self) -> bool:
-        """Whether this GPU is the thread's current one; a thread's first question gives it the GPU's context.
+        """Return whether this GPU is the thread's current one; a thread's first call gives it the GPU's context.
 
         The runtime makes a context current at a thread's first call that needs one, the driver's launch does not. Where
         all memory comes from a pool, a launch can be the first call of a thread.
@@ -279,7 +279,7 @@ class CupyRuntime:
 
 
 def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:
-    """Copy host memory, which one core does at a fifth of the speed of the link to the GPU."""
+    """Copy host memory on several threads, since one core copies at a fifth of the speed of the link to the GPU."""
     step = max(1, _STAGED // source.itemsize)
     if source.size <= 2 * step:
         to[...] = source
@@ -294,7 +294,7 @@ def _stage(to: NDArray[Any], source: NDArray[Any]) -> None:
 
 
 class _Here:
-    """Makes a device and a stream current; a class, since it is entered at every launch."""
+    """A context that makes a device and a stream current; a class, since it is entered at every launch."""
 
     __slots__ = ("_device", "_stream")
 
@@ -313,7 +313,7 @@ class _Here:
 
 
 _STAGED = 1 << 19
-"""Bytes that one thread copies at a time."""
+"""The number of bytes that one thread copies at a time."""
 
 _STAGING_THREADS = 4
 
@@ -323,7 +323,7 @@ def _gib(nbytes: int) -> str:
 
 
 class _Lost:
-    """What stands for CuPy, its device and the driver in a forked child."""
+    """A replacement of CuPy, its device and the driver in a forked child."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise fork.cuda_lost()

@@ -1,7 +1,7 @@
-"""What `GpuDevice` asks of a GPU: memory, copies, launches. `CupyRuntime` answers with CuPy.
+"""The protocol of a GPU under `GpuDevice`: memory, copies, launches. `CupyRuntime` implements it with CuPy.
 
-All else (which kernel, which arguments, which chunks) is decided above this protocol, so that the tests can run it
-on a machine without a GPU, where kernels are emulated.
+Everything else (kernels, arguments, chunks) is decided above this protocol, so that the tests can run it on a machine
+without a GPU, where kernels are emulated.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Protocol
 from numpy.typing import DTypeLike, NDArray
 
 Array = Any
-"""A CuPy array (or what stands in for it)."""
+"""A CuPy array (or that of an emulator)."""
 
 
 class ByValue(NamedTuple):
-    """A kernel's argument that is a struct: the bytes of a contiguous array, and where they are if that is known."""
+    """A kernel's argument that is a struct: the bytes of a contiguous array, and their address if that is known."""
 
     array: NDArray[Any]
     address: int = 0
@@ -30,27 +30,27 @@ class KernelText(NamedTuple):
 
 
 class Runtime(Protocol):
-    """A GPU, as far as the engine needs one. Work is queued in order; downloads wait for it."""
+    """A GPU for the engine. Work is queued in order; downloads wait for it."""
 
     name: str
     description: str
-    room: int  # bytes that a kernel may be given by value
+    room: int  # bytes that a kernel may take by value
     tensor: bool  # whether its tensor cores multiply dense blocks faster than its other units
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes."""
+        """Return free and total bytes."""
 
     def empty(self, count: int, dtype: DTypeLike) -> Array:
-        """A one-dimensional array; raises `OutOfMemory`."""
+        """Return a one-dimensional array; raises `OutOfMemory`."""
 
     def clear(self, array: Array) -> None:
-        """Set all to 0."""
+        """Set all elements to 0."""
 
     def upload(self, host: NDArray[Any]) -> Array:
-        """A copy on the device; `host` may be changed at once."""
+        """Return a copy on the device; `host` may be changed at once."""
 
     def download(self, array: Array) -> NDArray[Any]:
-        """A copy on the host."""
+        """Return a copy on the host."""
 
     def copy_in(self, array: Array, host: NDArray[Any]) -> None:
         """Overwrite a contiguous array with a host array of the same length and dtype."""
@@ -59,25 +59,25 @@ class Runtime(Protocol):
         """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
 
     def at_hand(self, text: KernelText) -> bool:
-        """Whether a kernel is loaded or on disk."""
+        """Return whether a kernel is loaded or on disk."""
 
     def kernels(self, texts: Sequence[KernelText]) -> list[Any]:
-        """Compile, where needed at the same time, and load."""
+        """Compile kernels, where needed at the same time, and load them."""
 
     def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
         """Queue a kernel. Arguments: arrays, None, NumPy scalars, `ByValue`."""
 
     def handle(self, kernel: Any) -> int:
-        """A kernel as the driver knows it."""
+        """Return a kernel's handle in the driver."""
 
     def address(self, array: Array) -> int:
-        """Where an array begins."""
+        """Return the address at which an array begins."""
 
     def stream(self) -> int:
-        """The handle of the queue at this moment."""
+        """Return the handle of the queue at this moment."""
 
     def natively(self, work: Callable[..., int], *arguments: Any) -> None:
-        """Call ``work(driver, stream, *arguments)``, which queues kernels by itself and returns the driver's status.
+        """Call ``work(driver, stream, *arguments)``, which queues kernels itself and returns the driver's status.
 
         driver: the address of `cuLaunchKernel`. stream: the queue's handle.
         """

@@ -1,4 +1,4 @@
-"""Sweeps on a GPU: which are compiled and which interpreted, and their launches."""
+"""Sweeps on a GPU: compiled or interpreted, and their launches."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, NumberTake
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.kernels.cuda.write import emit
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.numbers import Bound
 from qsim_ex.steps.step import Step, Sweep
 
 Packed = NDArray[np.complex128]
 
-REAL = {8: np.float32, 16: np.float64}
-"""Real numbers, by the bytes of an amplitude."""
-
-
 RETURNED = 2
-"""When a plan with settled kernels is run for this time, its launches are laid out: what came back will come back."""
+"""The run of a plan with settled kernels at which its launches are laid out, since it is likely to run again."""
 
 
 class SweepLaunch(Protocol):
@@ -35,25 +32,25 @@ class SweepLaunch(Protocol):
 
     @property
     def takes(self) -> NumberTakes:
-        """Which numbers it wants, and where."""
+        """The numbers that it takes, and where."""
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
 
     def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
-        """The launch laid out beforehand, given where its numbers lie: those on the device, and those by value."""
+        """Return the launch laid out beforehand, given the places of its numbers: on the device, and by value."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledSweep:
-    """A sweep by its own kernel; numbers are passed by value, tables lie on the device."""
+    """A sweep that runs as its own kernel; numbers are passed by value, tables are on the device."""
 
     kernel: emit.Kernel
     function: Any
 
     @property
     def takes(self) -> NumberTakes:
-        """Which numbers it wants, and where."""
+        """The numbers that it takes, and where."""
         return NumberTakes(self.kernel.values, self.kernel.table)
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
@@ -64,14 +61,14 @@ class CompiledSweep:
         runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
 
     def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
-        """The launch laid out beforehand, for a state in one piece."""
+        """Return the launch laid out beforehand, for a state in one piece."""
         blocks = 1 << num_bits - self.kernel.skipped_bits
         return Queued(self.function, blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
 
 
 @dataclass(frozen=True, eq=False)
 class InterpretedSweep:
-    """A sweep by the interpreter; its program stays on the device, where its numbers are too."""
+    """A sweep that runs in the interpreter; its program and its numbers are on the device."""
 
     program: interpreter.SweepProgram
     words: Array
@@ -79,7 +76,7 @@ class InterpretedSweep:
 
     @property
     def takes(self) -> NumberTakes:
-        """Which numbers it wants, and where."""
+        """The numbers that it takes, and where."""
         return NumberTakes(np.zeros(0, dtype=np.int64), self.program.numbers)
 
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
@@ -90,7 +87,7 @@ class InterpretedSweep:
         runtime.launch(self.function, blocks, program.threads, buffer, given.on_device, self.words, whole, size)
 
     def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
-        """The launch laid out beforehand, for a state in one piece."""
+        """Return the launch laid out beforehand, for a state in one piece."""
         words, blocks = plain(runtime.address(self.words)), 1 << num_bits - self.program.skipped_bits
         arguments = THE_STATE, table, words, plain(0), plain(1 << num_bits)
         return Queued(self.function, blocks, self.program.threads, arguments)
@@ -98,9 +95,9 @@ class InterpretedSweep:
 
 @dataclass
 class PreparedSweeps:
-    """Steps ready to run: for each sweep, by the object's identity, how it is launched.
+    """Steps ready to run: for each sweep, by the object's identity, its launch.
 
-    num_bits, itemsize, compile: what they were prepared for.
+    num_bits, itemsize, compile: the arguments of `Sweeps.prepare`. real: the dtype of the numbers that kernels take.
     """
 
     steps: tuple[Step, ...]
@@ -111,19 +108,18 @@ class PreparedSweeps:
     settled: bool = False
     loader: NumberLoader | None = None
     loads: int = 0
+    real: type = field(init=False)
 
-    @property
-    def real(self) -> Any:
-        """The type of the numbers that kernels take."""
-        return REAL[self.itemsize]
+    def __post_init__(self) -> None:
+        self.real = BY_ITEMSIZE[self.itemsize].real.type
 
     @property
     def compiled(self) -> int:
-        """How many of the sweeps run by kernels of their own."""
+        """The number of sweeps that run as kernels of their own."""
         return sum(isinstance(launch, CompiledSweep) for launch in self.launches.values())
 
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
-        """The numbers of all steps."""
+        """Return the numbers of all steps."""
         loader = self.loader
         if loader is None or loader.numbers is not numbers.numbers:
             launches = [self.launches.get(id(step)) for step in self.steps]
@@ -138,14 +134,14 @@ class PreparedSweeps:
     def run(
         self, runtime: Runtime, buffer: Array, num_bits: int, sweep: Sweep, numbers: SweepNumbers | Packed, high: int
     ) -> None:
-        """Apply a sweep in place; `numbers` is its packed array, or what `load` has made of it."""
+        """Apply a sweep in place; `numbers` is its packed array, or the result of `load` for it."""
         launch = self.launches[id(sweep)]
         given = numbers if isinstance(numbers, SweepNumbers) else give(runtime, launch.takes, numbers, self.real)
         launch(runtime, buffer, num_bits, given, high)
 
 
 class Sweeps:
-    """Prepares sweeps on one GPU and remembers what it has prepared."""
+    """Prepares sweeps on one GPU and keeps the prepared plans."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -155,7 +151,7 @@ class Sweeps:
         self._lock = fork.reentrant_lock()
 
     def prepare(self, steps: Sequence[Step], num_bits: int, itemsize: int, compile: str) -> PreparedSweeps:
-        """Choose for each sweep, compile what is to be compiled, and return what runs it."""
+        """Choose kernels or the interpreter for each sweep, compile, and return the prepared sweeps."""
         steps = tuple(steps)
         key = (tuple(map(id, steps)), num_bits, itemsize, compile)
         with self._lock:

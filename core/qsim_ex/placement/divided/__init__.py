@@ -1,1 +1,1 @@
-"""What placements that divide a state have in common."""
+"""The common part of placements that divide a state."""

@@ -1,7 +1,7 @@
-"""A state vector that is divided into sub state vectors: the same questions as one in one piece.
+"""A state vector that is divided into sub state vectors, with the same questions as one in one piece.
 
-All questions are put to one sub state vector after another, with the same calls of the device as for `Single`, and
-only their small answers are put together, so that a state is never gathered.
+Every question is passed to one sub state vector after another, with the same calls of the device as for `Single`, and
+only the small answers are combined, so a state is never gathered.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from qsim_ex.steps.plan import Plan
 __all__ = ["Divided", "NearSubState"]
 
 MARGINAL_WIRES = 26
-"""Most wires of one marginal: 512 MiB on the host, so that shots of 38 wires need one visit for the highest ones."""
+"""The most wires of one marginal: 512 MiB on the host; shots of 38 wires need one visit for the highest wires."""
 
 
 class Divided(Visited):
     """2^n amplitudes in 2^(n − local) sub state vectors; fulfils `base.Placement`.
 
-    A placement provides what is abstract in `Visited`, and `another` for copies and other numbers of wires.
+    A subclass implements the abstract methods of `Visited`, and `another` for copies and other numbers of wires.
     """
 
-    # --- what it says of itself --------------------------------------------------------------------------------------
+    # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def planning_levels(self) -> Levels:
@@ -50,7 +50,7 @@ class Divided(Visited):
 
     @property
     def slice_bits(self) -> int:
-        """As the levels say."""
+        """The number of index bits of a slice."""
         return self.levels.slice
 
     @property
@@ -60,19 +60,19 @@ class Divided(Visited):
 
     @property
     def bytes_moved(self) -> int:
-        """Nothing is copied, as far as anybody counts."""
+        """Zero: a placement that copies amplitudes overrides this."""
         return 0
 
     def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
-        """For each pass over the state, how many stages of a plan and how many ticks it has; by default, each stage."""
+        """Return for each pass how many stages of a plan and how many ticks it has; by default each stage is a pass."""
         return ((1, len(stage.steps)) for stage in plan.stages)
 
     def ticks(self, plan: Plan) -> int:
-        """Those of all passes."""
+        """Return the number of ticks of all passes."""
         return sum(ticks for _, ticks in self.passes(plan))
 
     def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """The ticks up to the end of each stage; the stages of one pass end together."""
+        """Return the number of ticks up to the end of each stage; the stages of one pass end together."""
         ends, done = [], 0
         for plan in plans:
             for stages, ticks in self.passes(plan):
@@ -81,20 +81,20 @@ class Divided(Visited):
         return ends
 
     def report(self) -> dict[str, Any]:
-        """Nothing, as far as anybody counts."""
+        """Return an empty report; a placement that moves amplitudes overrides this."""
         return {}
 
     def norm_check(self, num_gates: int) -> NormCheck:
-        """The bound that rounding sets."""
+        """Return a check of the squared norm within the bound of rounding."""
         return partial(check_norm, num_gates=num_gates, dtype=self.dtype)
 
     def deployed(self, before: Deployment) -> Deployment:
-        """On the same devices."""
+        """Return a deployment on the same devices."""
         levels = self.levels
         change = self.dtype.itemsize * ((1 << levels.local) - (1 << before.levels.local))
         return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
 
-    # --- by hand -----------------------------------------------------------------------------------------------------
+    # --- direct access to memory -------------------------------------------------------------------------------------
 
     def expose(self) -> None:
         """Write the zeros of fresh index bits."""
@@ -103,17 +103,17 @@ class Divided(Visited):
     def slice_at(self, number: int) -> Any:
         """Raise `StateError`, unless a kind has slices in host memory."""
         raise StateError(
-            f"slice {number}: a state that is {self.kind} has no slices in host memory; see sub_state_vector()."
+            f"slice {number}: a state of kind {self.kind!r} has no slices in host memory; use sub_state_vector()."
         )
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Bring one sub state vector near; it may be changed until the iterator ends."""
+        """Yield one sub state vector, brought near; it may be changed until the iterator ends."""
         return self.visit_some(lambda _, high: high == number, write=True)
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def overwrite(self, pieces: Pieces, layout: Layout) -> None:
-        """Overwrite all amplitudes, by index: they lie in that layout then. One visit."""
+        """Overwrite all amplitudes, by index in the given layout. One visit."""
         self.forget()
         for near in self.visit(write=True):
             for start, values in pieces(near.high << near.local, 1 << near.local):
@@ -121,12 +121,12 @@ class Divided(Visited):
         self.layout = layout
 
     def forget(self) -> None:
-        """All amplitudes are about to be overwritten, so they may lie in the order of the wires at once."""
+        """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
         self.write_zeros()
         self.layout = Layout.identity(self.num_wires)
 
     def write(self, start: int, values: Amplitudes) -> None:
-        """Overwrite amplitudes from index `start` on: from that basis value, in the layout of the wires' order."""
+        """Overwrite amplitudes from index `start` on, which is that basis value in the layout of the wires' order."""
         stop, local = start + len(values), self.levels.local
         if not len(values):
             return
@@ -152,7 +152,7 @@ class Divided(Visited):
     # --- amplitudes --------------------------------------------------------------------------------------------------
 
     def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of basis values; bit k of a value is wire ``wires[k]``. One visit, of where they lie."""
+        """Return amplitudes of basis values; bit k of a value is wire ``wires[k]``. One visit, where they are."""
         local = self.levels.local
         out = np.zeros(len(values), dtype=self.dtype)
         indices = at.indices(self.layout, values, wires)
@@ -164,7 +164,7 @@ class Divided(Visited):
         return out
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
-        """Amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``. One visit."""
+        """Return amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``. One visit."""
         out = np.zeros(stop - start, dtype=self.dtype)
         pieces = [at.held(ALWAYS, wires[free:], begin >> free) for begin, free in one.aligned(start, stop)]
         local = self.levels.local
@@ -177,7 +177,7 @@ class Divided(Visited):
         return out
 
     def stored(self, start: int, stop: int) -> Amplitudes:
-        """Amplitudes at the indices from `start` up to `stop`, as they lie."""
+        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
         out = np.zeros(stop - start, dtype=self.dtype)
         for near, first, last in self._range(start, stop):
             base = near.high << near.local
@@ -185,7 +185,7 @@ class Divided(Visited):
         return out
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
-        """All amplitudes that are not known to be zero, in pieces of at most `size`, each with its first index."""
+        """Yield all amplitudes that are not known to be zero, in pieces of at most `size`, with their first index."""
         for near in self.visit():
             whole = 1 << near.local
             for start in range(0, whole, size):
@@ -194,18 +194,18 @@ class Divided(Visited):
     # --- sums, all in float64 ----------------------------------------------------------------------------------------
 
     def norm_squared(self) -> float:
-        """Σ |amplitude|²."""
+        """Return Σ |amplitude|²."""
         return sum(float(near.device.norms(near.buffer, 1)[0]) for near in self.visit())
 
     @property
     def marginal_wires(self) -> int:
-        """As many as fit on the host at ease, since each marginal is a visit."""
+        """The number of wires of a table that fits on the host easily, since each marginal is a visit."""
         return MARGINAL_WIRES
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
-        """Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
+        """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.
 
-        float64 [2^wires], ``wires[0]`` least significant. One visit, of where the condition can hold.
+        float64 [2^wires], ``wires[0]`` least significant. One visit, of the parts where the condition can hold.
         """
         out = np.zeros(1 << len(wires))
         local = self.levels.local
@@ -214,17 +214,17 @@ class Divided(Visited):
         return out
 
     def searched_bits(self, shots: int) -> int:
-        """As the device wants it, but no more wires than can be near together."""
+        """Return the number of wires that the device prefers, but no more than can be near together."""
         most = self.devices[0].searched_bits(self.num_wires, shots)
         return next(count for count in range(most, -1, -1) if self.fits(range(count)))
 
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """For each target, the value of `wires` that it falls on behind its prefix (see `Device.search`).
+        """Return for each target the value of `wires` that it falls on behind its prefix (see `Device.search`).
 
-        prefixes: values of all other wires, shifted to where they stand in a basis value; one for each run.
-        One visit, of where the prefixes lie.
+        prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
+        One visit, of the parts that hold the prefixes.
         """
         places, value = self.open(wires)
         given = at.held(ALWAYS, wires, value).value
@@ -248,13 +248,13 @@ class Divided(Visited):
         return move_bits(found, places) | value
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
-        """For each X-part (a mask of wires) and each of its Z-parts <ψ| X-part · Z-part |ψ>, without factors of i.
+        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i.
 
-        X-parts that fit near together share a visit. One that is too wide for any costs further visits, during which
-        amplitudes are exchanged and put back.
+        X-parts that fit near together share a visit. One that is too wide for any visit costs further visits, during
+        which amplitudes are exchanged and put back.
         """
         found = [np.zeros(len(zs), dtype=np.complex128) for _, zs in parts]
-        fresh = mask_of(at.wires_on(self.layout, self.fresh))  # X on these leads to where there is nothing
+        fresh = mask_of(at.wires_on(self.layout, self.fresh))  # X on these leads to zero amplitudes
         mixed = [k for k, (x, _) in enumerate(parts) if not x & fresh]
         fitting = [k for k in mixed if self.fits(wires_of(parts[k][0]))]
         far, low = (
@@ -269,14 +269,17 @@ class Divided(Visited):
         return found
 
     def _wide_pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """One X-part that does not fit into a visit: CX gates take it to a part of its wires, and are undone after.
+        """Return one X-part that does not fit into a visit: CX gates reduce it to some of its wires, and are undone.
 
-        If that is interrupted, the state is lost and its memory is given back.
+        If that is interrupted, the state is lost and its memory is released.
         """
         above = self.brought(wires_of(x))
         kept, rest = above[: self.most_near], above[self.most_near :]
         if not kept:
-            raise NotSupported(f"a Pauli string with X or Y on {x.bit_count()} wires: {self._division}.")
+            raise NotSupported(
+                f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {self._division}. Use "
+                "more window_slots or device_wires."
+            )
         groups = [rest[first : first + self.most_near] for first in range(0, len(rest), self.most_near)]
         narrow = strings.folded(x, zs, mask_of(rest), kept[0])
         try:
@@ -296,7 +299,7 @@ class Divided(Visited):
             one.flip_where(near, wire, wires)
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some wires, not normalised, ``wires[0]`` least significant. One visit."""
+        """Return the reduced density matrix of wires, not normalised, ``wires[0]`` least significant. One visit."""
         places, value = self.open(wires)
         chosen = [wires[k] for k in places]
         out = np.zeros((1 << len(wires), 1 << len(wires)), dtype=np.complex128)
@@ -309,7 +312,7 @@ class Divided(Visited):
         return out
 
     def inner(self, other: Placement) -> complex:
-        """<self|other>; the other's amplitudes are brought into this layout first."""
+        """Return <self|other>; the other's amplitudes are moved to this layout first."""
         if not isinstance(other, Divided) or (other.levels.local, other.dtype) != (self.levels.local, self.dtype):
             return overlap(self, other)
         if other is self:
@@ -318,7 +321,7 @@ class Divided(Visited):
         return sum((self._inner(near, other) for near in self.visit()), 0j)
 
     def _inner(self, near: NearSubState, other: Divided) -> complex:
-        """The part of one sub state vector in <self|other>."""
+        """Return the part of one sub state vector in <self|other>."""
         total = 0j
         for same in other.visit_some(lambda _, high: high == near.high):
             if same.device is near.device:
@@ -333,17 +336,17 @@ class Divided(Visited):
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
     def another(self, num_wires: int) -> Divided:
-        """A placement of this kind on these devices for so many wires: |0…0>, every index bit fresh.
+        """Return a placement of this kind on these devices for `num_wires` wires: |0…0>, every index bit fresh.
 
         Raises `NotSupported` where a kind cannot.
         """
         raise NotSupported(
-            f"a state that is {self.kind} cannot be copied to one of {num_wires} wires: cloning, and adding or "
-            "removing wires, are not supported there yet."
+            f"a state of kind {self.kind!r} cannot be copied to one of {num_wires} wires: cloning, and adding or "
+            "removing wires, are not supported there yet. Use another placement."
         )
 
     def extend(self, count: int) -> Divided:
-        """This state with `count` more wires in |0>, on fresh index bits from n on; this placement is released."""
+        """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
         n = self.num_wires
         new = self.another(n + count)
         self._copy_to(new, Layout((*self.layout.address, *range(n, n + count)), self.layout.flip))
@@ -351,7 +354,7 @@ class Divided(Visited):
         return new
 
     def shrink(self, wires: Sequence[int]) -> Divided:
-        """This state without some wires, each of which is at 0 or at 1; this placement is released.
+        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
 
         Raises `StateError`, with the weight, if some of the wires are found at more than one value.
         """
@@ -362,13 +365,13 @@ class Divided(Visited):
         return new
 
     def clone(self) -> Self:
-        """Another placement of this kind, on these devices, that holds the same state."""
+        """Return another placement of this kind, on these devices, that holds the same state."""
         new = cast("Self", self.another(self.num_wires))
         self._copy_to(new, self.layout)
         return new
 
     def _copy_to(self, new: Divided, layout: Layout) -> None:
-        """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""
+        """Copy amplitudes to a new placement, by index as far as both have it; `layout` is the layout there."""
         new.layout = layout
         new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
         for near in self.visit():
@@ -385,7 +388,7 @@ class Divided(Visited):
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _range(self, start: int, stop: int, *, write: bool = False) -> Iterator[tuple[NearSubState, int, int]]:
-        """The sub state vectors that hold indices from `start` up to `stop`, each with its part of that range."""
+        """Yield the sub state vectors that hold indices from `start` up to `stop`, each with its part of that range."""
         if start >= stop:
             return
         local = self.levels.local

@@ -1,6 +1,6 @@
-"""X-parts of Pauli strings, shared out among visits of a divided state.
+"""X-parts of Pauli strings, distributed over visits of a divided state.
 
-What an X-part exchanges must be near at the same time, and a visit of a state in host memory costs a pass over the
+The wires of an X-part must be near at the same time, and a visit of a state in host memory costs a pass over the
 link to the host. So X-parts whose wires fit together share a visit.
 """
 
@@ -13,18 +13,21 @@ from qsim_ex.circuit.ops import wires_of
 
 
 class Visit(NamedTuple):
-    """near: wires to be brought near, none where all are local at rest. parts: places of the X-parts it serves."""
+    """A visit and its X-parts.
+
+    near: wires to bring near, none where all are local at rest. parts: the places of the X-parts of the visit.
+    """
 
     near: tuple[int, ...]
     parts: tuple[int, ...]
 
 
 def visits(xs: Sequence[int], far: int, low: int, room: int) -> list[Visit]:
-    """Share out X-parts (masks of wires): each visit brings at most `room` wires near.
+    """Distribute X-parts (masks of wires) over visits, each of which brings at most `room` wires near.
 
     far: wires that are not local at rest; low: wires that are local in every visit. No X-part alone needs more room.
-    The widest X-parts come first, and each goes where it adds the fewest wires; those that need nothing brought near
-    join a visit that is made anyway, or have one of their own before wires are brought near for others.
+    The widest X-parts come first, and each goes to the visit to which it adds the fewest wires; X-parts that need
+    nothing brought near join a visit that is made anyway, or have a visit of their own before the others.
     """
     made: list[tuple[int, list[int]]] = []
     resting = []
@@ -45,7 +48,7 @@ def visits(xs: Sequence[int], far: int, low: int, room: int) -> list[Visit]:
 
 
 def folded(x: int, zs: Sequence[int], rest: int, pivot: int) -> tuple[int, list[int]]:
-    """The string that X(x)·Z(z) becomes under CX gates from `pivot`, a wire of x, to the wires `rest` of x.
+    """Return the string that X(x)·Z(z) becomes under CX gates from `pivot`, a wire of x, to the wires `rest` of x.
 
     The gates take X on the pivot to X on it and all of `rest`, and Z on a wire of `rest` to Z on it and the pivot.
     """

@@ -1,8 +1,9 @@
 """Visits of a state vector that is divided into sub state vectors, on several devices, in host memory, or both.
 
-What differs between these is how sub state vectors come near; that is `Visited.visit`. `divided.Divided` puts every
-question in visits. What a question about wires means for one sub state vector while it is near (`NearSubState`) is at
-the end: wires below `NearSubState.local` lie in the buffer's index, all others are constants in `NearSubState.high`.
+Placements differ in how sub state vectors are brought near; that is `Visited.visit`. `divided.Divided` answers every
+question in visits. The functions at the end translate a question about wires for one near sub state vector
+(`NearSubState`): wires below `NearSubState.local` are in the buffer's index, all others are constants in
+`NearSubState.high`.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ class NearSubState(NamedTuple):
 
     @property
     def local(self) -> int:
-        """Index bits of the buffer."""
+        """The number of index bits of the buffer."""
         return int(self.buffer.size).bit_length() - 1
 
     def when(self, when: When) -> When | None:
-        """A condition on wires as one on the buffer's index; None if it holds nowhere in this sub state vector."""
+        """Return a condition on wires as one on the buffer's index; None if it never holds in this sub state vector."""
         return local_when(self.layout, self.local, self.high, when)
 
     def split(self, wires: Sequence[int]) -> tuple[list[int], int]:
-        """Which of some wires are local (their places k), and the stored bits of the others (bit k: ``wires[k]``)."""
+        """Return the places k of the wires that are local, and the stored bits of the others (bit k: ``wires[k]``)."""
         local, places, fixed = self.local, [], 0
         for k, wire in enumerate(wires):
             position = self.layout.address[wire]
@@ -58,20 +59,20 @@ class NearSubState(NamedTuple):
 
 
 Wanted = Callable[[Layout, int], bool]
-"""Whether a sub state vector is wanted in a visit, by the visit's layout and its `NearSubState.high`."""
+"""Returns whether a visit includes a sub state vector, by the visit's layout and its `NearSubState.high`."""
 
 
 def every(layout: Layout, high: int) -> bool:  # noqa: ARG001  (a `Wanted`)
-    """All sub state vectors are wanted."""
+    """Return True: a visit of all sub state vectors."""
     return True
 
 
 class Visited(ABC):
     """2^n amplitudes in 2^(n − local) sub state vectors.
 
-    layout: the index bit of each wire at rest. fresh: mask of index bits that are 0 all over (see `steps.Sweep`);
-    a sub state vector in which one of them is 1 is zero, takes no memory that is read, and is not visited.
-    devices: those that sub state vectors are near to. dtype: the amplitudes', complex64 or complex128.
+    layout: the index bit of each wire at rest. fresh: mask of index bits that are 0 in the whole state (see
+    `steps.Sweep`); a sub state vector in which one of them is 1 is zero, its memory is not read, and it is not visited.
+    devices: the devices that work on sub state vectors. dtype: of the amplitudes, complex64 or complex128.
     """
 
     kind: str
@@ -83,21 +84,21 @@ class Visited(ABC):
 
     @property
     def num_wires(self) -> int:
-        """How many wires the state has."""
+        """The number of wires of the state."""
         return len(self.layout)
 
     @abstractmethod
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Bring every sub state vector near that is not known to be zero, those of different devices in turn.
+        """Yield every sub state vector that is not known to be zero, brought near; devices take turns.
 
-        near: wires that shall be local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
+        near: wires that are local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
         index bits below `Levels.slice` are local in every visit. Without `near`, the layout is the one at rest; with
-        it, amplitudes may be exchanged between devices for good, and the layout at rest changes with them.
+        it, amplitudes may be exchanged between devices and stay there, and the layout at rest changes with them.
         write: whether the amplitudes are changed during the visit. Afterwards the wires that were local in it are
-        fresh no longer, so a fresh wire becomes an ordinary one by being near in a visit that writes.
-        A sub state vector is near until the iterator goes on; work that is queued on its device until then is waited
-        for by whatever comes after. Amplitudes of its fresh local positions are zero in memory. The layout is the
-        same throughout a visit. Visits of two states may take turns, and a visit that does not write may be left early.
+        not fresh, so a fresh wire becomes an ordinary one by being near in a visit that writes.
+        A sub state vector is near until the iterator continues; later operations wait for the work that is queued on
+        its device until then. Amplitudes of its fresh local positions are zero in memory. The layout is the
+        same throughout a visit. Visits of two states may alternate, and a visit that does not write may be left early.
         """
 
     @abstractmethod
@@ -106,16 +107,16 @@ class Visited(ABC):
 
     @abstractmethod
     def arrange(self, layout: Layout) -> None:
-        """Move amplitudes so that they lie in another layout."""
+        """Move amplitudes to another layout."""
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of all memory, at once, whatever is under way; may be called again."""
+        """Release all memory, at once, even while work or copies are under way; may be called again."""
 
-    # --- what a placement may do better ------------------------------------------------------------------------------
+    # --- methods that a placement may override -----------------------------------------------------------------------
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """As `visit`, but only of the sub state vectors that are wanted; the others need not be brought near.
+        """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`.
 
         If it writes, amplitudes at which a fresh bit is 1 stay zero, and fresh bits may stay fresh.
         """
@@ -124,12 +125,14 @@ class Visited(ABC):
                 yield found
 
     def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are then fresh no longer."""
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
         home = self.layout
         wires = at.wires_on(home, self.fresh & bits)
         far = [wire for wire in wires if home.address[wire] >= self.levels.local]
         if far and not self.most_near:
-            raise NotSupported(f"{len(far)} far wires cannot be brought near: {self._division}.")
+            raise NotSupported(
+                f"{len(far)} far wires cannot be brought near: {self._division}. Use more window_slots or device_wires."
+            )
         for first in range(0, len(far), max(self.most_near, 1)):
             self._rewrite(far[first : first + self.most_near])
         if self.fresh & mask_of(at.index_bits(self.layout, wires)):
@@ -138,20 +141,20 @@ class Visited(ABC):
             self.arrange(home)
 
     def mark_zero(self, bits: int) -> None:
-        """Index bits are fresh from now on: where one of them is 1 all amplitudes are zero, and need no memory."""
+        """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
         self.fresh |= bits
 
-    # --- what is near ------------------------------------------------------------------------------------------------
+    # --- wires that are near -----------------------------------------------------------------------------------------
 
     @property
     def most_near(self) -> int:
-        """How many wires a visit can bring near."""
+        """The number of wires that a visit can bring near."""
         return self.levels.local - self.levels.slice
 
     def open(self, wires: Sequence[int]) -> tuple[list[int], int]:
-        """Which of some wires have more than one value, as far as known (their places k), and the value of the others.
+        """Return the places k of the wires that may have more than one value, and the value of the others.
 
-        Wires on fresh bits from `Levels.local` up are at one value: nothing has to be brought near for them.
+        Wires on fresh bits from `Levels.local` up have one value: nothing has to be brought near for them.
         """
         far = self.fresh & ~((1 << self.levels.local) - 1)
         known = [k for k, wire in enumerate(wires) if far >> self.layout.address[wire] & 1]
@@ -159,18 +162,18 @@ class Visited(ABC):
         return [k for k in range(len(wires)) if k not in known], value
 
     def brought(self, wires: Sequence[int]) -> tuple[int, ...]:
-        """What a visit has to be asked for so that some wires are local; nothing if they are so at rest."""
+        """Return the wires that a visit has to bring near so that some wires are local; none if they are at rest."""
         levels, address = self.levels, self.layout.address
         if all(address[wire] < levels.local for wire in wires):
             return ()
         return tuple(wire for wire in wires if address[wire] >= levels.slice)
 
     def fits(self, wires: Sequence[int]) -> bool:
-        """Whether a visit can have all of some wires near that are not known to be at one value."""
+        """Return whether a visit can have near all of some wires that are not known to be at one value."""
         return len(self.brought([wires[k] for k in self.open(wires)[0]])) <= self.most_near
 
     def visit_with(self, wires: Sequence[int], wanted: Wanted = every) -> Iterator[NearSubState]:
-        """A visit during which some wires are local; those that cannot be brought near are moved there and back.
+        """Yield a visit during which some wires are local; wires that cannot be brought near are moved there and back.
 
         Raises `NotSupported` for more wires than a sub state vector has.
         """
@@ -179,7 +182,7 @@ class Visited(ABC):
             yield from self.visit_some(wanted, brought)
             return
         if len(wires) > self.levels.local:
-            raise NotSupported(f"{len(wires)} wires are wanted near together: {self._division}.")
+            raise NotSupported(f"{len(wires)} wires cannot be near together: {self._division}. Ask for fewer wires.")
         home = self.layout
         self.arrange(at.with_first(home, wires))
         yield from self.visit_some(wanted)
@@ -202,7 +205,7 @@ class Visited(ABC):
 
 
 def local_when(layout: Layout, local: int, high: int, when: When) -> When | None:
-    """As `NearSubState.when`, for a sub state vector that need not be near."""
+    """Return `NearSubState.when` for a sub state vector that need not be near."""
     stored = at.stored_when(layout, when)
     if high & stored.mask >> local != stored.value >> local:
         return None
@@ -211,7 +214,7 @@ def local_when(layout: Layout, local: int, high: int, when: When) -> When | None
 
 
 def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDArray[np.float64]) -> None:
-    """Add what this sub state vector has to Σ |amplitude|² for each value of `wires`; see `Placement.marginal`."""
+    """Add this sub state vector's part of Σ |amplitude|² for each value of `wires`; see `Placement.marginal`."""
     stored = near.when(when)
     if stored is None:
         return
@@ -231,7 +234,7 @@ def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDAr
 
 
 def pauli(near: NearSubState, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-    """What this sub state vector has of <ψ| X-part · Z-part |ψ>; all wires of `x` are local."""
+    """Return this sub state vector's part of <ψ| X-part · Z-part |ψ>; all wires of `x` are local."""
     local = near.local
     masks = [at.index_mask(near.layout, z) for z in zs]
     odd = [(mask >> local & near.high).bit_count() & 1 for mask in masks]
@@ -256,7 +259,7 @@ def flip_where(near: NearSubState, wire: int, wires: Sequence[int]) -> None:
 
 
 def copy_range(near: NearSubState, start: int, stop: int, wires: Sequence[int], out: Amplitudes) -> None:
-    """Copy this sub state vector's amplitudes among basis values `start` to `stop` to where they are in `out`."""
+    """Copy this sub state vector's amplitudes among basis values `start` to `stop` to their places in `out`."""
     for begin, free in aligned(start, stop):
         stored = near.when(at.held(ALWAYS, wires[free:], begin >> free))
         if stored is None:
@@ -282,7 +285,7 @@ def copy_range(near: NearSubState, start: int, stop: int, wires: Sequence[int], 
 
 
 def aligned(start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Cut a range into pieces ``(begin, k)`` of 2^k values that begin at a multiple of 2^k, as few as can be."""
+    """Yield a range as pieces ``(begin, k)`` of 2^k values that begin at a multiple of 2^k, as few as possible."""
     while start < stop:
         k = (stop - start).bit_length() - 1
         if start:

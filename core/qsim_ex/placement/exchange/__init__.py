@@ -1,1 +1,1 @@
-"""How devices that share a state trade parts of it."""
+"""Exchanges of amplitudes between devices that share a state."""

@@ -1,4 +1,4 @@
-"""Links between devices at work: the channels and the staging memory that carry out the schedule of an exchange."""
+"""The links between devices: the channels and the staging memory that carry out the schedule of an exchange."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
 from qsim_ex.steps.layout import Levels
 
 PIECE_BYTES = 1 << 27
-"""Most bytes that go in one copy: a third of a millisecond over NVLink, far longer than it takes to queue a copy."""
+"""The most bytes of one copy: a third of a millisecond over NVLink, far longer than queuing a copy takes."""
 
 QUEUED_BYTES = 1 << 33
-"""How much a device may have been told to send before we wait, so that a cancelled run ends within a second."""
+"""The most bytes that are queued on a device before the host waits, so that a cancelled run ends within a second."""
 
 
 @dataclass(eq=False, slots=True)
@@ -32,7 +32,7 @@ class StagingPiece:
 
 @dataclass(eq=False, slots=True)
 class Lane:
-    """What one device has for the trades of one lane: a queue of what goes out, and one of what is put into place."""
+    """One lane of one device: a queue of copies out, a queue of copies into place, and staging pieces."""
 
     out: CopyQueue
     place: CopyQueue
@@ -44,7 +44,7 @@ class Lane:
 class PeerBuffer:
     """Room for one sub state vector: a device, a buffer, and the device's end of the links to all others.
 
-    place: the number of the device in the list that the caller gave; it stays when device numbers are permuted.
+    place: the number of the device in the caller's list; it stays when device numbers are permuted.
     """
 
     place: int
@@ -54,7 +54,7 @@ class PeerBuffer:
 
 
 def staging_piece(levels: Levels, itemsize: int, piece_bytes: int = PIECE_BYTES) -> int:
-    """Amplitudes of one staging piece."""
+    """Return the number of amplitudes of one staging piece."""
     share = max(1, piece_bytes // (itemsize * lanes(levels)))
     return min(1 << share.bit_length() - 1, 1 << max(levels.local - 1, 0))
 
@@ -66,7 +66,7 @@ def staging(
     links: Mapping[tuple[int, int], Link],
     piece_bytes: int = PIECE_BYTES,
 ) -> tuple[int, int]:
-    """Bytes in which a peer stages what comes to it: in its device's memory, and in host memory."""
+    """Return the bytes in which a peer stages incoming amplitudes: in its device's memory, and in host memory."""
     kinds = {kind for (_, to), kind in links.items() if to == place}
     size = SLOTS * lanes(levels) * staging_piece(levels, itemsize, piece_bytes) * itemsize
     return (size if kinds - {"through the host"} else 0), (size if "through the host" in kinds else 0)
@@ -75,8 +75,8 @@ def staging(
 class Links:
     """Channels, staging memory and kinds of links between the devices of one state.
 
-    devices: one for each device number; the same device may stand there several times. Each is `Copies` as well.
-    piece_bytes: most bytes of one copy. reach: how one device's memory is reached from another.
+    devices: one for each device number, repeated where peers share it. Each is `Copies` as well.
+    piece_bytes: most bytes of one copy. reach: returns the link from one device to another.
     """
 
     def __init__(
@@ -89,7 +89,9 @@ class Links:
     ) -> None:
         for device in devices:
             if not isinstance(device, Copies):
-                raise NotSupported(f"{device.name} has no channels for copies, so it cannot hold a part of a state.")
+                raise NotSupported(
+                    f"{device.name} has no channels for copies, so it cannot hold a part of a state. Use other devices."
+                )
         self.devices = tuple(devices)
         self.dtype = dtype
         self.levels = levels
@@ -103,11 +105,11 @@ class Links:
         self.sent: Counter[tuple[int, int]] = Counter()
 
     def staging(self, place: int) -> tuple[int, int]:
-        """Staging bytes that one device holds in its own memory, and in host memory."""
+        """Return the staging bytes that one device holds in its own memory, and in host memory."""
         return staging(place, self.levels, self.dtype.itemsize, self.kinds, self.piece_bytes)
 
     def report(self) -> dict[str, Any]:
-        """The kind of each link, and the bytes sent over it so far, as what JSON can hold."""
+        """Return the kind of each link, and the bytes sent over it so far, as JSON values."""
         pairs = sorted(self.kinds)
         names = [f"{a}>{b}" for a, b in pairs]
         return {
@@ -116,7 +118,7 @@ class Links:
         }
 
     def seat(self, place: int, num_amplitudes: int, beside: PeerBuffer | None = None) -> PeerBuffer:
-        """Allocate all that one sub state vector needs on its device; raises `OutOfMemory`.
+        """Allocate all memory that one sub state vector needs on its device; raises `OutOfMemory`.
 
         beside: another seat on the device, whose end of the links is shared.
         """
@@ -134,10 +136,10 @@ class Links:
         return PeerBuffer(place, device, buffer, made)
 
     def exchange(self, seats: Sequence[PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None = None) -> None:
-        """Carry out a schedule; ``seats[d]`` is that of device number d.
+        """Carry out a schedule; ``seats[d]`` is the seat of device number d.
 
-        What is queued on the devices comes before it, and what is queued on them later comes after it. `tick` is
-        called now and then, when nothing is under way.
+        Work queued on the devices before runs before the exchange, and work queued later runs after it. `tick` is
+        called now and then, when no copy is under way.
         """
         meetings = {(trade.devices, trade.lane) for trade in schedule.trades}
         self._begin(seats, meetings)
@@ -154,7 +156,7 @@ class Links:
             self.sent[seats[d].place, seats[e].place] += amplitudes * self.dtype.itemsize
 
     def _begin(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
-        """Copies out wait for the work on both devices that they concern; copies into place wait for copies out."""
+        """Let copies out wait for the work on both of their devices."""
         taking_part = {d for devices, _ in meetings for d in devices}
         marks = {d: seats[d].device.mark() for d in taking_part}
         for devices, lane in meetings:
@@ -185,13 +187,13 @@ class Links:
             staged.append((to, slot, laid))
         for to, slot, laid in staged:
             place = to.lanes[trade.lane].place
-            for mark in left:  # what goes into place has come, and what was there has left
+            for mark in left:  # the piece has arrived, and the amplitudes in its place have left
                 place.wait(mark)
             place.copy(laid.of(to.buffer), laid.laid_out(slot.buffer))
             slot.free = place.mark()
 
     def _end(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
-        """Work on a device waits for the copies from it, to it, and into place."""
+        """Let work on a device wait for the copies from it, to it, and into place."""
         for devices, lane in meetings:
             out = [seats[d].lanes[lane].out.mark() for d in devices]
             for d in devices:
@@ -200,7 +202,7 @@ class Links:
 
 
 def synchronize(seats: Sequence[PeerBuffer]) -> None:
-    """Wait until devices and links have done all that is queued."""
+    """Wait until devices and links have done all queued work."""
     for seat in seats:
         for lane in seat.lanes:
             lane.out.synchronize()

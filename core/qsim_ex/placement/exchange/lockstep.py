@@ -1,4 +1,4 @@
-"""What is done alike on all devices of a divided state: room is asked for, and steps are launched."""
+"""Operations that are alike on all devices of a divided state: checking memory, and launching steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qsim_ex.steps.step import Step, ZeroFill
 NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 Share = tuple[Any, Sequence[Any]]
-"""What a device has prepared, and the numbers of the steps."""
+"""The prepared steps of a device, and their numbers."""
 
 
 def check_memory(
@@ -28,8 +28,9 @@ def check_memory(
 ) -> None:
     """Raise `OutOfMemory`, with the sum, unless every device and the host have room.
 
-    what: the state and its sum, for the message. needed: bytes for each entry of `devices`; a device that stands there
-    several times needs their sum. limit, host_limit: bytes allowed in place of what is free on a device, on the host.
+    what: the state and its sum, for the message. needed: bytes for each entry of `devices`; a device that occurs
+    several times needs their sum. limit, host_limit: bytes allowed in place of the free memory of a device, of the
+    host.
     """
     wanted: Counter[str] = Counter()
     for device, size in zip(devices, needed, strict=True):
@@ -53,7 +54,7 @@ def check_memory(
 
 
 def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
-    """For each device what it has prepared, and all numbers as a list; virtual peers may share theirs."""
+    """Return the prepared steps of each device and their numbers as a list; virtual peers may share a list."""
     listed: dict[int, list[Any]] = {}
     for _, numbers in work:
         if id(numbers) not in listed:
@@ -66,7 +67,7 @@ def work_on(
 ) -> None:
     """Execute steps on the sub state vectors of some seats, each with the value of its bits from `local` up.
 
-    begin: how many steps of the plan came before, whose numbers are in `shares` too.
+    begin: how many steps of the plan came before; `shares` has their numbers too.
     """
     targets, end = [], begin + len(steps)
     for seat, high in seats:

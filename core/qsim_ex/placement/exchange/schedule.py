@@ -1,9 +1,9 @@
-"""The schedule of an exchange as plain data: which part of which sub state vector goes where, and in which order.
+"""The schedule of an exchange as plain data: which part of each sub state vector goes where, and in which order.
 
 A swap of local bits with device bits makes pairs of devices trade parts: device d, whose swapped device bits are s,
 and device e, whose bits are t, trade the part of d at which the swapped local bits are t for the part of e at which
-they are s. Each part comes to lie where the other was. So one piece after the other is traded in place, through a
-little staging memory, and what is known to be zero is not sent at all.
+they are s. Each part takes the place of the other. So one piece after the other is traded in place, through a
+little staging memory, and amplitudes that are known to be zero are not sent.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from qsim_ex.steps.plan import SPARED_FROM
 Swaps = tuple[tuple[int, int], ...]
 
 SLOTS = 2
-"""Staging pieces for each lane of a device: one is filled by a link while the other is put into place."""
+"""The staging pieces for each lane of a device: one is filled by a link while the other is copied into place."""
 
 _FEW = 8
 _SMALL = 1 << 20
 """A part is cut into at least `_FEW` pieces, so that links and staging overlap, but not into pieces below `_SMALL`."""
 
 PITCH = 1 << 26
-"""Largest stride of rows, in amplitudes: copy engines take at most 2 GiB."""
+"""The largest stride of rows, in amplitudes: copy engines take at most 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Part:
 
     @property
     def size(self) -> int:
-        """How many amplitudes."""
+        """The number of amplitudes."""
         return self.rows * self.width
 
     def at(self, start: int) -> Part:
-        """The part of this shape that begins further up: `start` has only bits that no index in this part has."""
+        """Return the part of this shape at a higher index: `start` has only bits that no index in this part has."""
         return Part(self.start | start, self.rows, self.width, self.stride)
 
     def of(self, buffer: Any) -> Any:
-        """These amplitudes as a view: [width] or [rows, width]."""
+        """Return these amplitudes as a view: [width] or [rows, width]."""
         if self.rows == 1:
             return buffer[self.start : self.start + self.width]
         low = self.start % self.stride
@@ -64,16 +64,16 @@ class Part:
         return rows[:, low : low + self.width]
 
     def laid_out(self, staging: Any) -> Any:
-        """The beginning of a staging piece in the same shape."""
+        """Return the beginning of a staging piece as an array of this shape."""
         return staging[: self.width] if self.rows == 1 else staging[: self.size].reshape(self.rows, self.width)
 
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """One piece of an exchange: two devices trade parts, and each comes to lie where the other was.
+    """One piece of an exchange: two devices trade parts, and each takes the place of the other.
 
-    devices: two device numbers, the lower first. parts: what each of them gives; alike in shape.
-    sent: whether each part goes at all; what is known to be zero does not. A part that meets no other on its way goes
+    devices: two device numbers, the lower first. parts: the part that each of them gives; alike in shape.
+    sent: whether each part is sent; one that is known to be zero is not. A part without one in return is copied
         straight into place.
     lane: trades of one lane follow each other, those of different lanes run at the same time.
     slot: the staging piece of the lane, at each receiving device.
@@ -100,7 +100,7 @@ class Schedule:
     trades: tuple[Trade, ...]
 
     def sent(self) -> Counter[tuple[int, int]]:
-        """Amplitudes that go from one device to another, for each ordered pair that anything goes between."""
+        """Return the amplitudes that go from one device to another, for each ordered pair with any."""
         found: Counter[tuple[int, int]] = Counter()
         for trade in self.trades:
             (d, e), (there, back) = trade.devices, trade.sent
@@ -109,10 +109,10 @@ class Schedule:
         return +found
 
     def describe(self, itemsize: int) -> str:
-        """One line for people: how the devices meet, and how much goes over the busiest link."""
+        """Return one line for people: how the devices meet, and how many bytes the busiest link carries."""
         sent = self.sent()
         if not sent:
-            return "nothing moves: all that would is known to be zero"
+            return "nothing moves: all amplitudes to exchange are known to be zero"
         if self.partners == 1:
             how = "in pairs"
         elif self.network == "switch":
@@ -125,10 +125,10 @@ class Schedule:
 
 @lru_cache(maxsize=64)
 def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int) -> Schedule:
-    """The schedule of an exchange.
+    """Return the schedule of an exchange.
 
     swaps: as in `steps.Exchange`. fresh: mask of the positions that are fresh before it (see `steps.Sweep`).
-    piece: most amplitudes that go in one copy, which is what staging holds; a power of two.
+    piece: most amplitudes of one copy, the size of a staging piece; a power of two.
     Raises `PlanError` where pairs are not of one local position and one device bit each, or not disjoint.
     """
     check(levels, swaps)
@@ -143,7 +143,7 @@ def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int) -> Schedule:
     trades: list[Trade] = []
 
     def trade(distance: int, shape: Part, lane: int, slot: int) -> None:
-        """One piece between each two devices whose swapped bits differ by `distance`."""
+        """Append the trades of one piece between each two devices whose swapped bits differ by `distance`."""
         for s, t in ((s, s ^ distance) for s in values.tolist() if s < s ^ distance):
             for group in groups:
                 devices = group | numbers[s], group | numbers[t]
@@ -174,13 +174,13 @@ def check(levels: Levels, swaps: Swaps) -> None:
     fitting = all(0 <= a < levels.local <= b < top for a, b in swaps)
     if not swaps or not fitting or len(set(positions)) < len(positions):
         raise PlanError(
-            f"an exchange swaps {swaps}; wanted are disjoint pairs of a local position (below {levels.local}) "
-            f"and a device bit ({levels.local} to {top - 1})."
+            f"expected disjoint pairs of a local position (below {levels.local}) and a device bit ({levels.local} to "
+            f"{top - 1}), got an exchange of {swaps}."
         )
 
 
 def sources(num_bits: int, swaps: Swaps) -> list[int]:
-    """The position that each position of an index has come from, after an exchange."""
+    """Return the position from which each position of an index has come, after an exchange."""
     found = list(range(num_bits))
     for a, b in swaps:
         found[a], found[b] = b, a
@@ -188,12 +188,12 @@ def sources(num_bits: int, swaps: Swaps) -> list[int]:
 
 
 def lanes(levels: Levels) -> int:
-    """How many lanes the schedules of these levels use at most."""
+    """Return how many lanes the schedules of these levels use at most."""
     return 1 if levels.network == "switch" else max(1, (1 << levels.peers) - 1)
 
 
 def _pieces(local: int, fixed: set[int], piece: int) -> list[Part]:
-    """The amplitudes at which all `fixed` bits are 0, in pieces of rows that are as long and as many as may be."""
+    """Return the amplitudes at which all `fixed` bits are 0, in pieces with the longest and the most rows possible."""
     runs = _runs([bit for bit in range(local) if bit not in fixed])
     total = sum(length for _, length in runs)
     most = min(piece, max((1 << total) // _FEW, _SMALL)).bit_length() - 1
@@ -209,7 +209,7 @@ def _pieces(local: int, fixed: set[int], piece: int) -> list[Part]:
 
 
 def _runs(bits: Sequence[int]) -> list[tuple[int, int]]:
-    """Ascending bits as runs of neighbours: the first of each run, and how many."""
+    """Return ascending bits as runs of neighbours: the first of each run, and its length."""
     runs: list[tuple[int, int]] = []
     for bit in bits:
         if runs and bit == sum(runs[-1]):

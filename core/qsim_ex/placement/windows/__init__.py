@@ -1,1 +1,1 @@
-"""Windows on a state in host memory, and the copies that bring them near."""
+"""Windows of a state in host memory, and the copies that bring them near."""

@@ -1,4 +1,4 @@
-"""Which pieces of a state at home go where in a sub state vector: the copies of a pass as plain data."""
+"""The copies of a pass as plain data: which pieces of a state at home go where in a sub state vector."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Carried = tuple[tuple[Part, Part], ...]
 
 @lru_cache(maxsize=64)
 def carried(bits: tuple[int, ...], spared: int, piece: int) -> Carried:
-    """The pieces of one sub state vector: where each lies near, and where at home, from the same bits of `high` on.
+    """Return the pieces of one sub state vector: the place of each near, and at home, relative to the bits of `high`.
 
-    bits: the index bit at home of each local position. spared: mask of positions that are 0 in all that is carried.
+    bits: the index bit at home of each local position. spared: mask of positions that are 0 in all carried amplitudes.
     piece: most amplitudes of one copy; a power of two.
     """
     runs = _runs([(p, bit) for p, bit in enumerate(bits) if not spared >> p & 1])
@@ -37,7 +37,7 @@ def carried(bits: tuple[int, ...], spared: int, piece: int) -> Carried:
 
 
 def _runs(pairs: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Neighbouring positions that are neighbours at home too: the first, its bit at home, and how many."""
+    """Return neighbouring positions that are neighbours at home too: the first, its bit at home, and the length."""
     runs: list[tuple[int, int, int]] = []
     for position, bit in pairs:
         if runs:

@@ -1,8 +1,8 @@
-"""Copies between host and device while the device works: in which order, and in how few pieces.
+"""Copies between host and device while the device works: their order, and their division into few pieces.
 
-There are two queues of copies, one in each direction, and the device's own queue of work. Whatever touches a place
-waits for what touched it last in another queue, and for nothing else; so copies in, copies out and work overlap
-wherever the order of calls lets them, and any order of calls is right.
+There are two queues of copies, one in each direction, and the device's own queue of work. An operation on a place
+waits for the last operation on it in another queue, and for nothing else; so copies in, copies out and work overlap
+wherever the order of calls allows it, and every order of calls is correct.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 Index = NDArray[np.int64]
 
 IN_FLIGHT = 1 << 32
-"""Bytes that may be queued in one direction: less than a tenth of a second, so that a cancelled run ends soon."""
+"""The most bytes that are queued in one direction: less than a tenth of a second, so that a cancelled run ends soon."""
 
 MARKS = 256
-"""Most copies that are queued in one direction."""
+"""The most copies that are queued in one direction."""
 
 
 AHEAD = 2
-"""On how many windows work may be queued."""
+"""The most windows on which work is queued."""
 
 
 class CopyPiece(NamedTuple):
@@ -42,7 +42,7 @@ class CopyPiece(NamedTuple):
 
 
 class QueuedCopies:
-    """One direction: its channel, and what has been queued on it.
+    """One direction: its channel, and the copies that have been queued on it.
 
     Copies are numbered from 1. touched: for each place the last copy that read or wrote it.
     """
@@ -54,7 +54,7 @@ class QueuedCopies:
         self.done = 0  # copies up to this one have been waited for on the host
         self.marks: dict[int, Any] = {}
         self.waited = 0  # the last copy of the other direction that this one waits for
-        self.worked: set[int] = set()  # slots in which there was work that this queue has not waited for
+        self.worked: set[int] = set()  # slots with work for which this queue has not waited
         self.bytes_moved = 0
         self.in_flight: deque[tuple[int, int]] = deque()
         self.queued_bytes = 0
@@ -66,7 +66,7 @@ class Pipeline:
     slots: buffers on the device. host: blocks of host memory. rows: slices in each slot and, but for the last, in each
     block. scratch: device memory of one slice or more, for slices that change places on the device.
     piece: most bytes in one copy (at least one slice).
-    bytes_in, bytes_out: what has been copied from and to the host; bytes_within: on the device.
+    bytes_in, bytes_out: bytes copied from and to the host; bytes_within: on the device.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Pipeline:
         return self._out.bytes_moved
 
     def at(self, place: int) -> Buffer:
-        """The slice in a place, without a copy; to be looked at when nothing is under way."""
+        """Return the slice in a place, without a copy; valid when nothing is under way."""
         row = place % self._rows * self._slice
         return self._blocks[place // self._rows][row : row + self._slice]
 
@@ -116,12 +116,12 @@ class Pipeline:
         self._out.bytes_moved += len(rows) * self._slice_bytes
 
     def shift(self, to: Index, source: Index) -> None:
-        """Copy slices from rows of the device to others."""
+        """Copy slices from rows of the device to other rows."""
         self._copy(self._in, self._out, to, source)
         self.bytes_within += len(to) * self._slice_bytes
 
     def exchange(self, one: Index, other: Index) -> None:
-        """Let slices on the device change places; no row is named twice."""
+        """Let slices on the device trade places; no row is given twice."""
         most = self._scratch.size // self._slice
         for first in range(0, len(one), most):
             a, b = one[first : first + most], other[first : first + most]
@@ -150,7 +150,7 @@ class Pipeline:
     # --- order -----------------------------------------------------------------------------------------------------
 
     def _before(self, queue: QueuedCopies, other: QueuedCopies, to: Index, source: Index) -> None:
-        """What is queued next on `queue` touches these places: let it wait for all that touched them elsewhere."""
+        """Let the next copy on `queue`, which uses these places, wait for all earlier uses of them in other queues."""
         if queue.worked:
             for slot in queue.worked & set(np.unique(np.concatenate([to, source]) // self._rows).tolist()):
                 queue.channel.wait(self._work[slot])
@@ -161,9 +161,9 @@ class Pipeline:
             queue.waited = last
 
     def _after(self, queue: QueuedCopies, to: Index, source: Index) -> None:
-        """Number what was just queued, and do not let the queue grow without end."""
+        """Number the copy that was just queued, and limit the length of the queue."""
         mark = queue.channel.mark()
-        if mark is None:  # it is done already, and nobody has to wait
+        if mark is None:  # the copy is done already, and no wait is needed
             return
         queue.last += 1
         queue.marks[queue.last] = mark
@@ -178,7 +178,7 @@ class Pipeline:
             queue.queued_bytes -= size
 
     def begin_work(self, slot: int) -> None:
-        """Work that is queued on the device from now on finds the slot as all copies so far have left it."""
+        """Let work that is queued on the device from now on wait for all copies so far that used the slot."""
         rows = slice(slot * self._rows, (slot + 1) * self._rows)
         for queue in (self._in, self._out):
             last = int(queue.touched[rows].max())
@@ -187,12 +187,12 @@ class Pipeline:
         self._working = slot
 
     def end_work(self) -> None:
-        """Copies that touch the slot from now on wait for the work that has been queued; may be called again."""
+        """Let copies that use the slot from now on wait for the work that has been queued; may be called again."""
         if self._working is None:
             return
         slot, self._working = self._working, None
         mark = self._device.mark()
-        if mark is None:  # it is done already, and nobody has to wait
+        if mark is None:  # the work is done already, and no wait is needed
             return
         self._work[slot] = mark
         self._in.worked.add(slot)
@@ -213,7 +213,7 @@ class Pipeline:
     # --- pieces ----------------------------------------------------------------------------------------------------
 
     def _pieces(self, to: Index, source: Index, *, of_scratch: bool = False) -> Iterator[CopyPiece]:
-        """Pairs of places as few copies, none larger than it may be and none across two blocks."""
+        """Yield pairs of places as few copies, each within the piece limit and within one block."""
         turn = np.lexsort((to, source)) if not of_scratch else np.arange(len(to))
         to, source = to[turn], source[turn]
         cut = (np.diff(to) != 1) | (np.diff(source) != 1) | (source[1:] % self._rows == 0)
@@ -245,7 +245,7 @@ class Pipeline:
             at += count
 
     def _fits(self, place: int, length: int, count: int, step: int) -> bool:
-        """Whether runs are the beginnings, alike, of so many rows of a matrix that lies within one block."""
+        """Return whether `count` runs are the same columns of as many rows of a matrix within one block."""
         if step < length:
             return False
         row = place % self._rows
@@ -257,7 +257,7 @@ class Pipeline:
         return size // self._slice
 
     def _view(self, place: int, piece: CopyPiece, step: int) -> Buffer:
-        """The amplitudes of a piece on one side: [k] for one run, [times, k] for several."""
+        """Return the amplitudes of a piece on one side: [k] for one run, [times, k] for several."""
         block, row = self._blocks[place // self._rows], place % self._rows
         k = piece.length * self._slice
         if piece.times == 1:
@@ -267,5 +267,5 @@ class Pipeline:
         return matrix.reshape(piece.times, -1)[:, column * self._slice : column * self._slice + k]
 
     def _aside(self, piece: CopyPiece) -> Buffer:
-        """A piece's place in scratch memory."""
+        """Return a piece's place in scratch memory."""
         return self._scratch[piece.to * self._slice : (piece.to + piece.length) * self._slice]

@@ -1,7 +1,7 @@
-"""What a migrated run copies, told beforehand: the run itself, on a device that does nothing.
+"""The copies of a migrated run, counted beforehand: the run itself, on a device that does nothing.
 
-Which slices stay on the device from one pass to the next depends on the slots, on the order of the windows, and on
-where every slice is. So nothing is estimated: `Migrated` runs the plan with memory that is not there.
+The slices that stay on the device from one pass to the next depend on the slots, on the order of the windows, and on
+the place of every slice. So nothing is estimated: `Migrated` runs the plan with memory that does not exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qsim_ex.placement.windows.window import Scenario
 from qsim_ex.steps.plan import Plan
 
 MOST_SLICES = 1 << 16
-"""States of more slices are not rehearsed: the table of places would take longer than planning."""
+"""The most slices of a state that is rehearsed: with more, the table of places would take longer than planning."""
 
 _PLENTY = 1 << 62
 
@@ -31,7 +31,7 @@ class CopiedBytes(NamedTuple):
 
 
 def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> CopiedBytes | None:
-    """What a run of a plan on a new state copies; None if the state is not new, or has too many slices."""
+    """Return the bytes that a run on a new state copies; None if the state is not new, or has too many slices."""
     levels, dtype = plan.levels, np.dtype(dtype)
     if plan.fresh != (1 << plan.num_wires) - 1 or plan.num_wires - levels.slice > MOST_SLICES.bit_length() - 1:
         return None
@@ -41,12 +41,12 @@ def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Co
 
 
 def rehearsed(deployment: Deployment, plan: Plan, dtype: np.dtype[Any]) -> CopiedBytes | None:
-    """What a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
+    """Return the bytes that a run of a plan on a new state copies, as it is deployed; see `rehearse`."""
     return rehearse(plan, dtype, deployment.in_flight, deployment.host_memory or "whole")
 
 
 class _Nothing:
-    """An array of which only the size is known."""
+    """An array without memory, which has only a size."""
 
     def __init__(self, size: int, itemsize: int) -> None:
         self.size, self.nbytes = size, size * itemsize
@@ -59,23 +59,23 @@ class _Nothing:
 
 
 class _IdleCopyQueue:
-    """Copies that nobody carries out."""
+    """A queue of copies that are never made."""
 
     def copy(self, to: Any, source: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def mark(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def wait(self, mark: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def synchronize(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _Idle(Copies):
-    """A device without memory that does nothing at once."""
+    """A device without memory that does nothing, immediately."""
 
     kind = "gpu"
     name = "nothing"
@@ -84,13 +84,13 @@ class _Idle(Copies):
         return _IdleCopyQueue()
 
     def mark(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def wait(self, mark: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def reach(self, mark: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def host_memory(self, num_amplitudes: int, dtype: DTypeLike) -> tuple[Any, str]:
         return self.allocate(num_amplitudes, dtype), "plain"
@@ -99,10 +99,10 @@ class _Idle(Copies):
         return _Nothing(num_amplitudes, np.dtype(dtype).itemsize)
 
     def begin(self, buffer: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def run(self, *_: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def synchronize(self) -> None:
-        """Nothing."""
+        """Do nothing."""

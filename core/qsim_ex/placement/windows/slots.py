@@ -1,7 +1,7 @@
-"""Windows come into the slots of the device: where every slice is, which slot a window takes, and what moves when.
+"""Bringing windows into the slots of the device: the place of every slice, the slot of a window, and the copies.
 
-What is on the device already only changes rows there. Then what nobody wants leaves, and what is missing arrives, a
-copy's worth at a time, so that both directions of the link are busy at once.
+Slices that are on the device already only change rows there. Then slices that the window does not need leave, and
+missing slices arrive, one copy at a time, so that both directions of the link are busy at once.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from qsim_ex.placement.windows.window import Index, MigratedMemory, Window, Wind
 Tick = Callable[[], None]
 
 NOWHERE = -1
-"""The place of a slice that is known to be zero, and what a row without a slice holds."""
+"""The place of a slice that is known to be zero, and the content of a row without a slice."""
 
 PART = 1 << 32
-"""Bytes that come to a window between two ticks."""
+"""The bytes that are brought to a window between two ticks."""
 
 
 class Slots:
-    """The slots of a migrated state, its places, and the copies between them.
+    """The slots of a migrated state, its table of places, and the copies between them.
 
-    buffers: the slots. places: what is where. pipe: the queues of copies.
-    parts: in how many parts a window comes, with a tick before each.
+    buffers: the slots. places: the place of every slice. pipe: the queues of copies.
+    parts: in how many parts a window is brought, with a tick before each.
     """
 
     def __init__(self, device: Any, room: MigratedMemory, memory: WindowMemory) -> None:
@@ -42,10 +42,10 @@ class Slots:
         self.pipe = Pipeline(device, memory.slots, memory.host, memory.scratch, room.rows, room.piece)
         self.parts = max(1, room.rows * room.slice_bytes // PART)
         self._at_once = room.scratch
-        self._turns = list(range(room.slots))  # the one that was used longest ago first
+        self._turns = list(range(room.slots))  # the least recently used slot first
 
     def order(self, window: Window, values: list[int]) -> Iterator[tuple[int, int]]:
-        """Each window with its slot: first those that are on the device in large part, then the slots take turns."""
+        """Yield each window with its slot: first those that are largely on the device; then the slots take turns."""
         full = np.flatnonzero(self.places.held >= 0)
         number, row = window.windows_and_rows(self.places.held[full])
         rows = self.places.rows
@@ -69,9 +69,9 @@ class Slots:
     # --- one window ------------------------------------------------------------------------------------------------
 
     def bring(self, wanted: Index, slot: int, tick: Tick | None) -> None:
-        """Let the rows of a slot hold these slices; what was in its other rows leaves, or is given up.
+        """Put these slices into the rows of a slot; slices in its other rows are copied out, or dropped if at home too.
 
-        Rows that are wanted by nobody (`NOWHERE`) are emptied, since work on the window may write them.
+        Rows for which `wanted` is `NOWHERE` are emptied, since work on the window may write them.
         """
         places, first = self.places, slot * self.places.rows
         parts = _Parts(tick, self.parts, len(wanted))
@@ -96,9 +96,9 @@ class Slots:
         parts.reached(len(wanted))
 
     def _in_order(self, wanted: Index, leaving: NDArray[np.bool_], arriving: NDArray[np.bool_]) -> Index:
-        """The rows in which something moves, those that only free places first, those that only take places last.
+        """Return the rows that change: first those that only receive a slice, last those that only lose one.
 
-        What arrives comes in the order in which it lies on the host, so that copies are long.
+        Arriving slices are in the order of their places on the host, so that copies are long.
         """
         source = np.where(arriving, self.places.place[wanted], -1)
         rows = np.argsort(source, kind="stable")
@@ -107,9 +107,9 @@ class Slots:
         return np.concatenate([only, both, np.flatnonzero(leaving & ~arriving)])
 
     def _batch(self, order: Index, leaving: NDArray[np.bool_]) -> int:
-        """How many of the rows are swapped at once: a copy's worth, as far as there are places for what leaves.
+        """Return how many of the rows are swapped at once: one copy, as far as the host has places for leaving slices.
 
-        Only half of the spare places are used at once: into the others the next batch goes at the same time.
+        Only half of the spare places are used at once: the next batch goes to the others at the same time.
         """
         free = self.places.room()
         if free is None:
@@ -118,25 +118,25 @@ class Slots:
         return int(np.searchsorted(np.cumsum(leaving[order[:most]]), free, side="right"))
 
     def _swap(self, leaving: Index, arriving: Index, slices: Index) -> None:
-        """Slices in some rows go to the host, and others come to rows that are empty then."""
+        """Copy slices in some rows to the host, and other slices to rows that are empty then."""
         if len(leaving):
             self.pipe.send(self.places.leave(leaving), leaving)
         if len(arriving):
             source = self.places.arrive(slices, arriving)
             if (source < self.places.device).any():
-                raise StateError("a slice is wanted that is nowhere: the state was left in the middle of a change.")
+                raise StateError("a slice is in no place: a change of the state was interrupted. Use a new state.")
             self.pipe.bring(arriving, source)
 
     def _make_room(self, rows: Index, slot: int) -> None:
-        """No place is free on the host: what leaves goes to empty rows of other slots."""
+        """Move leaving slices to empty rows of other slots when no place is free on the host."""
         empty = self.places.empty_rows(slot)[: len(rows)]
         if not len(empty):
-            raise StateError("no place is free for a slice: the state was left in the middle of a change.")
+            raise StateError("no place is free for a slice: a change of the state was interrupted. Use a new state.")
         self.pipe.shift(empty, rows[: len(empty)])
         self.places.trade(rows[: len(empty)], empty)
 
     def _gather(self, wanted: Index, first: int) -> None:
-        """Bring the wanted slices that are on the device already to their rows; what is there takes their places."""
+        """Move needed slices that are on the device already to their rows; the slices there take their places."""
         places = self.places
         rows = first + np.arange(len(wanted))
         while True:
@@ -152,7 +152,7 @@ class Slots:
 
 
 def _apart(one: Index, other: Index) -> tuple[Index, Index]:
-    """As many of the pairs, from the first on, as share no number with those before."""
+    """Return as many of the pairs, from the first on, as share no number with earlier ones."""
     used: set[int] = set()
     keep = []
     for k, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True)):
@@ -163,30 +163,31 @@ def _apart(one: Index, other: Index) -> tuple[Index, Index]:
 
 
 class _Parts:
-    """Calls a tick before each of some equal parts of so many rows."""
+    """Calls a tick before each of some equal parts of a number of rows."""
 
     def __init__(self, tick: Tick | None, parts: int, rows: int) -> None:
         self._tick = tick
         self._begins = deque(part * rows // parts for part in range(parts))
 
     def reached(self, row: int) -> None:
-        """All rows below this one are done."""
+        """Record that all rows below this one are done."""
         while self._tick is not None and self._begins and self._begins[0] <= row:
             self._begins.popleft()
             self._tick()
 
 
 class SliceTable:
-    """Where each slice is: on the device, on the host, or nowhere, because it is known to be zero.
+    """The place of each slice: on the device, on the host, or nowhere, because it is known to be zero.
 
-    Only bookkeeping; nothing is copied here. Places are numbered through: first the rows of the device's slots, then
-    those of the host. In the scenario *whole* every slice has a place on the host that is its own (its `home`), and a
-    row on the device may be *dirty*: newer than what is at home. In the scenario *spread* a slice is in one place only.
+    Only bookkeeping; nothing is copied here. Places are numbered consecutively: first the rows of the device's slots,
+    then those of the host. In the scenario *whole* every slice has a place of its own on the host (its `home`), and a
+    row on the device may be *dirty*: newer than the place at home. In the scenario *spread* a slice is in one place
+    only.
 
-    num_slices: of the whole state. slots, rows: the device's, rows in each slot. host: places on the host.
+    num_slices: of the whole state. slots, rows: slots on the device, rows in each slot. host: places on the host.
     whole: whether every slice has a place of its own on the host.
     place: for each slice the place that holds its newest amplitudes, or `NOWHERE`. held: for each row of the device the
-    slice in it, or `NOWHERE`. dirty: for each row of the device, whether its slice is nowhere else.
+    slice in it, or `NOWHERE`. dirty: for each row of the device, whether its slice is in no other place.
     """
 
     def __init__(self, num_slices: int, slots: int, rows: int, host: int, *, whole: bool) -> None:
@@ -201,11 +202,11 @@ class SliceTable:
         self.free: deque[int] = deque(() if whole else range(self.device, self.device + host))
 
     def slot(self, number: int) -> slice:
-        """The rows of a slot."""
+        """Return the rows of a slot."""
         return slice(number * self.rows, (number + 1) * self.rows)
 
     def everywhere(self) -> None:
-        """Every slice has a place now, and what is there is undefined."""
+        """Give every slice a place, with undefined amplitudes."""
         self.held[:] = NOWHERE
         self.dirty[:] = False
         if self.home is not None:
@@ -217,14 +218,14 @@ class SliceTable:
         self.dirty[:near] = True
         self.free = deque(range(self.device + self.num_slices - near, self.device + self.host))
 
-    # --- what happens to slices ------------------------------------------------------------------------------------
+    # --- changes of slices -----------------------------------------------------------------------------------------
 
     def room(self) -> int | None:
-        """How many slices can leave for the host at once; None where each has its own place."""
+        """Return how many slices can leave for the host at once; None where each has its own place."""
         return None if self.home is not None else len(self.free)
 
     def leave(self, rows: Index) -> Index:
-        """What rows of the device hold moves to the host; returns the places there."""
+        """Move the slices in rows of the device to the host; return their places there."""
         slices = self.held[rows]
         to = self.home[slices] if self.home is not None else self._taken(len(rows))
         self._vacate(rows)
@@ -232,14 +233,14 @@ class SliceTable:
         return to
 
     def forget(self, rows: Index) -> None:
-        """Rows of the device whose slices have the same amplitudes at home are given up."""
+        """Empty rows of the device whose slices have the same amplitudes at home."""
         if self.home is not None:
             slices = self.held[rows]
             self._vacate(rows)
             self.place[slices] = self.home[slices]
 
     def nothing(self, slices: Index) -> None:
-        """Slices are known to be zero: they give up their places."""
+        """Mark slices as known to be zero; their places become free."""
         place = self.place[slices]
         self._vacate(place[(place >= 0) & (place < self.device)])
         if self.home is None:
@@ -247,7 +248,7 @@ class SliceTable:
         self.place[slices] = NOWHERE
 
     def arrive(self, slices: Index, rows: Index) -> Index:
-        """Slices come from the host to empty rows of the device; returns the places where they were."""
+        """Move slices from the host to empty rows of the device; return their former places."""
         source = self.place[slices]
         self.place[slices] = rows
         self.held[rows] = slices
@@ -257,7 +258,7 @@ class SliceTable:
         return source
 
     def trade(self, one: Index, other: Index) -> None:
-        """What two sets of rows of the device hold changes places; the sets share no row, and either may be empty."""
+        """Exchange the contents of two sets of rows of the device, which share no row; either content may be empty."""
         held, dirty = self.held[one].copy(), self.dirty[one].copy()
         self.held[one], self.dirty[one] = self.held[other], self.dirty[other]
         self.held[other], self.dirty[other] = held, dirty
@@ -266,7 +267,7 @@ class SliceTable:
             self.place[self.held[full]] = full
 
     def written(self, number: int, slices: Index) -> None:
-        """A slot was worked on: its rows hold these slices now (or none), and no other place has their amplitudes."""
+        """Record work on a slot: its rows hold these slices now (or none), and no other place has their amplitudes."""
         rows = self.slot(number)
         self.held[rows] = slices
         self.dirty[rows] = slices >= 0
@@ -274,13 +275,13 @@ class SliceTable:
         self.place[slices[here]] = np.flatnonzero(here) + rows.start
 
     def saved(self, rows: Index) -> Index:
-        """Rows of the device were written home and stay on the device as well; returns the places at home."""
+        """Record that rows of the device were written home and stay on the device; return the places at home."""
         assert self.home is not None
         self.dirty[rows] = False
         return self.home[self.held[rows]]
 
     def renumbered(self, old: Index, new: Index) -> None:
-        """Slices get other numbers and stay where they are: slice j was ``old[j]``, slice i becomes ``new[i]``."""
+        """Renumber slices without moving them: slice j was ``old[j]``, slice i becomes ``new[i]``."""
         self.place = self.place[old]
         if self.home is not None:
             self.home = self.home[old]
@@ -290,7 +291,7 @@ class SliceTable:
     # --- rows of the device ----------------------------------------------------------------------------------------
 
     def empty_rows(self, but: int) -> Index:
-        """Rows of the device that hold nothing, in all slots but one."""
+        """Return the empty rows of the device, in all slots but one."""
         empty: Index = np.flatnonzero(self.held < 0)
         return np.compress(empty // self.rows != but, empty)
 

@@ -1,12 +1,13 @@
-"""Windows: which index bits are near during a pass over a migrated state, which slices that makes, and their memory.
+"""Windows: which index bits are near during a pass over a migrated state, the slices of a window, and their memory.
 
-A window holds 2^local amplitudes, in rows of one slice each. Positions of an index, as steps see it, and index bits at
-home are two numberings of the same n bits; `Window` translates.
+A window holds 2^local amplitudes, in rows of one slice each. The positions of an index, as steps see it, and the index
+bits at home are two numberings of the same n bits; `Window` translates.
 
-A `WindowPass` is what one pass can do of a permutation of index bits: bits of a slice's number change by renumbering
-slices, bits inside slices are permuted on the device, while those that shall come inside are near.
+A `WindowPass` is the part of a permutation of index bits that one pass can do: bits of a slice's number change by
+renumbering slices; bits inside slices are permuted on the device while the bits that have to come inside are near.
 
-`MigratedMemory` is what a state in windows takes, told before anything is allocated; `WindowMemory` are the blocks.
+`MigratedMemory` is the memory of a state in windows, computed before anything is allocated; `WindowMemory` has the
+blocks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Index = NDArray[np.int64]
 Scenario = Literal["whole", "spread"]
 
 PIECE = 1 << 26
-"""Bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it costs nothing and waiting for it little."""
+"""The bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it and waiting for it take little time."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Window:
     def __post_init__(self) -> None:
         n = len(self.bits)
         if sorted(self.bits) != list(range(n)) or self.bits[: self.slice] != tuple(range(min(self.slice, n))):
-            raise PlanError(f"a window of bits {self.bits}: a permutation that keeps {self.slice} low bits is wanted.")
+            raise PlanError(f"expected a permutation that keeps {self.slice} low bits, got a window of {self.bits}.")
 
     @cached_property
     def position(self) -> tuple[int, ...]:
@@ -64,7 +65,7 @@ class Window:
 
     @property
     def far(self) -> int:
-        """How many positions are far."""
+        """The number of far positions."""
         return len(self.bits) - self.local
 
     @cached_property
@@ -74,28 +75,28 @@ class Window:
         return move_bits(rows, [bit - self.slice for bit in self.bits[self.slice : self.local]])
 
     def slices(self, value: int) -> Index:
-        """The slice in each row of a window."""
+        """Return the slice in each row of a window."""
         return self.rows | sum(1 << bit - self.slice for k, bit in enumerate(self.bits[self.local :]) if value >> k & 1)
 
     def windows_and_rows(self, slices: Index) -> tuple[Index, Index]:
-        """The window that each slice belongs to, and its row there."""
+        """Return the window that each slice belongs to, and its row there."""
         moved = move_bits(slices, [p - self.slice for p in self.position[self.slice :]])
         return moved >> self.local - self.slice, moved & (1 << self.local - self.slice) - 1
 
     def positions(self, homes: int) -> int:
-        """A mask of index bits as a mask of positions."""
+        """Return a mask of index bits as a mask of positions."""
         return mask_of(tuple(p for p, bit in enumerate(self.bits) if homes >> bit & 1))
 
     def homes(self, positions: int) -> int:
-        """A mask of positions as a mask of index bits."""
+        """Return a mask of positions as a mask of index bits."""
         return mask_of(tuple(bit for p, bit in enumerate(self.bits) if positions >> p & 1))
 
     def layout(self, home: Layout) -> Layout:
-        """The layout in which wires lie during the pass."""
+        """Return the layout of the wires during the pass."""
         return Layout(tuple(self.position[bit] for bit in home.address), self.positions(home.flip))
 
     def bringing(self, wanted: Sequence[int]) -> Window:
-        """This window with some further index bits near, in the places of others that are not wanted.
+        """Return this window with the index bits `wanted` near, in the places of bits that are not in `wanted`.
 
         The highest positions are given up first, since long rows are copied in one piece.
         """
@@ -105,19 +106,21 @@ class Window:
         for place, position in zip(free, coming, strict=False):
             bits[place], bits[position] = bits[position], bits[place]
         if len(coming) > len(free):
-            raise PlanError(f"index bits {list(wanted)} do not fit in windows of {self.local} bits.")
+            raise PlanError(
+                f"index bits {list(wanted)} do not fit in windows of {self.local} bits beside {self.slice} slice bits."
+            )
         return Window((*bits[: self.local], *sorted(bits[self.local :])), self.local, self.slice)
 
 
-# --- bits that come into slices --------------------------------------------------------------------------------------
+# --- permutations of index bits --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPass:
-    """One pass.
+    """One pass of a permutation of index bits.
 
-    window: what is near. moves, flip: for `Device.permute` on each window. came: the index bit at which the content of
-    an index bit is afterwards. left: what is still to be done, as `sources` of `turn`.
+    window: the near bits. moves, flip: for `Device.permute` on each window. came: for each moved index bit, the index
+    bit that has its content afterwards. left: the remaining permutation, as `sources` of `turn`.
     """
 
     window: Window
@@ -127,14 +130,14 @@ class WindowPass:
     left: tuple[int, ...]
 
     def mask(self, bits: int) -> int:
-        """A mask of index bits after the pass."""
+        """Return a mask of index bits as it is after the pass."""
         return sum(1 << self.came.get(bit, bit) for bit in range(len(self.left)) if bits >> bit & 1)
 
 
 def turn(window: Window, sources: Sequence[int], flip: int) -> WindowPass | None:
-    """The next pass towards a state in which index bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
+    """Return the next pass towards a state in which bit k below the slice is bit ``sources[k]``, XOR bit k of `flip`.
 
-    window: what is near now. None if nothing is left to do inside slices.
+    window: the current near bits. None if nothing is left to do inside slices.
     """
     inside, local = window.slice, window.local
     if not flip and all(sources[bit] == bit for bit in range(inside)):
@@ -150,7 +153,7 @@ def turn(window: Window, sources: Sequence[int], flip: int) -> WindowPass | None
 
 
 def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
-    """A permutation of `count` bits with the given sources, in which as many others as can be stay."""
+    """Return a permutation of `count` bits with the given sources, in which as many others as possible stay."""
     out = dict(moves)
     taken = set(out.values())
     for bit in range(count):
@@ -166,10 +169,10 @@ def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MigratedMemory:
-    """What a migrated state of 2^num_wires amplitudes takes.
+    """The memory that a migrated state of 2^num_wires amplitudes takes.
 
     slots: windows of 2^local amplitudes on the device. scenario: 'whole', the host has a place for every slice, or
-    'spread', it has places for what is not in the slots and for `spare` slices.
+    'spread', it has places for the slices that are not in the slots and for `spare` more.
     slice: the bits of one slice; at most `Levels.slice`, and few enough for a slice to be one copy.
     scratch: slices of device memory beside the slots. piece: most bytes in one copy.
     """
@@ -185,18 +188,18 @@ class MigratedMemory:
 
     @property
     def rows(self) -> int:
-        """Slices in a slot."""
+        """The number of slices in a slot."""
         return 1 << self.levels.local - self.slice
 
     @property
     def host(self) -> int:
-        """Slices on the host."""
+        """The number of slices on the host."""
         slices = 1 << self.num_wires - self.slice
         return slices if self.scenario == "whole" else max(0, slices - self.slots * self.rows) + self.spare
 
     @property
     def scratch(self) -> int:
-        """Slices beside the slots, in which slices wait while they change places."""
+        """The number of slices beside the slots, where slices wait while they trade places."""
         return min(max(1, self.piece // self.slice_bytes), self.rows)
 
     @property
@@ -225,15 +228,18 @@ def room(
     spare: int | None = None,
     piece: int = PIECE,
 ) -> MigratedMemory:
-    """What a state takes; `spare` is two copies' worth if None. Raises `InvalidInput` for what cannot be meant."""
+    """Return the memory of a state; `spare` is two copies' worth if None.
+
+    Raises `InvalidInput` for arguments that contradict each other.
+    """
     if levels.peers or not 0 <= levels.slice <= levels.local <= num_wires:
-        raise InvalidInput(f"a migrated state of {num_wires} wires with {levels}: slice ≤ local ≤ wires and no peers.")
+        raise InvalidInput(f"expected slice <= local <= {num_wires} wires and no peers, got {levels}.")
     if levels.slice == levels.local < num_wires:
-        raise InvalidInput(f"slices of {levels.slice} bits fill windows of {levels.local}: no other bit can come near.")
+        raise InvalidInput(f"expected slices of fewer bits than the window's {levels.local}, got {levels.slice}.")
     if slots < 1 or (spare is not None and spare < 1):
-        raise InvalidInput(f"slots={slots}, spare={spare}: at least one of each is wanted.")
+        raise InvalidInput(f"expected slots >= 1 and spare >= 1, got slots={slots}, spare={spare}.")
     if scenario not in ("whole", "spread"):
-        raise InvalidInput(f"scenario={scenario!r}: 'whole' or 'spread' is wanted.")
+        raise InvalidInput(f"expected scenario 'whole' or 'spread', got {scenario!r}.")
     slice_bits = min(levels.slice, max(0, (piece // dtype.itemsize).bit_length() - 1))
     at_once = min(max(1, piece // (dtype.itemsize << slice_bits)), 1 << levels.local - slice_bits)
     return MigratedMemory(
@@ -243,7 +249,7 @@ def room(
 
 @dataclass(eq=False)
 class WindowMemory:
-    """The blocks.
+    """The allocated blocks of a migrated state.
 
     slots: buffers of 2^local amplitudes. host: one block for each 2^local amplitudes, so that no block is larger than
     a sub state vector; the last one may be shorter. kind: the worst kind among them (see `Copies.host_memory`).
@@ -256,10 +262,10 @@ class WindowMemory:
 
 
 def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | None = None) -> WindowMemory:
-    """All memory of a migrated state, or none of it.
+    """Allocate all memory of a migrated state, or none of it.
 
-    device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be taken, in place of what is
-    free. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
+    device: a `Device` that is a `Copies`. allowed: bytes of device and host that may be used, in place of the free
+    bytes. Raises `OutOfMemory` with the sum, before anything is allocated where that can be known.
     """
     _check(device)
     shared = 0
@@ -287,21 +293,21 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
         scratch = None
         slots.clear()
         host.clear()
-        raise OutOfMemory(f"{_sum(needed, device)}, and could not be had: {error}") from error
+        raise OutOfMemory(f"{_sum(needed, device)}, which could not be allocated: {error}") from error
     kind = next((kind for kind in ("pageable", "plain", "pinned") if kind in kinds), "none")
     return WindowMemory(slots, scratch, host, kind)
 
 
 def _check(device: Any) -> None:
     if not isinstance(device, Copies):
-        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it.")
+        raise InvalidInput(f"{device.name} has no queues of copies, so no state can migrate to it. Use another device.")
 
 
 _ADVICE = "Use fewer wires, precision='single', fewer local bits, or the scenario 'spread'."
 
 
 def _sum(needed: MigratedMemory, device: Any) -> str:
-    """The sum, for an error."""
+    """Return the sum of the memory, for an error."""
     return (
         f"{needed.num_wires} wires in {needed.dtype.name} need {human(needed.device_bytes)} of {device.name} "
         f"({needed.slots} windows of {human(needed.rows * needed.slice_bytes)}) and {human(needed.host_bytes)} "

@@ -1,1 +1,1 @@
-"""What a plan costs, counted and not measured."""
+"""The cost of a plan, counted and not measured."""

@@ -1,4 +1,4 @@
-"""What stages cost between memories: bytes over each link, and the seconds that follow from bandwidths."""
+"""The cost of stages between memories: bytes over each link, and the seconds that follow from bandwidths."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.step_cost import step_cost
+from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Levels
 from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage, fresh_after
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a machine does in a second, for each of its devices; the defaults were measured on H200s.
+    """The rates of each device of a machine, per second; the defaults were measured on H200s.
 
     memory: bytes read and written in a device's memory. fma: real multiply-adds in single precision; half as many in
-        double. seen: the share of the shorter of the two that the longer does not hide.
+        double. seen: the share of the shorter time, of memory and arithmetic, that the longer one does not hide.
     peer: bytes sent to other devices while as many arrive; with a mesh it is the sum over all links.
     host, host_both: bytes between a device and the host in one direction alone, and in both directions together.
     host_all: bytes between the host and all devices together.
-    launch: seconds to tell one device to do one step. trade: seconds to tell all devices what they exchange.
+    launch: seconds to start one step on one device. trade: seconds to start an exchange on all devices.
     """
 
     memory: float = 4.24e12
@@ -39,14 +40,15 @@ H200 = Rates()
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """What one stage moves and does, and how long that takes; what is known to be zero is not counted.
+    """The bytes, the arithmetic and the time of one stage; amplitudes known to be zero are not counted.
 
     windows: how many windows are worked on, one after another. devices: how many devices have work.
     memory, fma: bytes read and written in memory, and multiply-adds, by all devices and for all windows.
     peers: bytes sent from device to device, in all. sent, link: the most that one device sends or receives, and that
-        goes over the link from one device to one other. host_in, host_out: bytes of the pass that begins here.
-    work, moving: seconds of the steps, and of the exchange. copying: of the pass's copies, were they alone.
-    ends: of those copies, the part with which no work overlaps.
+        goes over the link from one device to one other. host_in, host_out: bytes of the pass that begins with this
+        stage.
+    work, moving: seconds of the steps, and of the exchange. copying: of the pass's copies without any work.
+    ends: the part of `copying` with which no work overlaps.
     """
 
     windows: int = 1
@@ -65,7 +67,7 @@ class StageCost:
 
 
 def passes(stages: Sequence[Stage]) -> list[list[int]]:
-    """The numbers of the stages of each pass; one group of all stages where nothing migrates."""
+    """Return the numbers of the stages of each pass; one group of all stages where nothing migrates."""
     groups: list[list[int]] = []
     for number, stage in enumerate(stages):
         if not groups or isinstance(stage.motion, Migration):
@@ -83,7 +85,7 @@ def stage_costs(
     resident: int = 0,
     block: float | None = None,
 ) -> list[StageCost]:
-    """The cost of every stage of a state of `num_bits` index bits, in order.
+    """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
     itemsize: bytes of an amplitude. resident: how many sub state vectors stay on each device from one pass to the
     next, and are not copied; 0 where the host holds the whole state. block: as in `steps.Shape`.
@@ -97,7 +99,7 @@ def stage_costs(
 
 
 def seconds(stages: Sequence[Stage], costs: Sequence[StageCost]) -> float:
-    """How long a plan takes: in a pass the longer of work and copies, and the ends, where one waits for the other."""
+    """Return the time of a plan: for each pass the longer of work and copies, and the ends that do not overlap."""
     total = 0.0
     for group in passes(stages):
         work = sum(costs[k].work + costs[k].moving for k in group)
@@ -121,7 +123,7 @@ def _stage(
     windows = 1 << _there(migration_bits, stage.fresh)
     devices = 1 << _there(device_bits, stage.fresh)
     each = [step_cost(step, levels.local, itemsize, block) for step in stage.steps]
-    rate = rates.fma * 8 / itemsize
+    rate = rates.fma * SINGLE.itemsize / itemsize
     cost = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
@@ -144,10 +146,10 @@ def _stage(
 def _exchange(
     motion: Exchange, fresh: int, levels: Levels, itemsize: int, rates: Rates, windows: int
 ) -> dict[str, float]:
-    """Bytes and seconds of an exchange; `fresh` as it is after it, when each pair has traded places."""
+    """Return the bytes and seconds of an exchange; `fresh` is the mask after it, when each pair has traded places."""
     ours = mask_of(tuple(local for local, _ in motion.swaps))
     theirs = mask_of(tuple(device for _, device in motion.swaps))
-    # What a device bit is now, the local position was before: y is where a piece goes, x where it came from.
+    # A device bit now was the local position before: y is where a piece goes, x where it came from.
     goes = _values([not fresh >> device & 1 for _, device in motion.swaps])
     came = _values([not fresh >> local & 1 for local, _ in motion.swaps])
     sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
@@ -166,12 +168,12 @@ def _exchange(
 
 
 def _there(positions: int, fresh: int) -> int:
-    """How many of some positions are not fresh."""
+    """Return how many of some positions are not fresh."""
     return (positions & ~fresh).bit_count()
 
 
 def _values(both: list[bool]) -> list[int]:
-    """All numbers whose bit k is 0, or 0 or 1 where ``both[k]``."""
+    """Return all numbers whose bit k is 0, or also 1 where ``both[k]``."""
     values = [0]
     for k, free in enumerate(both):
         values += [value | 1 << k for value in values] if free else []

@@ -1,4 +1,4 @@
-"""What a step costs, as data that adds up: bytes and multiply-adds, counted and not measured."""
+"""The cost of a step, as data that adds up: bytes and multiply-adds, counted and not measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from qsim_ex.steps.step import (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """bytes: read and written in the memory of the sub state vector. fma: real multiply-adds, or what takes as long."""
+    """The bytes and the arithmetic of a step.
+
+    bytes: read and written in the memory of the sub state vector. fma: real multiply-adds, or work that takes as long.
+    """
 
     bytes: float = 0.0
     fma: float = 0.0
@@ -33,15 +36,15 @@ class Cost:
         return Cost(self.bytes + other.bytes, self.fma + other.fma)
 
     def seconds(self, bytes_per_second: float, fma_per_second: float, seen: float = 0.0) -> float:
-        """The longer of the two times that a machine of these rates needs, and the part of the other that is `seen`."""
+        """Return the longer of the times of memory and arithmetic, plus the share `seen` of the shorter one."""
         memory, work = self.bytes / bytes_per_second, self.fma / fma_per_second
         return max(memory, work) + seen * min(memory, work)
 
 
 def item_work(item: Item, block: float | None = None) -> float:
-    """Multiply-adds for one amplitude; a condition on k bits leaves one in 2^k amplitudes.
+    """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
 
-    block: what a matrix on `BLOCK_BITS` bits costs at the most, see `steps.Shape`.
+    block: the highest cost of a matrix on `BLOCK_BITS` bits, see `steps.Shape`.
     """
     match item:
         case Mix(bits, reads, when, of):
@@ -58,7 +61,7 @@ def item_work(item: Item, block: float | None = None) -> float:
 
 
 def step_cost(step: Step, num_bits: int, itemsize: int, block: float | None = None) -> Cost:
-    """The cost of one step on a state of 2^num_bits amplitudes of `itemsize` bytes; `block` as in `steps.Shape`."""
+    """Return the cost of a step on a state of 2^num_bits amplitudes of `itemsize` bytes; `block`: see `steps.Shape`."""
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:

@@ -1,4 +1,4 @@
-"""What a plan costs: bytes at every level of memory, multiply-adds and seconds, predicted and not measured."""
+"""The cost of a plan: bytes at every level of memory, multiply-adds and seconds, predicted and not measured."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "plan_cost", 
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """A plan in a line of numbers, for results and tables.
+    """A plan as a few numbers, for results and tables.
 
-    gates: instructions that were planned. stages, sweeps, phases, items: see `steps`. wide: steps that are not sweeps.
-    bytes_moved: read and written in device memory. fma: real multiply-adds, or what takes as long. key: the digest.
+    gates: planned instructions. stages, sweeps, phases, items: see `steps`. wide: steps that are not sweeps.
+    bytes_moved: read and written in device memory. fma: real multiply-adds, or work as long. key: the digest.
     exchanges, passes: motions between devices, and to and from the host. bytes_peers: sent from device to device.
     bytes_host: copied between devices and host, both ways together. seconds: predicted, for the rates given.
     """
@@ -44,7 +44,7 @@ class PlanSummary:
         return PlanSummary(key=keys, **dict(zip(names, sums, strict=True)))
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as plain numbers and strings."""
+        """Return the summary as plain numbers and strings."""
         return asdict(self)
 
 
@@ -52,7 +52,7 @@ NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
 
 
 def plan_cost(plan: Plan, itemsize: int) -> Cost:
-    """What all devices read and write in their memories, and their multiply-adds; without what moves between them."""
+    """Return the bytes that all devices read and write in their memories, and their multiply-adds; no motions."""
     costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, block=plan.shape.block)
     return Cost(sum(cost.memory for cost in costs), sum(cost.fma for cost in costs))
 
@@ -65,10 +65,10 @@ def summary(
     *,
     overlaps: bool = True,
 ) -> PlanSummary:
-    """Count what is in a plan, for amplitudes of `itemsize` bytes on a machine of these rates.
+    """Return the counts of a plan, for amplitudes of `itemsize` bytes on a machine of these rates.
 
-    copied: bytes from the host to a device and back, where it is known what stays on the device from one pass to the
-    next; otherwise nothing stays. overlaps: whether one window is copied while another one is worked on.
+    copied: bytes from the host to a device and back, where it is known which slices stay on the device from one pass to
+    the next; None if no slice stays. overlaps: whether one window is copied while another one is worked on.
     """
     costs = stage_costs(plan.stages, plan.num_wires, plan.levels, itemsize, rates, block=plan.shape.block)
     bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))

@@ -1,1 +1,1 @@
-"""The numbers of a plan: the program that makes them, and its run over operands."""
+"""The numbers of a plan: the program that makes them, and its execution on operands."""

@@ -1,9 +1,9 @@
-"""`bind`: a plan's number program, run over a circuit's operands, or over those of many circuits at once.
+"""`bind`: the execution of a plan's number program on the operands of one circuit, or of many circuits at once.
 
-This is all that a variational loop does on the host for each point, so it is laid out once for each plan (`_Binder`):
-one buffer, places as flat arrays, every instruction writing where its results belong, and all tables of phases made
-together. Every function here takes a buffer [total] or [rows, total]; a row is worked out by the same operations
-in the same order as if it were alone.
+This is all that a variational loop does on the host for each point, so it is prepared once for each plan (`_Binder`):
+one buffer, places as flat arrays, every instruction writing its results to their final places, and all tables of
+phases made together. Every function here takes a buffer [total] or [rows, total]; the operations of a row and their
+order do not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ Places = NDArray[np.int64]
 _NONE = np.zeros(0, dtype=np.int64)
 
 _TINY = 1e-300
-"""Below, a number is as good as 0, and dividing by it may overflow."""
+"""Below this, a number counts as 0, and dividing by it may overflow."""
 
 _ROUNDING = 1e-15
-"""How far |phase|² is from 1 by rounding alone."""
+"""How far |phase|² may be from 1 by rounding alone."""
 
 _PIECE = 4096
-"""How many angles are made into phases at a time."""
+"""How many angles are turned into phases at a time."""
 
 _DENSE = 64
 """Tables from this size up are summed by matrix products, smaller ones factor by factor."""
 
 _BLOCK = 1 << 14
-"""How many numbers of a batch are worked on at a time: what is made on the way stays in a processor's cache."""
+"""How many numbers of a batch are processed at a time: intermediate results stay in a processor's cache."""
 
 
 def bind(plan: Plan, operands: Complex) -> Bound:
-    """Run a plan's number program over operands [1, total]: one packed array [count] for each of `plan.steps`.
+    """Run a plan's number program on operands [1, total]; return one packed array [count] for each of `plan.steps`.
 
-    The circuit may have more operands than the plan, which may be of a part of it.
+    The circuit may have more operands than the plan, which may be of a part of the circuit.
     """
     return fill(plan.numbers, operands[0])
 
 
 def fill(numbers: Numbers, operands: Complex) -> Bound:
-    """Run a number program over operands [total], and make its tables, each when it is asked for."""
+    """Run a number program on operands [total]; the buffer and its tables are made when they are asked for."""
     binder = _binder(numbers)
     return Bound(numbers, lambda: binder(operands), binder.tables, operands)
 
 
 def fill_batch(numbers: Numbers, operands: Complex) -> Bound:
-    """Run a number program over operands [rows, total], all rows at once; see `fill`, which each row is as made by.
+    """Run a number program on operands [rows, total], all rows at once; each row equals the result of `fill`.
 
     Operands that are alike for all rows may be one row, [1, total].
     """
@@ -86,7 +86,7 @@ class _Binder:
         self._size = numbers.size()
 
     def __call__(self, operands: Complex) -> Complex:
-        """The number buffer without tables."""
+        """Return the number buffer without tables."""
         buffer = np.empty(self._size, dtype=np.complex128)
         buffer[: self._num_operands] = operands[: self._num_operands]
         for work in self._work:
@@ -95,17 +95,17 @@ class _Binder:
 
     @property
     def tables(self) -> MakeTables | None:
-        """What makes the buffer whole."""
+        """The function that adds the tables to a buffer, None if there are none."""
         return self._whole if self._folds else None
 
     @property
     def tables_of_rows(self) -> MakeTables | None:
-        """What makes the buffers of rows whole."""
+        """The function that adds the tables to the buffers of rows, None if there are none."""
         return self._whole_rows if self._folds else None
 
     @cached_property
     def _tables(self) -> _Tables:
-        """What makes tables; laid out when it is first wanted, since a GPU makes its tables itself."""
+        """The maker of tables; built on first use, since a GPU makes its tables itself."""
         return _Tables(self._folds, self._size)
 
     def _whole(self, buffer: Complex) -> Complex:
@@ -115,7 +115,7 @@ class _Binder:
         return self._tables.batch(given)
 
     def batch(self, operands: Complex) -> Complex:
-        """Buffers [rows, total] without tables for operands [rows, total]; the operands where only tables are made."""
+        """Return buffers [rows, total] without tables for operands [rows, total]; the operands if no work is needed."""
         if not self._work:
             return operands[:, : self._num_operands]
         buffer = np.empty((len(operands), self._size), dtype=np.complex128)
@@ -143,7 +143,7 @@ class _Products:
 
 
 class _Applied:
-    """Products of small matrices with wide ones, which have no zeros to speak of."""
+    """Products of small matrices with wide ones, which have hardly any zeros."""
 
     def __init__(self, product: Product, at: int) -> None:
         self._left, self._right = product.left, product.right
@@ -157,8 +157,9 @@ class _Applied:
 class _Rotations:
     """Euler angles of unitary 2×2 matrices; see `steps.Euler`.
 
-    A small entry has an inexact phase, since it may be what cancellation left. So the phase of a large entry is never
-    made from those of small ones: β comes from whichever of b and d is the larger.
+    A small entry has an inexact phase, since it may be the rest of a cancellation. So the phase of a large entry is
+    never
+    computed from those of small ones: β comes from the larger of b and d.
     """
 
     def __init__(self, places: Places, at: int) -> None:
@@ -183,10 +184,11 @@ class _Rotations:
 
 
 class _Tables:
-    """Tables of products of phases: angles are added, and all sums become phases together.
+    """Tables of products of phases: angles are added, and all sums are turned into phases together.
 
     Forty phases into 1024 entries take 0.5 ms by multiplying gathered factors and 0.01 ms this way. A phase whose
-    size is not 1 but for rounding (matrices may deviate in single precision) keeps its size: logarithms are added.
+    size differs from 1 by more than rounding (matrices may deviate in single precision) keeps its size: logarithms are
+    added.
     """
 
     def __init__(self, folds: list[Fold], end: int) -> None:
@@ -214,7 +216,7 @@ class _Tables:
         self._count = entry
 
     def batch(self, given: Complex) -> Complex:
-        """The buffers of all rows with their tables, made a few rows at a time; where there is room, in place."""
+        """Return the buffers of all rows with their tables, made a few rows at a time; in place where there is room."""
         buffer, known = given, given.shape[1]
         if known < self._to.stop:
             buffer = np.empty((len(given), self._to.stop), dtype=np.complex128)
@@ -227,7 +229,7 @@ class _Tables:
         return buffer
 
     def __call__(self, buffer: Complex) -> Complex:
-        """The buffer with its tables, made in place."""
+        """Return the buffer with its tables, made in place."""
         self._make(buffer)
         return buffer
 
@@ -241,7 +243,7 @@ class _Tables:
             out[inexact] *= np.exp(self._sums(np.log(sizes[inexact]) / 2))
 
     def _sums(self, terms: Floats) -> Floats:
-        """For each entry of all tables, the sum of the terms of its factors."""
+        """Return the sum of the terms of the factors of each entry of all tables."""
         if terms.ndim > 1:
             return self._sums_of_rows(terms)
         sums = np.empty(self._count)
@@ -253,7 +255,7 @@ class _Tables:
         return sums
 
     def _sums_of_rows(self, terms: Floats) -> Floats:
-        """The same for terms [rows, factors]; on its own, since more axes cost one row 3 µs."""
+        """Return the sums for terms [rows, factors]; a separate method, since more axes cost one row 3 µs."""
         rows = len(terms)
         sums = np.empty((rows, self._count))
         if len(self._begins):

@@ -2,7 +2,7 @@
 
 While planning, the entries of every matrix are places in one growing *number buffer*, which begins with the
 circuit's operands (its first two entries are the constants 0 and 1). Embedding, transposing, or flipping a matrix
-only rearranges places; multiplying appends new ones. Nothing here reads a number.
+only rearranges places; multiplying appends new ones. This module reads no number.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Incidence = NDArray[np.float64]
 
 
 _MOST_COLUMNS = 52
-"""Rows of more columns do not fit into one number, and are not compared."""
+"""Rows of more columns do not fit into one float64 exactly, and are not compared."""
 
 
 class _Kind(NamedTuple):
-    """What products have in common that are made at once."""
+    """The properties that products need to have in common to be made at once."""
 
     late: bool
     level: int
@@ -43,7 +43,7 @@ class NumberProgram:
         self._folds: defaultdict[tuple[int, ...], list[tuple[Incidence, Places, int]]] = defaultdict(list)
 
     def copy(self) -> NumberProgram:
-        """The same program, to go on from in another way."""
+        """Return a copy of the program, which can be continued in another way."""
         other = NumberProgram(self._num_operands)
         other._size = self._size
         for key, products in self._products.items():
@@ -54,22 +54,23 @@ class NumberProgram:
         return other
 
     def product(self, left: Places, right: Places, level: int, *, late: bool = False) -> Places:
-        """Places of left [blocks, d, d] · right [blocks, d, columns].
+        """Return the places of left [blocks, d, d] · right [blocks, d, columns].
 
-        level: one more than the higher level of the two. late: after the numbers of `euler`, of which it may be made.
+        level: one more than the higher level of the two. late: whether it is made after the numbers of `euler`, which
+        it may contain.
         """
         start = self._take(right.size)
         self._products[_Kind(late, level, left.shape, right.shape)].append((left, right, start))
         return np.arange(start, start + right.size, dtype=np.int64).reshape(right.shape)
 
     def euler(self, matrix: Places) -> Places:
-        """Places of the seven numbers that `steps.Euler` makes of a 2×2 matrix [4]; late products may use them."""
+        """Return the places of the seven numbers that `steps.Euler` makes of a matrix [4], for late products."""
         start = self._take(7)
         self._eulers.append((matrix, start))
         return np.arange(start, start + 7, dtype=np.int64)
 
     def fold(self, incidence: Incidence, factors: Places) -> Places:
-        """Places of a table whose entry t is the product of the factors f with incidence[t, f] = 1.
+        """Return the places of a table whose entry t is the product of the factors f with incidence[t, f] = 1.
 
         Folds come after all products. Entries of the same factors are made once: of a target's phases with nine
         controls, half are 1.
@@ -80,7 +81,7 @@ class NumberProgram:
         return start + which
 
     def finish(self, packed: list[Places]) -> Numbers:
-        """The program, with all places renumbered to the order in which its instructions append."""
+        """Return the program, with all places renumbered to the order in which its instructions append."""
         final = np.arange(self._size, dtype=np.int64)
         at = self._num_operands
         kinds = sorted(self._products)
@@ -115,7 +116,7 @@ class NumberProgram:
 
 
 def _distinct(incidence: Incidence) -> tuple[Places, Places]:
-    """The first row of each kind in a matrix of zeros and ones, and for every row the number of its kind."""
+    """Return the first row of each kind in a matrix of zeros and ones, and for every row the number of its kind."""
     columns = incidence.shape[1]
     if columns > _MOST_COLUMNS:
         rows = np.arange(len(incidence))

@@ -22,14 +22,14 @@ Unitary = Op | Permutation | Initialize
 """The instructions that a plan may hold."""
 
 _WIDEST_RELABELING = 6
-"""Wider matrices are not searched for relabellings: the search would cost more than a permutation is worth."""
+"""Wider matrices are not searched for relabellings: the search would cost more than the permutation."""
 
 
 _ONES = bytes([Entry.ONE])
 
 
 class _Tracker:
-    """Where each wire sits now, as the relabellings met so far have left it."""
+    """The current index bit of each wire, after the relabellings so far."""
 
     def __init__(self, start: Layout) -> None:
         self.address = list(start.address)
@@ -37,17 +37,17 @@ class _Tracker:
         self.moved = start.address != tuple(range(len(start.address)))
 
     def mask(self, wires: int) -> int:
-        """The index bits of a mask of wires."""
+        """Return the index bits of a mask of wires."""
         if not self.moved:
             return wires
         return mask_of(tuple(self.address[w] for w in bits_of_mask(wires)))
 
     def bits(self, wires: tuple[int, ...]) -> tuple[int, ...]:
-        """The index bits of some wires."""
+        """Return the index bits of some wires."""
         return tuple(self.address[w] for w in wires) if self.moved else wires
 
     def when(self, when: When) -> When:
-        """A condition on wires as one on stored index bits."""
+        """Return a condition on wires as a condition on stored index bits."""
         if not when.mask:
             return when
         mask = self.mask(when.mask)
@@ -70,7 +70,7 @@ class _Flipped(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def _flipped(of: Pattern, size: int, read_flip: int, mix_flip: int) -> _Flipped:
-    """Which entries an operation takes when some of its bits are stored inverted."""
+    """Return which entries an operation takes when some of its bits are stored inverted."""
     index = np.arange(len(of)).reshape(-1, size, size)
     values = np.arange(size) ^ mix_flip
     blocks = np.arange(len(index)) ^ read_flip
@@ -136,7 +136,7 @@ def _placed(
     label: str,
     shape: Shape,
 ) -> Work | None:
-    """Decide what kind of work an operation is."""
+    """Return an operation as the kind of work that it is, None for the identity."""
     if not bits:
         return None if not of.strip(_ONES) else Work("diagonal", bits, reads, when, of, source, label)
     to = patterns.renaming(of, 1 << len(bits)) if not reads and len(bits) <= _widest_renaming(shape) else None

@@ -21,14 +21,14 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.work import Work
 
 MOST_BITS = 2
-"""Widest matrix that fusing makes: beyond two bits the multiply-adds double with each bit (CPU and GPU alike)."""
+"""The widest matrix that fusing makes: beyond two bits the multiply-adds double with each bit (CPU and GPU alike)."""
 
 _TABLE_WORK = 1.5
-"""What a phase costs beside other work: less than its multiplication, since phases merge into tables."""
+"""The cost of a phase beside other work: less than its multiplication, since phases merge into tables."""
 
 
 def work_of(work: Work) -> float:
-    """Multiply-adds for one amplitude, by pattern; conditions leave their share."""
+    """Return the multiply-adds per amplitude, by pattern; a condition counts the share of amplitudes where it holds."""
     share = 0.5 ** work.when.mask.bit_count()
     match work.kind:
         case "rename":
@@ -53,7 +53,7 @@ class _Embedding(NamedTuple):
 def _embedding(
     of: Pattern, bits: tuple[int, ...], reads: tuple[int, ...], when: When, to: tuple[int, ...], num_bits: int
 ) -> _Embedding:
-    """Write an operation on bits 0 … num_bits − 1 as a matrix [2^num_bits, 2^num_bits]."""
+    """Return an operation on bits 0 … num_bits − 1 as a matrix [2^num_bits, 2^num_bits]."""
     size, inner = 1 << num_bits, 1 << len(bits)
     template = np.zeros((size, size), dtype=np.int64)
     classes = np.full((size, size), Entry.ZERO, dtype=np.uint8)
@@ -79,7 +79,7 @@ _CONSTANTS = np.array([ZERO_AT, ONE_AT], dtype=np.int64)
 
 
 def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
-    """A piece of work as a dense matrix on `bits`."""
+    """Return a piece of work as a dense matrix on `bits`."""
     own = work.bits == bits
     return _embedding(
         work.pattern if work.kind != "rename" else b"",
@@ -92,17 +92,17 @@ def _embed(work: Work, bits: tuple[int, ...]) -> _Embedding:
 
 
 def _local(mask: int, bits: tuple[int, ...]) -> int:
-    """A mask of index bits as one of their places among `bits`."""
+    """Return a mask of index bits as a mask of their places among `bits`."""
     return sum([1 << k for k, bit in enumerate(bits) if mask >> bit & 1])
 
 
 def _places(work: Work, embedding: _Embedding) -> NDArray[np.int64]:
-    """Where the entries of an embedded piece of work stand in the number buffer: [1, size, size]."""
+    """Return the places of the entries of an embedded piece of work in the number buffer: [1, size, size]."""
     return np.concatenate((_CONSTANTS, work.source))[embedding.template][None]
 
 
 def _dense(work: Work) -> bool:
-    """Whether work is a matrix that a neighbour may be multiplied into."""
+    """Return whether a piece of work is a matrix into which a neighbour may be multiplied."""
     return work.kind == "mix" and not work.reads and not work.when.mask and len(work.bits) <= MOST_BITS
 
 
@@ -126,21 +126,21 @@ class _Neighbours:
             self.on_bit[bit].append(at)
 
     def pop(self, piece: Work) -> None:
-        """Take back a piece that is on top of all its bits."""
+        """Remove a piece that is on top of all its bits."""
         for bit in piece.touched:
             at = self.on_bit[bit].pop()
         del self.kept[at]
 
     def tops(self, piece: Work) -> set[int]:
-        """The pieces just before this one, by position; −1 stands for none."""
+        """Return the positions of the pieces just before this one on each of its bits; −1 stands for none."""
         return {stack[-1] if (stack := self.on_bit[bit]) else -1 for bit in piece.touched}
 
     def is_top(self, piece: Work, at: int) -> bool:
-        """Whether nothing came after a piece on any of its bits."""
+        """Return whether no later piece touches any bit of a piece."""
         return all(self.on_bit[bit][-1] == at for bit in piece.touched)
 
     def merged(self, pieces: list[Work], bits: tuple[int, ...], *, gain: bool) -> Work | None:
-        """Pieces, the earliest first, as one matrix on `bits` if its pattern costs no more (with `gain`: less)."""
+        """Return pieces, the earliest first, as one matrix on `bits` if it costs no more (with `gain`: less)."""
         embedded = [_embed(piece, bits) for piece in pieces]
         of = embedded[0].pattern
         for embedding in embedded[1:]:
@@ -158,7 +158,7 @@ class _Neighbours:
 
 
 def label_of(pieces: list[Work]) -> str:
-    """The labels of pieces that became one, the latest first, as in a product of matrices."""
+    """Return the joined labels of pieces that became one, the latest first, as in a product of matrices."""
     label = "·".join(dict.fromkeys(piece.label for piece in reversed(pieces) if piece.label))
     return label if len(label) <= 40 else f"{label[:39]}…"
 
@@ -177,7 +177,7 @@ def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> li
 
 
 def numbered(work: list[Work]) -> list[Work]:
-    """The same work, each piece with its place among the others and with what it costs."""
+    """Return the same work, with the order and the cost of each piece set."""
     for order, piece in enumerate(work):
         piece.order = order
         piece.work = work_of(piece) if piece.kind in ("mix", "diagonal") else 0.0
@@ -185,7 +185,7 @@ def numbered(work: list[Work]) -> list[Work]:
 
 
 def _settle(piece: Work, neighbours: _Neighbours) -> Work | None:
-    """Merge a piece with what stands just before it; what must still be kept, or None if it went into another."""
+    """Merge a piece with the pieces just before it; return the piece to keep, or None if it was merged into another."""
     while True:
         tops = neighbours.tops(piece)
         if len(tops) == 1 and _into_earlier(piece, max(tops), neighbours):
@@ -198,7 +198,7 @@ def _settle(piece: Work, neighbours: _Neighbours) -> Work | None:
 
 
 def _into_earlier(piece: Work, at: int, neighbours: _Neighbours) -> bool:
-    """Multiply a piece into the one matrix before it that covers all its bits."""
+    """Multiply a piece into the one matrix before it that covers all its bits; return whether that was done."""
     earlier = neighbours.kept.get(at)
     if earlier is None or not _dense(earlier) or piece.touch & ~earlier.touch:
         return False
@@ -210,7 +210,7 @@ def _into_earlier(piece: Work, at: int, neighbours: _Neighbours) -> bool:
 
 
 def _with_earlier(piece: Work, tops: set[int], neighbours: _Neighbours) -> Work | None:
-    """Multiply into a matrix a piece before it that lies within its bits."""
+    """Return a matrix with an earlier piece within its bits multiplied into it, None if none gains."""
     for at in sorted(tops, reverse=True):
         earlier = neighbours.kept.get(at)
         if earlier is None or not _small(earlier) or earlier.touch & ~piece.touch:
@@ -226,7 +226,7 @@ def _with_earlier(piece: Work, tops: set[int], neighbours: _Neighbours) -> Work 
 
 
 def _run(piece: Work, neighbours: _Neighbours) -> Work | None:
-    """One matrix out of three pieces in a row on one bit, such as SX·RZ·SX, where no two of them gain."""
+    """Return one matrix of three consecutive pieces on one bit, such as SX·RZ·SX, where no two of them gain."""
     if len(piece.touched) != 1:
         return None
     stack = neighbours.on_bit[piece.touched[0]]

@@ -1,8 +1,9 @@
-"""Complex matrices on one bit as a real rotation between phases, where phases are cheap.
+"""Splitting of complex matrices on one bit into a real rotation between phases, where phases are cheap.
 
-What fusing leaves alone is mostly one-qubit gates between CX and CZ. As a complex matrix each costs 8 multiply-adds for
-an amplitude. As diag(1, e^{iα}) · R · diag(1, e^{iβ}) the rotation R costs 4, and the phases commute with what
-neighbours read: they wait for one another and merge into tables, α of one gate with β of the next.
+The pieces that fusing leaves are mostly one-qubit gates between CX and CZ. As a complex matrix each costs 8
+multiply-adds per amplitude. As diag(1, e^{iα}) · R · diag(1, e^{iβ}) the rotation R costs 4, and the phases commute
+with the reads of
+neighbours: they are delayed and merge into tables, α of one gate with β of the next.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _ROTATION = pattern("rrrr")
 _PHASE = pattern("c")
 
 MOST_ITEM_WORK = 1.0
-"""Beyond this price of an item, one complex matrix is cheaper than a rotation and its share of a table."""
+"""The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix."""
 
 
 def rotate(work: list[Work], program: NumberProgram) -> list[Work]:

@@ -1,1 +1,1 @@
-"""From work to stages: what runs while some bits are far."""
+"""From work to stages: the work that runs while some bits are far."""

@@ -1,7 +1,7 @@
-"""Dividing a plan's work into passes and stages, before it is decided which bit lies where.
+"""Dividing a plan's work into passes and stages, before the position of each bit is decided.
 
-A stage is all work that can run while some bits are far. Which bits those are is searched: from each stage the few
-best sets of far bits are followed, the best few ways are kept, and the first way on which all work is done wins. So
+A stage is all work that can run while some bits are far. The far bits are searched for: from each stage the few
+best sets of far bits are followed, the best few ways are kept, and the first way that completes all work wins. So
 the number of passes is minimised first, and inside a pass the number of exchanges.
 """
 
@@ -38,10 +38,9 @@ class StageWork:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """All work in order: passes, and in each pass its portions.
+    """All work in order: passes, and the portions of each pass.
 
-    low: the bits that lie below `Levels.slice` at the start, as far as the division needs it to be decided.
-    freedom: which bits are never far.
+    low: the bits that are below `Levels.slice` at the start, as far as the division needs them to be decided.
     """
 
     passes: tuple[tuple[StageWork, ...], ...]
@@ -51,9 +50,9 @@ class Division:
 def divide(work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spread: int = 0) -> Division:
     """Divide work into passes and portions; `fresh` is the mask of bits that are fresh at the start.
 
-    spread: a growing state is spread over all devices when it has about so many bits; 0: when it has to be. Early, an
-    exchange moves next to nothing, and all devices share the work from then on; but the bits that may be device bits
-    are those that the state has by then.
+    spread: a growing state is spread over all devices when it has about this many bits; 0: when it has to be. Early, an
+    exchange moves next to nothing, and all devices share the work from then on; but the device bits are chosen among
+    those that the state has by then.
     Raises `NotSupported` for an operation that mixes more bits than can be local.
     """
     return _WorkDivider(num_bits, levels, fresh, spread).divide(work)
@@ -61,9 +60,9 @@ def divide(work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """A part of the work divided: the portions so far, and the work that is left.
+    """A partial division of the work: the portions so far, and the work that is left.
 
-    portions: the work of each, with the bits that are far during it. cost: what moved, in states.
+    portions: the work of each, with the bits that are far during it. cost: the amount moved, in states.
     there: bits that are not fresh any more.
     """
 
@@ -80,11 +79,11 @@ class _Way:
 
 
 Move = Callable[["_Way", int, int], float]
-"""What it costs, in states, to go on from a way with other far bits, to run work that mixes some bits."""
+"""The cost, in states, of continuing a way with other far bits, to run work that mixes some bits."""
 
 
 class _WorkDivider:
-    """Divides the work of one plan, section by section: between them stand operations too wide to be placed freely."""
+    """Divides the work of one plan, section by section; between them are operations too wide to place freely."""
 
     def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int) -> None:
         self.everything = (1 << num_bits) - 1
@@ -113,7 +112,7 @@ class _WorkDivider:
         low = self._lowest(0) if self.low is None else self.low
         return Division(tuple(self.passes), low)
 
-    # --- work of operations that fit wherever their bits are ------------------------------------------------------
+    # --- operations that fit with the slice's bits near -----------------------------------------------------------
 
     def _section(self, work: list[Work]) -> None:
         """Divide work between two wide operations."""
@@ -127,7 +126,7 @@ class _WorkDivider:
             self.passes.append(tuple(_portion(part) for part, _ in portions))
 
     def _search(self, work: list[Work], count: int, allowed: int, move: Move) -> tuple[tuple[list[Work], int], ...]:
-        """Divide work into as few portions as a beam of ways finds, with `count` of the `allowed` bits far in each."""
+        """Divide work into as few portions as a beam search finds, with `count` of the `allowed` bits far in each."""
         way = _Way(work, self.freedom, self.there)
         ways = [self._small(way, count, allowed)] if self.spread and move is _exchange_cost else [way]
         while True:
@@ -141,11 +140,11 @@ class _WorkDivider:
             ways = sorted(unique.values(), key=lambda way: (_weight(way.pending), way.cost))[:WIDTH]
 
     def _liked(self, way: _Way, allowed: int, move: Move) -> int:
-        """The bits that had better be far: not the fresh ones, if the state is spread over all devices early."""
+        """Return the bits that should be far: not fresh ones, if the state is spread over all devices early."""
         return allowed & way.there if self.spread and move is _exchange_cost else allowed
 
     def _small(self, way: _Way, count: int, allowed: int) -> _Way:
-        """The way on from here by what can run while the state is small, if it is."""
+        """Return the way continued by the work that can run while the state is small, or the way itself."""
         here = way.there | way.freedom.pinned
         room = min(self.spread, self.levels.local) - here.bit_count()
         if room <= 0:
@@ -161,12 +160,12 @@ class _WorkDivider:
     # --- operations that do not fit beside the lowest bits --------------------------------------------------------
 
     def _wide(self, piece: Work) -> None:
-        """Make room for one operation that mixes more bits than may be exchanged, in the slice's bits if need be."""
+        """Make room for one operation that mixes more bits than may be exchanged, in the slice's bits if needed."""
         wanted, local = piece.mix.bit_count(), self.levels.local
         if wanted > local:
             raise NotSupported(
-                f"the operation {piece.label or piece.kind!r} mixes {wanted} bits at once, and a sub state vector has "
-                f"only {local} local ones. Use at least {wanted} device wires, or decompose the operation."
+                f"the operation {piece.label or piece.kind!r} mixes {wanted} bits at once; a sub state vector has "
+                f"{local} local bits. Use at least {wanted} device wires, or decompose the operation."
             )
         self._pin(piece.mix)
         while (over := (piece.mix & ~self.freedom.pinned).bit_count() - self.capacity) > 0:
@@ -181,13 +180,13 @@ class _WorkDivider:
         self.there |= piece.mix
 
     def _pin(self, mixed: int) -> None:
-        """Decide which bits lie below the slice, as many of the mixed ones as are needed there among them."""
+        """Decide which bits are below the slice, including as many of the mixed ones as have to be there."""
         if self.low is None:
             self.low = self._lowest(mixed)
             self.freedom = Freedom(self.low, 0, 0)
 
     def _lowest(self, mixed: int) -> int:
-        """Bits to lie below the slice: those that do already, then fresh ones that are never far."""
+        """Return the bits below the slice: those that are there already, then fresh ones that are never far."""
         low = self.freedom.pinned
         free = list(bits_of_mask(self.freedom.fresh & ~self.freedom.ever))
         over = (mixed & ~low).bit_count() - self.capacity
@@ -201,13 +200,13 @@ class _WorkDivider:
 
 
 def _further(way: _Way, count: int, allowed: int, liked: int, move: Move) -> list[_Way]:
-    """The ways that go on from one by one portion; with bits far that are liked, if any of them lets work run."""
+    """Return the continuations of a way by one portion; far bits are taken from `liked` if that lets any work run."""
     stays = way.far
     found = reasons(way.pending, way.freedom.pinned, _EVERYTHING, alone=0)
     sets: list[tuple[int, Freedom]] = []
     for bits in (liked, allowed):
         sets = sets or far_sets(way.pending, found, count, bits & ~way.freedom.pinned, way.freedom, stays, WIDTH)
-    if not sets:  # looking for much work led nowhere, so look for the first piece
+    if not sets:  # no set lets much work run, so choose one for the first piece
         far = _late(allowed & ~way.freedom.pinned & ~way.pending[0].mix, count, way.freedom)
         sets = [(far, way.freedom.after(far))]
     further = []
@@ -227,18 +226,18 @@ def _further(way: _Way, count: int, allowed: int, liked: int, move: Move) -> lis
 
 
 def _late(bits: int, count: int, freedom: Freedom) -> int:
-    """`count` of some bits to be far, those first that cost no freedom."""
+    """Return `count` of some bits to be far; those that cost no freedom come first."""
     free = bits & (freedom.ever | ~freedom.fresh)
     return mask_of((*bits_of_mask(free), *bits_of_mask(bits & ~free))[:count])
 
 
 def _pass_cost(way: _Way, far: int, mixed: int) -> float:  # noqa: ARG001  (a pass costs the same whichever bits are far)
-    """All that is not zero is read, and all that is not zero afterwards is written."""
+    """Return the cost of a pass: a read of all that is not zero, and a write of all that is not zero afterwards."""
     return 2.0 ** way.there.bit_count() + 2.0 ** (way.there | mixed).bit_count()
 
 
 def _exchange_cost(way: _Way, far: int, mixed: int) -> float:
-    """What moves to another device: nothing for the bits that are fresh on both sides."""
+    """Return the amount moved to another device; bits that are fresh on both sides cost nothing."""
     coming = way.far & ~far & mixed if way.portions else 0
     return (1 - 0.5 ** coming.bit_count()) * 2.0 ** way.there.bit_count()
 

@@ -1,7 +1,7 @@
-"""Where each bit of the work lies while a plan is made, and the motions that bring bits near.
+"""The position of each bit of the work while a plan is made, and the motions that bring bits near.
 
-Work is written in the bits of the plan's start. A bit's *position* is where a step finds it; its *home* is the index
-bit on which it is kept: the position itself, or in a migrated state where it is in host memory.
+Work is written in the bits of the plan's start. A bit's *position* is the index bit that a step sees; its *home* is the
+index bit at rest: the position itself, or in a migrated state the index bit in host memory.
 """
 
 from __future__ import annotations
@@ -35,60 +35,64 @@ class Positions:
         self.migrated = num_bits > levels.local + levels.peers
         self.source = list(range(num_bits))  # for each position, where its amplitudes were at the start
 
-    # --- what is where -------------------------------------------------------------------------------------------
+    # --- where bits are ------------------------------------------------------------------------------------------
 
     def places(self, bits: int) -> int:
-        """The positions of a mask of bits."""
+        """Return the positions of a mask of bits."""
         return mask_of(tuple(self.at[bit] for bit in bits_of_mask(bits)))
 
     def bits(self, places: int) -> int:
-        """The bits on a mask of positions."""
+        """Return the bits on a mask of positions."""
         return mask_of(tuple(bit for bit in range(self.num_bits) if places >> self.at[bit] & 1))
 
     def local(self) -> int:
-        """The bits that are local now."""
+        """Return the bits that are local now."""
         return self.bits((1 << self.levels.local) - 1)
 
     def window(self) -> int:
-        """The bits that are near during a pass: local bits and device bits."""
+        """Return the bits that are near during a pass: local bits and device bits."""
         return self.bits((1 << self.levels.local + self.levels.peers) - 1)
 
     def local_fresh(self) -> int:
-        """The local positions that are fresh."""
+        """Return the local positions that are fresh."""
         return self.places(self.fresh) & (1 << self.levels.local) - 1
 
     def homes(self) -> tuple[int, ...]:
-        """The index bit on which each bit is kept when nothing runs."""
+        """Return the index bit of each bit at rest."""
         return tuple(self.home[place] for place in self.at) if self.migrated else tuple(self.at)
 
     def starts(self) -> tuple[int, ...]:
-        """The index bit on which each bit was at the start; it differs from the bit for those that were fresh."""
+        """Return the index bit of each bit at the start; it differs from the bit for bits that were fresh."""
         return tuple(self.source[place] for place in self.at)
 
     # --- changes -------------------------------------------------------------------------------------------------
 
     def written(self, places: int) -> None:
-        """The bits on these positions are not fresh any more."""
+        """Mark the bits on these positions as no longer fresh."""
         self.fresh &= ~self.bits(places)
 
     def swap(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Bits have traded places in the memory of the device, the second of each pair below the slice until now."""
+        """Record that bits have traded places in device memory; the second of each pair was below the slice."""
         for one, other in pairs:
             self._trade(one, other)
             self.low ^= 1 << one | 1 << other
 
     def exchange(self, later: Sequence[int]) -> Exchange | None:
-        """Bring the bits local that ``later[0]`` needs; None if they are.
+        """Return the exchange that makes the bits of ``later[0]`` local; None if they are.
 
-        later: what this stage and the following ones need. The bits to give away are those needed again last; where
-        every pair of devices has a link of its own, all device bits are exchanged at once, so that all links are used.
+        later: the bits that this stage and the following ones need. The bits that leave are those needed again last;
+        where every pair of devices has a link of its own, all device bits are exchanged at once, so that all links are
+        used.
         """
         coming = self._renamed(later[0] & ~self.local(), later[0])
         if not coming:
             return None
         leaving = self._to_give_away(later, self.local() & ~later[0] & ~self.low)
         if len(leaving) < coming.bit_count():
-            raise PlanError(f"bits {coming:#x} must come, and only {len(leaving)} local bits may leave for them")
+            raise PlanError(
+                f"bits {coming:#x} have to be local, and only {len(leaving)} local bits can leave. This is a bug of "
+                "qsim-ex; please report it."
+            )
         pairs = list(zip(leaving, bits_of_mask(coming), strict=False))
         if self.levels.network == "mesh":
             others = _soonest(bits_of_mask(self.window() & ~self.local() & ~coming & ~self.fresh), later)
@@ -102,10 +106,10 @@ class Positions:
         return Exchange(swaps)
 
     def migrate(self, window: int, later: Sequence[int], passes: Sequence[int]) -> Migration:
-        """Begin a pass.
+        """Begin a pass, and return its migration.
 
-        window: the bits that the pass needs near. later: what its stages need local, one after another. passes: what
-        this and the following passes need near. What need not leave stays: the soonest needed first.
+        window: the bits that the pass needs near. later: the bits that each of its stages needs local. passes: the bits
+        that this and the following passes need near. Bits that need not leave stay, the soonest needed first.
         """
         levels = self.levels
         everything = (1 << self.num_bits) - 1
@@ -132,13 +136,13 @@ class Positions:
         return Migration(tuple(bits))
 
     def _trade(self, one: int, other: int) -> None:
-        """Two bits trade places, and their amplitudes with them."""
+        """Let two bits, and their amplitudes, trade places."""
         place, there = self.at[one], self.at[other]
         self.source[place], self.source[there] = self.source[there], self.source[place]
         self.at[one], self.at[other] = there, place
 
     def _on_unused_links(self, leaving: Sequence[int], others: Sequence[int], later: Sequence[int]) -> Pairs:
-        """Further pairs of bits for an exchange, as far as none leaves that is needed before the one that comes."""
+        """Return further pairs of bits for an exchange; none leaves that is needed before the bit that comes."""
         return [
             (leave, arrive)
             for leave, arrive in zip(leaving, others, strict=False)
@@ -146,7 +150,7 @@ class Positions:
         ]
 
     def _renamed(self, coming: int, needed: int) -> int:
-        """What is left of the bits that must come when fresh ones have traded names with fresh local ones."""
+        """Relabel fresh bits that have to be local with fresh local ones; return the bits that still have to come."""
         free = bits_of_mask(self.local() & self.fresh & ~needed & ~self.low)
         for fresh, local in zip(bits_of_mask(coming & self.fresh), free, strict=False):
             self.at[fresh], self.at[local] = self.at[local], self.at[fresh]
@@ -154,16 +158,16 @@ class Positions:
         return coming
 
     def _to_give_away(self, later: Sequence[int], bits: int) -> list[int]:
-        """Bits in the order in which they leave: those needed last first; fresh ones only after all others.
+        """Return bits in the order in which they leave: those needed last first; fresh ones only after all others.
 
-        A fresh bit that left would take half of the devices out of work.
+        A fresh bit that becomes a device bit leaves half of the devices without work.
         """
         order = _soonest(bits_of_mask(bits), later)[::-1]
         return sorted(order, key=lambda bit: self.fresh >> bit & 1)
 
 
 def _first_places(num_bits: int, fresh: int, division: Division) -> list[int]:
-    """The position of each bit at the start: fresh ones take the fresh positions in the order in which they are needed.
+    """Return the position of each bit at the start: fresh bits take fresh positions in the order of their first need.
 
     The lowest positions are for the bits that are never far.
     """
@@ -176,12 +180,12 @@ def _first_places(num_bits: int, fresh: int, division: Division) -> list[int]:
 
 
 def _filled(needed: int, others: Sequence[int], count: int) -> int:
-    """The needed bits and as many of the others, in their order, as make `count`."""
+    """Return the needed bits and the first of the others, `count` in all."""
     return needed | mask_of(tuple(others[: count - needed.bit_count()]))
 
 
 def _wait(bit: int, later: Sequence[int]) -> int:
-    """How many stages from now on pass before one needs a bit."""
+    """Return how many stages pass before one needs a bit."""
     return next((k for k, needs in enumerate(later) if needs >> bit & 1), len(later))
 
 
@@ -190,7 +194,7 @@ def _soonest(bits: Iterable[int], later: Sequence[int]) -> list[int]:
 
 
 def _kept_in_place(homes: Sequence[int], low: int, high: int, *, ascending: bool) -> list[int]:
-    """Homes on the positions low … high − 1: those of the same number stay there, unless all are to ascend."""
+    """Return homes on positions low … high − 1: a home of the same number stays, unless all have to be ascending."""
     if ascending:
         return sorted(homes)
     others = iter(sorted(home for home in homes if not low <= home < high))

@@ -1,6 +1,6 @@
 """From work to stages, for a state that is larger than the memory of one device.
 
-divide (which work runs in which stage) → positions (what moves before it) → schedule (the steps of each stage)
+divide (the work of each stage) → positions (the motion before it) → schedule (the steps of each stage)
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from qsim_ex.steps.plan import Motion, Stage
 from qsim_ex.steps.step import BasisPermutation, ZeroFill
 
 _SINGLE = 8
-"""Bytes of an amplitude in single precision, by which plans are compared: in double all takes about twice as long."""
+"""The bytes of an amplitude in single precision, by which plans are compared; double takes about twice as long."""
 
 _LITTLE = 0.1
-"""Which share of the time exchanges may take before another way is looked for."""
+"""The share of the time that exchanges may take before another plan is tried."""
 
 _SWAPS = 4
-"""How many pairs of bits one `BasisPermutation` makes trade places: its table has 4 to that power entries."""
+"""How many pairs of bits trade places in one `BasisPermutation`: its table has 4 to that power entries."""
 
 
 class StagedWork(NamedTuple):
-    """The stages of a plan, the places of the numbers of their steps, and where every bit is at the end."""
+    """The stages of a plan, the places of the numbers of their steps, and the position of every bit at the end."""
 
     stages: tuple[Stage, ...]
     packed: list[NDArray[np.int64]]
@@ -46,8 +46,8 @@ def make_stages(
 ) -> StagedWork:
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
-    A growing state on several devices is spread over them early; where exchanges take much of the time even so, also
-    late, and the quicker plan wins.
+    A growing state on several devices is spread over them early; if exchanges still take much of the time, a plan that
+    spreads it late is made too, and the faster plan wins.
     """
 
     def staged(spread: int) -> StagedWork:
@@ -57,7 +57,7 @@ def make_stages(
         return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
     def costs(of: StagedWork) -> tuple[float, float]:
-        """Seconds in all, and seconds of exchanges."""
+        """Return the seconds of the whole plan, and the seconds of its exchanges."""
         found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
         return seconds(of.stages, found), sum(cost.moving for cost in found)
 
@@ -74,7 +74,7 @@ def make_stages(
 class _StagePlanner:
     """Makes the stages of one plan, one after another.
 
-    stages, packed: what has been made. positions: where every bit is after them.
+    stages, packed: the stages so far and the places of their numbers. positions: the position of every bit after them.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class _StagePlanner:
         self.positions = Positions(num_bits, levels, fresh, self.division)
         self.stages: list[Stage] = []
         self.packed: list[NDArray[np.int64]] = []
-        self._motion: Motion | None = None  # the motion, the freshness and the steps of the stage that is being made
+        self._motion: Motion | None = None  # the motion, the fresh positions and the steps of the current stage
         self._fresh = 0
         self._steps: Packed = []
         self._work: list[Work] = []
@@ -110,7 +110,7 @@ class _StagePlanner:
     # --- one stage -----------------------------------------------------------------------------------------------
 
     def _bring(self, portion: StageWork, later: Sequence[int], windows: Sequence[int]) -> None:
-        """Begin a new stage if a portion needs bits that are not local; `windows` if it may begin a pass."""
+        """Begin a new stage if a portion needs bits that are not local; `windows` are given if it may begin a pass."""
         positions = self.positions
         begins = positions.migrated and windows and (not self._in_pass or windows[0] & ~positions.window())
         if begins:
@@ -132,7 +132,7 @@ class _StagePlanner:
         self._fresh = self.positions.places(self.positions.fresh)
 
     def _add(self, portion: StageWork) -> None:
-        """Add a portion's work to the stage that is being made."""
+        """Add a portion's work to the current stage."""
         if portion.swaps:
             self._work_off()
             self._clear_fresh(self.positions.local_fresh())
@@ -141,7 +141,7 @@ class _StagePlanner:
         self._work += portion.work
 
     def _end(self) -> None:
-        """Finish the stage that is being made, if it does anything."""
+        """Finish the current stage, if it has steps."""
         self._work_off()
         if self._steps:
             steps, packed = zip(*self._steps, strict=True)
@@ -177,7 +177,7 @@ class _StagePlanner:
             self.positions.written(places)
 
     def _clear(self) -> None:
-        """At the end: write the zeros of fresh bits that are kept on local index bits."""
+        """Write, at the end, the zeros of fresh bits whose homes are local index bits."""
         self._work_off()
         positions = self.positions
         homes, local = positions.homes(), (1 << self.levels.local) - 1

@@ -1,1 +1,1 @@
-"""From work to sweeps: what runs while a tile is near."""
+"""From work to sweeps: the work that runs while a tile is near."""

@@ -1,4 +1,4 @@
-"""From the work of a sweep to its phases: phases of bits, tables of commuting diagonals, slots for numbers."""
+"""From the work of a sweep to its phases: items, tables of commuting diagonals, slots for numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from qsim_ex.steps.step import NUMBERED, Diagonal, Item, Mix, Phase, Rename, Slo
 Places = NDArray[np.int64]
 
 _TABLE_COST = 5.0
-"""What a table costs for one amplitude in multiply-adds: a complex product and a lookup."""
+"""The cost of a table in multiply-adds per amplitude: a complex product and a lookup."""
 
 _NUMBERED = frozenset(int(e) for e in NUMBERED)
 
 
 class Packer:
-    """Lays out the numbers and tables of one sweep; tables stand behind all numbers, so their slots come last."""
+    """The layout of the numbers and tables of one sweep; tables are behind all numbers, so their slots are set last."""
 
     def __init__(self) -> None:
         self.numbers: list[Places] = []
@@ -44,7 +44,7 @@ class Packer:
         return Slot(at, int(places.size))
 
     def finish(self, tile: int, phases: list[tuple[int, list[Item]]]) -> tuple[Sweep, Places]:
-        """The sweep, and the places of its packed array."""
+        """Return the sweep, and the places of its packed array."""
         made = tuple(Phase(bits_of_mask(near), tuple(self._shifted(i) for i in items)) for near, items in phases)
         sweep = Sweep(bits_of_mask(tile), made, self.num_numbers, self.num_tables)
         parts = [*self.numbers, *self.tables]
@@ -64,10 +64,10 @@ def _numbered(of: Pattern) -> tuple[int, ...]:
 def items_of(
     work: list[Work], held: list[Work], packer: Packer, program: NumberProgram, table: int, *, last: bool
 ) -> tuple[list[Item], list[Work]]:
-    """Order the work of a phase, diagonals as late as they may be, so that many merge into one table.
+    """Return the work of a phase as items, with diagonals as late as possible, so that many merge into one table.
 
-    `held` are diagonals that earlier phases passed on. Returns the items and the diagonals that this phase passes
-    on; with `last` there are none.
+    `held` are diagonals that earlier phases passed on. Also returns the diagonals that this phase passes on; with
+    `last` there are none.
     """
     items: list[Item] = []
     waiting = list(held)
@@ -95,17 +95,17 @@ def _dense_item(piece: Work, packer: Packer) -> Item:
 
 
 class _Group:
-    """Diagonals that share one table; its index bits are parities that span all of theirs over GF(2)."""
+    """Diagonals that share one table; its index bits are parities that span all their parities over GF(2)."""
 
     def __init__(self, first: Work) -> None:
         self.members = [first]
         self.basis: list[int] = []
-        self._reduced: dict[int, tuple[int, int]] = {}  # leading bit -> (reduced mask, which basis masks make it)
+        self._reduced: dict[int, tuple[int, int]] = {}  # leading bit -> (reduced mask, the basis masks it is a sum of)
         for mask in first.parities:
             self._add(mask)
 
     def combination(self, mask: int) -> tuple[int, int]:
-        """What is left of a parity outside the span, and the set of basis parities whose sum is the rest."""
+        """Return the part of a parity outside the span, and the set of basis parities whose sum is the rest."""
         made = 0
         while mask:
             lead = mask.bit_length()
@@ -124,7 +124,7 @@ class _Group:
             self.basis.append(mask)
 
     def spans(self, piece: Work) -> bool:
-        """Whether a diagonal depends on nothing that the table is not indexed by already."""
+        """Return whether the parities that index the table already determine a diagonal."""
         return not any(self.combination(mask)[0] for mask in piece.parities)
 
     def take(self, piece: Work, limit: int) -> bool:
@@ -144,10 +144,10 @@ class _Group:
 def _tables(
     due: list[Work], optional: list[Work], packer: Packer, program: NumberProgram, limit: int
 ) -> tuple[list[Item], list[Work]]:
-    """Merge diagonals that are due into as few tables as fit; optional ones fill up what is a table anyway.
+    """Merge diagonals that are due into as few tables as fit; optional ones are added to groups that are tables anyway.
 
-    To a diagonal that is alone an optional one is added only if it depends on nothing else. (Filling tables took QAOA
-    from 76 tables to 36 at 24 wires; filling up single diagonals too made the random grid a tenth dearer.)
+    An optional diagonal joins a single one only if it depends on nothing else. (Filling tables reduced QAOA at 24 wires
+    from 76 tables to 36; filling up single diagonals too made the random grid a tenth slower.)
     Returns the items and the optional diagonals that did not join.
     """
     groups: list[_Group] = []
@@ -184,21 +184,21 @@ def _diagonal_items(group: _Group, packer: Packer, program: NumberProgram) -> li
 
 
 def _alone(piece: Work) -> float:
-    """Multiply-adds for one amplitude of a diagonal that has no table to share."""
+    """Return the multiply-adds per amplitude of a diagonal outside a table."""
     return patterns.diagonal_work(piece.pattern) * 0.5 ** piece.when.mask.bit_count()
 
 
 @lru_cache(maxsize=4096)
 def _condition(when: When) -> int:
-    """The wanted values of a condition's bits, packed in the order of `Work.parities`."""
+    """Return the values of a condition's bits, packed in the order of `Work.parities`."""
     return sum((when.value >> bit & 1) << k for k, bit in enumerate(bits_of_mask(when.mask)))
 
 
 class _Share(NamedTuple):
-    """What a diagonal contributes to a table.
+    """The contribution of a diagonal to a table.
 
-    classes: of its factor, for each entry of the table. factors: which of its entries are no 1. columns: bool
-    [factors, entries], where in the table each of them stands.
+    classes: the class of its factor for each entry of the table. factors: which of its entries are not 1. columns: bool
+    [factors, entries], the entries of the table that contain each factor.
     """
 
     classes: Pattern
@@ -208,7 +208,10 @@ class _Share(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _share(of: Pattern, coordinates: tuple[int, ...], num_reads: int, wanted: int, num_basis: int) -> _Share:
-    """The share of a diagonal whose parities are sums of the table's, `coordinates`; wanted: see `_condition`."""
+    """Return the share of a diagonal whose parities are the sums `coordinates` of the table's parities.
+
+    wanted: the result of `_condition`.
+    """
     index = np.arange(1 << num_basis, dtype=np.int64)
     values = [np.bitwise_count(index & c).astype(np.int64) & 1 for c in coordinates]
     block = np.zeros_like(index)

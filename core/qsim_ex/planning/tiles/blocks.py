@@ -1,8 +1,8 @@
-"""Dense blocks: all that a phase does with its near bits alone, as one matrix, where the device has units for that.
+"""Dense blocks: the work of a phase on its near bits alone, as one matrix, where the device has matrix units.
 
-The near bits of a phase have been chosen so that much work runs on them, so the phase is where a block is found: work
-that touches no other bit is multiplied into one matrix on all near bits if that costs more than the block. A block
-costs the same whatever is in it, so rotations, phases and renamings inside come for nothing.
+The near bits of a phase are chosen so that much work runs on them, so blocks are looked for in phases: work that
+touches no other bit is multiplied into one matrix on all near bits if that work costs more than the block. A block
+costs the same whatever it contains, so rotations, phases and renamings inside it cost nothing.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ Rows = NDArray[np.int64]
 
 _SIZE = 1 << BLOCK_BITS
 _PARTED = 4.0
-"""Multiply-adds per amplitude in whose time amplitudes change places again, for what is in a phase beside a block."""
+"""The multiply-adds per amplitude that rearranging amplitudes again costs, for work in a phase beside a block."""
 
 _TABLED = 0.5
-"""The share of a phase's work that is saved if it goes into a block: elsewhere it may share a table with others."""
+"""The share of a diagonal's or renaming's work that a block saves: outside it may share a table with others."""
 
 _SENT = 24.0
-"""Multiply-adds per amplitude that a block has to save: its matrix is multiplied on the host and sent to the device."""
+"""The multiply-adds per amplitude that a block has to save: its matrix is made on the host and sent to the device."""
 
 _DENSE = bytes([Entry.COMPLEX]) * _SIZE * _SIZE
 
 
 def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgram) -> list[Work]:
-    """Return a phase's work with a block in it if that is cheaper; its product is added to `program`.
+    """Return a phase's work with a block in it if that is cheaper; the block's product is added to `program`.
 
     work: in order; diagonals that earlier phases passed on come first. near: mask of the phase's near bits.
-    block: what a block costs, see `steps.Shape`.
+    block: the cost of a block, see `steps.Shape`.
     """
     before, members, after = divided(work, near)
     cost = block + _SENT + _PARTED * sum(any(piece.kind != "diagonal" for piece in part) for part in (before, after))
@@ -49,10 +49,10 @@ def gathered(work: Sequence[Work], near: int, block: float, program: NumberProgr
 
 
 def divided(work: Sequence[Work], near: int) -> tuple[list[Work], list[Work], list[Work]]:
-    """Work that runs before a block, in it, and after it; each in order.
+    """Return the work that runs before a block, in it, and after it; each in order.
 
-    Work that touches other bits than `near` stays outside: before the block as long as it commutes with what is
-    inside so far, and else behind it, together with all that does not commute with what is there.
+    Work that touches other bits than `near` is outside: before the block as long as it commutes with the work inside so
+    far, otherwise behind it, together with all work that does not commute with the work there.
     """
     before: list[Work] = []
     inside = _Bits()
@@ -69,7 +69,7 @@ def divided(work: Sequence[Work], near: int) -> tuple[list[Work], list[Work], li
 
 
 class _Bits:
-    """Some work, and the bits that it mixes and touches."""
+    """Some work, and masks of the bits that it mixes and touches."""
 
     def __init__(self) -> None:
         self.work: list[Work] = []
@@ -77,7 +77,7 @@ class _Bits:
         self._touch = 0
 
     def stops(self, piece: Work) -> bool:
-        """Whether a piece may not overtake this work: one mixes a bit that the other touches."""
+        """Return whether a piece may not overtake this work: one mixes a bit that the other touches."""
         return bool(piece.mix & self._touch or piece.touch & self._mix)
 
     def add(self, piece: Work) -> None:
@@ -87,7 +87,7 @@ class _Bits:
 
 
 def _product(members: list[Work], bits: tuple[int, ...], cost: float, program: NumberProgram) -> Work:
-    """Members, the earliest first, as one matrix on `bits`: each is applied to the columns of what came before it."""
+    """Return members, the earliest first, as one matrix on `bits`; each is applied to the product of earlier ones."""
     places = np.full((_SIZE, _SIZE), ZERO_AT, dtype=np.int64)
     np.fill_diagonal(places, ONE_AT)
     at = {bit: k for k, bit in enumerate(bits)}
@@ -112,7 +112,7 @@ def _product(members: list[Work], bits: tuple[int, ...], cost: float, program: N
 
 @lru_cache(maxsize=4096)
 def _rows(bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> Rows:
-    """The rows of the matrix that an operation on its index bits acts on: [2^reads, 2^bits, the others]."""
+    """Return the rows of the matrix that an operation on its index bits acts on: [2^reads, 2^bits, other rows]."""
     found: list[list[list[int]]] = [[[] for _ in range(1 << len(bits))] for _ in range(1 << len(reads))]
     for row in range(_SIZE):
         if row & when.mask == when.value:

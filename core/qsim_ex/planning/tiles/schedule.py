@@ -1,9 +1,9 @@
 """From the work of a stage to its steps: sweeps, and the steps that are not sweeps.
 
-States grow (`Growth`). As long as nothing has mixed a bit, the state is as large as if the bit were not there. So the
+States grow (`Growth`). As long as nothing has mixed a bit, the state is as large as if the bit did not exist. So the
 bits that the state has are one more set of near bits, a level above the tiles, to which `locality.grow` adds as it does
-to a tile: all work within the light cone of few bits runs while the state is small, and the more bits, the less work is
-left for them.
+to a tile: all work within the light cone of few bits runs while the state is small, and less work is left for larger
+states.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Packed = list[tuple[Step, Places]]
 """Steps in order, each with the places of its numbers."""
 
 _AT_ONCE = (1, 2, 3, 4, 6)
-"""How many bits at a time a large state is tried to grow by."""
+"""The numbers of bits by which growing a large state is tried."""
 
 
 def schedule(
     work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, fresh: int
 ) -> tuple[Packed, int]:
-    """Cut work that mixes only bits 0 … num_bits − 1 into steps.
+    """Return work that mixes only bits 0 … num_bits − 1 as steps.
 
-    fresh: mask of those bits that are fresh. Returns the steps, and the bits that are fresh after them.
+    fresh: mask of those bits that are fresh. Also returns the bits that are fresh after the steps.
     """
     growth = Growth(num_bits, shape, fresh)
     steps: Packed = []
@@ -44,7 +44,7 @@ def schedule(
     while pending:
         alone = _alone(pending[0])
         if alone is not None:
-            if growth.fresh:  # only sweeps know of fresh bits
+            if growth.fresh:  # only sweeps may run on fresh bits
                 steps.append((ZeroFill(growth.fresh), NOTHING))
                 growth.complete()
             steps.append((alone, pending[0].source))
@@ -61,7 +61,7 @@ def schedule(
 
 
 def _alone(piece: Work) -> Step | None:
-    """The step that a piece of work is on its own, if it does not run in a sweep."""
+    """Return the step that a piece of work makes alone, None if it runs in a sweep."""
     match piece.kind:
         case "wide":
             return DenseMatrix(piece.bits, piece.reads, piece.when, piece.label)
@@ -74,7 +74,7 @@ def _alone(piece: Work) -> Step | None:
 
 
 def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -> tuple[Sweep, Places, list[Work]]:
-    """Cut a sweep's work into phases; returns also the work that did not fit into its phases."""
+    """Cut a sweep's work into phases; also return the work that did not fit into its phases."""
     phases, undone = _phases(ready, tile, shape)
     packer = Packer()
     made: list[tuple[int, list[Item]]] = []
@@ -86,12 +86,15 @@ def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -
         made.append((near, items))
     sweep, places = packer.finish(tile, made)
     if len(undone) == len(ready):
-        raise PlanError(f"a sweep over tile {tile:#x} ran nothing of {len(ready)} pieces of work")
+        raise PlanError(
+            f"expected a sweep over tile {tile:#x} to run some of {len(ready)} pieces of work, got none. This is a bug "
+            "of qsim-ex; please report it."
+        )
     return sweep, places, undone
 
 
 def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, list[Work]]], list[Work]]:
-    """Grow phase after phase inside a tile; the first and the last keep off the edge bits."""
+    """Return the phases of a tile's work, and the work left; edge bits are not near in the first and last phase."""
     edge = (1 << shape.edge) - 1
     middle = tile & ~edge
     phases: list[tuple[int, list[Work]]] = []
@@ -113,8 +116,8 @@ def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, 
 class Growth:
     """The bits that a state has while its plan is made.
 
-    fresh: bits that no sweep has brought in yet. low: bits that are in every tile; the lowest if None are named.
-    reach: bits that sweeps may bring in now.
+    fresh: bits that no sweep has added yet. low: bits that are in every tile; the lowest if None.
+    reach: bits that sweeps may have now.
     """
 
     num_bits: int
@@ -128,9 +131,9 @@ class Growth:
         self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self._low
 
     def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
-        """The next tile: the low bits, those that let work run, and the lowest of the others.
+        """Return the next tile: the low bits, bits that let work run, and the lowest of the others.
 
-        Returns also the reasons of the pending work. The reach grows when the work within it is not worth a sweep.
+        Also returns the reasons of the pending work. The reach grows when the work within it is not worth a sweep.
         """
         everything = (1 << self.num_bits) - 1
         if self.shape.tile >= self.num_bits and len(pending) <= WINDOW:  # nothing is to be chosen
@@ -147,14 +150,14 @@ class Growth:
         return tile, found
 
     def complete(self) -> None:
-        """All bits are there: what was fresh has been cleared."""
+        """Record that all bits are there: the zeros of fresh bits have been written."""
         self.fresh, self.reach = 0, (1 << self.num_bits) - 1
 
     def _worth_a_sweep(self, pending: Sequence[Work], found: Sequence[int]) -> int | None:
-        """Bits for a tile within the reach; None if no work should run now but later, in a state that is larger.
+        """Return bits for a tile within the reach; None if all work should run later, in a larger state.
 
-        That is by two bits or more. Later work costs its arithmetic three times more, now one more pass over the state
-        as it is.
+        The larger state has at least two bits more. Running work later costs its arithmetic three times more; running
+        it now costs one more pass over the state as it is.
         """
         last = self.reach == (1 << self.num_bits) - 1
         if not last and self.reach.bit_count() < self.shape.start:
@@ -164,7 +167,7 @@ class Growth:
         return bits if last or (work and 3 * sum(work) >= self.shape.balance) else None
 
     def _larger(self, pending: Sequence[Work]) -> int:
-        """The reach with as few bits added as let enough work run to keep a pass over the state busy."""
+        """Return the reach with as few added bits as let enough work run to occupy a pass over the state."""
         everything = (1 << self.num_bits) - 1
         others = everything & ~self.reach
         room = others.bit_count()

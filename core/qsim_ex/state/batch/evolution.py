@@ -1,4 +1,4 @@
-"""Circuits, gates and matrices on a batch of states: planned once, and run on as many states at a time as pay."""
+"""Circuits, gates and matrices on a batch of states: planned once, and run on several states at a time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.batched_gates import gate_of, unitary_of
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import CircuitError
 from qsim_ex.execution.prepare import plan_of, prepare
 from qsim_ex.execution.progress import Ticker
@@ -36,13 +37,15 @@ class BatchedWork(BatchedQuestions, MemoryLender):
         """Apply a circuit's unitary instructions to every state; measurements at its end are ignored.
 
         operands: the numbers of each state, complex128 [rows, total] or `Bindings`, laid out as in
-        `Circuit.operands`; the circuit's own, for all states, if None.
+        `Circuit.operands`; if None, the circuit's own numbers for all states.
         Raises `CircuitError` for operands of another shape, `NotSupported` for what is not unitary, `Cancelled` if the
-        event is set: the batch is then closed, since it is neither the old one nor the new one.
+        event is set: the batch is then closed, since its states are neither the old ones nor the new ones.
         """
         with self._guard:
             if circuit.num_qubits > self.num_wires:
-                raise CircuitError(f"a circuit of {circuit.num_qubits} wires on states of {self.num_wires} wires.")
+                raise CircuitError(
+                    f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
+                )
             bound = self._bound(circuit, operands)
             program = unitary_program(circuit.structure, self._touched)
             states, shape = self._states, self._states.device.batch_shape(self.dtype)
@@ -55,22 +58,22 @@ class BatchedWork(BatchedQuestions, MemoryLender):
         return self
 
     def _bound(self, circuit: Circuit, operands: Bindings | ArrayLike | None) -> Bindings:
-        """The numbers of all states, checked as far as they are there."""
+        """Return the numbers of all states, checked as far as they are known."""
         given = circuit.operands if operands is None else operands
         bound = given if isinstance(given, Bindings) else Bindings.of(given)
         total = circuit.operands.shape[1]
         if bound.count not in (1, self.rows) or (first := bound.operands(0, 1)).shape != (1, total):
             count = "" if bound.count not in (1, self.rows) else f" of {first.shape[-1]} numbers"
             raise CircuitError(
-                f"operands: {bound.count} rows{count} were given; the circuit has {total} numbers, and {self.rows} "
-                f"states want an array of shape ({self.rows}, {total}), or (1, {total}) for all of them."
+                f"operands: expected {total} numbers for each of {self.rows} states, got {bound.count} rows{count}; "
+                f"pass an array of shape ({self.rows}, {total}), or (1, {total}) for all states."
             )
         return bound
 
     def _run(self, plan: Plan, bound: Bindings, cancel: threading.Event | None) -> None:
-        """Run a plan on all states, as many at a time as pay; closes the batch if it is interrupted."""
+        """Run a plan on all states, as many at a time as is fastest; close the batch if the run is interrupted."""
         states, options, device = self._states, self.options, cast(BatchDevice, self.device)
-        at_once = rows_at_once(device, self.dtype.itemsize << self.num_wires, 16 * plan.numbers.size())
+        at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.numbers.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
         ticker = Ticker(cancel, options.progress, options.watch)
         ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)

@@ -1,4 +1,4 @@
-"""Everything that can be asked of a batch of states without changing it; the answers of all states come at once."""
+"""Read-only questions to a batch of states; one call returns the answers of all states."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.deployment.assign import Assignment
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -23,17 +24,18 @@ from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.layout import Layout
 
 SUMS = 1 << 22
-"""Sums, or shots, of so many are asked for at a time: 32 MiB."""
+"""The most sums, or shots, that are computed at a time: 32 MiB."""
 
 _STRINGS = 4
-"""Up to so many wires, density matrices come from the expectation values of all Pauli strings, for all states at once.
+"""The most wires for which density matrices come from the expectation values of all Pauli strings, for all
+states at once.
 
-With more there would be 4^5 strings and 32 passes; then each state is asked for itself.
+With more wires there would be 4^5 strings and 32 passes; then each state is asked on its own.
 """
 
 
 class BatchedQuestions(MemoryOwner):
-    """The half of `BatchedStateVector` that only reads; no question moves an amplitude."""
+    """The read-only half of `BatchedStateVector`; no question moves an amplitude."""
 
     def __init__(self, states: Batch, where: Assignment, options: Options) -> None:
         super().__init__(states.num_wires, where, options)
@@ -44,22 +46,22 @@ class BatchedQuestions(MemoryOwner):
 
     @property
     def layout(self) -> Layout:
-        """Which index bit each wire sits on, and which wires are stored inverted; alike in all states."""
+        """The index bit of each wire, and the wires that are stored inverted; the same in all states."""
         return self._states.layout
 
     @property
     def stride(self) -> int:
-        """Amplitudes from the beginning of one state to that of the next: 2^n."""
+        """The number of amplitudes from the beginning of one state to that of the next: 2^n."""
         return 1 << self.num_wires
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the amplitudes of all states."""
-        return self.rows * self.dtype.itemsize << self.num_wires
+        """The bytes of the amplitudes of all states."""
+        return self.rows * state_bytes(self.num_wires, self.dtype)
 
     @property
     def array(self) -> Any:
-        """The amplitudes as they lie in memory, without a copy: NumPy or CuPy, [rows, 2^n], to be read by `layout`."""
+        """The amplitudes as they are stored, without a copy: NumPy or CuPy, [rows, 2^n], to be read by `layout`."""
         with self._guard:
             return self._states.buffer[: self.rows << self.num_wires].reshape(self.rows, self.stride)
 
@@ -68,10 +70,10 @@ class BatchedQuestions(MemoryOwner):
     def probabilities(
         self, wires: Sequence[int] | None = None, where: Mapping[int, int] | None = None
     ) -> NDArray[np.float64]:
-        """Σ |amplitude|² (elsewhere called abs2sum) for each value of `wires` (all by default), in each state.
+        """Return Σ |amplitude|² (elsewhere called abs2sum) for each value of `wires` (all by default), in each state.
 
-        float64 [rows, 2^k], ``wires[0]`` least significant. where: wires that are held at a value; the sums are those
-        of both together, and are not renormalised.
+        float64 [rows, 2^k], ``wires[0]`` least significant. where: wires that are held at a value; the sums are joint
+        probabilities, and are not renormalised.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "probabilities")
@@ -79,12 +81,12 @@ class BatchedQuestions(MemoryOwner):
             return self._states.marginals(wires, basis.condition(where, wires, self.num_wires))
 
     def norm(self) -> NDArray[np.float64]:
-        """‖ψ‖ of each state, float64 [rows]."""
+        """Return ‖ψ‖ of each state, float64 [rows]."""
         with self._guard:
             return np.asarray(np.sqrt(self._states.marginals(())[:, 0]))
 
     def expectation(self, observable: PauliSum | Sequence[PauliSum]) -> NDArray[Any]:
-        """<ψ|H|ψ> of each state: [rows] for one Pauli sum, [rows, sums] for several, which share passes over memory.
+        """Return <ψ|H|ψ> of each state: [rows] for one Pauli sum, [rows, sums] for several, which share passes.
 
         Real (float64) if all coefficients are real, complex otherwise. Raises `WireError`.
         """
@@ -98,7 +100,7 @@ class BatchedQuestions(MemoryOwner):
             return result[:, 0] if isinstance(observable, PauliSum) else result
 
     def expectation_matrix(self, matrix: ArrayLike, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """<ψ|M|ψ> of each state, complex128 [rows], for a matrix on up to 12 wires, ``wires[0]`` least significant.
+        """Return <ψ|M|ψ> of each state, complex128 [rows], for M on up to 12 wires, ``wires[0]`` least significant.
 
         matrix: any matrix [2^k, 2^k], or one for each state, [rows, 2^k, 2^k].
         """
@@ -109,7 +111,7 @@ class BatchedQuestions(MemoryOwner):
                 array = check.square(array, len(wires), "expectation_matrix")[None]
             elif array.shape != (self.rows, size, size):
                 raise MatrixError(
-                    f"expectation_matrix: {len(wires)} wires of {self.rows} states need a matrix of shape ({size}, "
+                    f"expectation_matrix: expected, for {len(wires)} wires of {self.rows} states, a matrix ({size}, "
                     f"{size}) for all, or ({self.rows}, {size}, {size}), got {array.shape}."
                 )
             found = np.empty(self.rows, dtype=np.complex128)
@@ -119,7 +121,7 @@ class BatchedQuestions(MemoryOwner):
             return found
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
-        """The reduced density matrix of some wires (12 at most) in each state, complex128 [rows, 2^k, 2^k].
+        """Return the reduced density matrix of some wires (12 at most) in each state, complex128 [rows, 2^k, 2^k].
 
         ``wires[0]`` is least significant; the trace is the state's squared norm.
         """
@@ -131,7 +133,7 @@ class BatchedQuestions(MemoryOwner):
     # --- amplitudes and shots ----------------------------------------------------------------------------------------
 
     def amplitudes(self, values: Sequence[int | str] | NDArray[Any], wires: Sequence[int] | None = None) -> Amplitudes:
-        """Amplitudes of basis values in each state, [rows, values]; arguments as of `StateVector.amplitudes`."""
+        """Return amplitudes of basis values in each state, [rows, values]; arguments as of `StateVector.amplitudes`."""
         with self._guard:
             wires = basis.order(wires, self.num_wires, "amplitudes", all_wires=True)
             found = basis.values(values, self.num_wires)
@@ -139,21 +141,21 @@ class BatchedQuestions(MemoryOwner):
             return self._states.gather(found, wires)
 
     def get(self, start: int = 0, stop: int | None = None) -> Amplitudes:
-        """Amplitudes of basis values from `start` up to `stop` (the end by default), a new array [rows, values]."""
+        """Return amplitudes of basis values from `start` to before `stop` (default: the end), new, [rows, values]."""
         with self._guard:
             stop = self._range(start, 1 << self.num_wires if stop is None else stop)
             self._fits_host("a copy of the amplitudes", self.rows * (stop - start) * self.dtype.itemsize)
             return self._states.read(start, stop)
 
     def to_numpy(self, wires: Sequence[int] | None = None) -> Amplitudes:
-        """All amplitudes, a new array [rows, 2^n]; bit k of an index is wire ``wires[k]`` (wire k by default)."""
+        """Return all amplitudes, a new array [rows, 2^n]; bit k of an index is wire ``wires[k]`` (default: wire k)."""
         with self._guard:
             wires = basis.order(wires, self.num_wires, "to_numpy", all_wires=True)
             self._fits_host("a copy of the states", self.nbytes)
             return self._states.read(wires=wires)
 
     def draw(self, shots: int, seed: int | Sequence[int] | None = None) -> NDArray[np.int64]:
-        """The basis value of each of `shots` shots of each state, int64 [rows, shots]; arguments as of `sample`."""
+        """Return the basis value of each shot of each state, int64 [rows, shots]; arguments as of `sample`."""
         with self._guard:
             shots = check.shots(shots)
             self._fits_host(f"a sample of {shots} shots of {self.rows} states", 16 * shots * self.rows)
@@ -175,8 +177,8 @@ class BatchedQuestions(MemoryOwner):
     ) -> NDArray[np.uint8]:
         """Measure each state `shots` times without changing it: 0s and 1s, uint8 [rows, shots, wires].
 
-        seed: one for each state, which then has the shots that `StateVector.sample` gives for that seed; or one that
-        all of them are made from; the options' seed if None, or else a fresh one.
+        seed: one for each state, which then has the shots that `StateVector.sample` gives for that seed; or one seed
+        from which those of all states are made; if None, the options' seed, or else a fresh one.
         packed: uint8 [rows, shots, ceil(wires / 8)] instead, column k being bit k % 8 of byte k // 8.
         Raises `ShotsError`, `WireError`, `OptionError`.
         """
@@ -191,12 +193,12 @@ class BatchedQuestions(MemoryOwner):
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _parts(self, each: int) -> Iterator[tuple[int, Batch]]:
-        """All states, as many at a time as may be asked for `each` numbers of each."""
+        """Yield all states in parts, of a size at which `each` numbers of each state fit into `SUMS`."""
         _ = self._states.buffer  # writes what growing states had not written yet, once for all parts
         return self._states.parts(max(1, SUMS // max(1, each)))
 
     def _densities(self, wires: Sequence[int]) -> Iterator[tuple[int, NDArray[np.complex128]]]:
-        """The first state of a part, and the reduced density matrices of its states."""
+        """Yield the number of the first state of a part, and the reduced density matrices of the part's states."""
         if len(wires) <= _STRINGS:
             for first, part in self._parts(4 ** len(wires)):
                 yield first, density_of(part.paulis(strings_of(wires)), len(wires))
@@ -205,14 +207,14 @@ class BatchedQuestions(MemoryOwner):
                 yield row, self._states.row(row).density(wires)[None]
 
     def _few(self, wires: Sequence[int], name: str) -> tuple[int, ...]:
-        """Checked wires, as many as a dense matrix may have."""
+        """Return checked wires; raises `NotSupported` for more than a dense matrix may have."""
         wires = basis.order(wires, self.num_wires, name)
         if len(wires) > expectation.MATRIX_WIRES:
-            raise NotSupported(f"{name}: {len(wires)} wires; at most {expectation.MATRIX_WIRES} are supported.")
+            raise NotSupported(f"{name}: expected at most {expectation.MATRIX_WIRES} wires, got {len(wires)} wires.")
         return wires
 
     def _seeds(self, seed: int | Sequence[int] | None) -> tuple[tuple[int, ...], int]:
-        """What the next random numbers are keyed by: a seed for each state, and how often the options' was asked."""
+        """Return the key of the next random numbers: seeds of the states, and how often the options' seed was used."""
         counted = seed is None and self.options.seed is not None
         if seed is None:
             seed = sampling.fresh_seed() if self.options.seed is None else self.options.seed

@@ -1,4 +1,4 @@
-"""`BatchedStateVector`: many states of one structure, worked on and asked together. It owns their memory."""
+"""`BatchedStateVector`: many states of one structure that are evolved and read together. It owns their memory."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from qsim_ex.steps.layout import Layout
 
 
 class BatchedStateVector(BatchedWork):
-    """`rows` states of `num_wires` qubits each on one device: what `StateVector` is for one state.
+    """A batch of `rows` states of `num_wires` qubits each on one device; the counterpart of `StateVector`.
 
-    All states are worked on by the same circuits, each with numbers of its own if need be, and are asked together;
-    answers have the states as their first axis. They share one layout. One thread at a time may use the batch
-    (`StateVectorBusy`), and nobody after `close` (`StateVectorClosed`); ``with`` closes it.
+    The same circuits act on all states, with numbers of each state's own if given, and a question is answered for all
+    states; the states are the first axis of an answer. They share one layout. Only one thread at a time may use the
+    batch (`StateVectorBusy`), and none after `close` (`StateVectorClosed`); ``with`` closes it.
 
     options, changes: see `Options`; `max_memory` is for all states together.
     initial: a basis value, or whole numbers [rows], one for each state; or normalised amplitudes, [2^n] for all or
-        [rows, 2^n]; |0…0> if None, or what a given array holds.
+        [rows, 2^n]; if None, |0…0>, or the contents of a given array.
     array: a contiguous NumPy or CuPy array [rows, 2^n] of complex64 or complex128, to be used in place.
     Raises `OutOfMemory` with the sum before anything is allocated, `DeviceError`, `OptionError`, `StateError`,
     `CircuitError`, and `NotSupported` on a device that works on single states only.
@@ -53,7 +53,7 @@ class BatchedStateVector(BatchedWork):
     ) -> None:
         rows, num_wires = check.count(rows, "rows"), check.count(num_wires, "num_wires")
         if rows < 1:
-            raise CircuitError("rows=0: a batch has one state or more.")
+            raise CircuitError("expected rows >= 1, got rows=0; a batch has at least one state.")
         options = (options or Options()).with_(changes)
         require_no_checkpoint(options)
         if array is not None:
@@ -114,8 +114,8 @@ class BatchedStateVector(BatchedWork):
         """Measure wires in each state and return their values, int64 [rows], bit k being ``wires[k]``.
 
         seed: as in `sample`. random: numbers in [0, 1) in place of seeds, [rows] or one for all. collapse:
-        'normalise' leaves the states that were found, 'reset' puts their measured wires into |0> besides, 'none'
-        leaves the states alone.
+        'normalise' projects the states on the values found, 'reset' also puts their measured wires into |0>, 'none'
+        leaves the states unchanged.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "measure")
@@ -125,7 +125,9 @@ class BatchedStateVector(BatchedWork):
                 random = sampling.uniforms_of(seeds, instruction, 1)[:, 0]
             numbers = self._one_each(np.asarray(random, dtype=np.float64), "random", "numbers")
             if not ((numbers >= 0) & (numbers < 1)).all():
-                raise OptionError("random: numbers from 0 up to, not including, 1 are wanted.")
+                raise OptionError(
+                    "random: expected numbers from 0 up to, not including, 1; pass a seed or numbers in [0, 1)."
+                )
             found = [
                 sampling.draw_wires_rows(part, wires, numbers[first : first + part.rows])
                 for first, part in self._parts(1 << len(wires))
@@ -140,14 +142,14 @@ class BatchedStateVector(BatchedWork):
         """Project wires of each state on a value and return its probability in each state, float64 [rows].
 
         values: whole numbers [rows], or one for all states, bit k being ``wires[k]``. Modes as in `measure`.
-        Raises `StateError`, naming them, if some states have probability 0; then nothing is changed.
+        Raises `StateError` with their numbers if some states have probability 0; then no state is changed.
         """
         with self._guard:
             wires = basis.order(wires, self.num_wires, "collapse")
             known_mode(mode)
             given = np.asarray(values)
             if given.dtype.kind not in "iu":
-                raise CircuitError(f"collapse: basis values are whole numbers, got an array of {given.dtype}.")
+                raise CircuitError(f"collapse: expected basis values as whole numbers, got an array of {given.dtype}.")
             wanted = row_values(self._one_each(given, "collapse", "values"), len(wires), "collapse")
             weights, norms = np.empty(self.rows), np.empty(self.rows)
             for first, part in self._parts(1 << len(wires)):
@@ -155,12 +157,14 @@ class BatchedStateVector(BatchedWork):
                 weights[rows], norms[rows] = sums[np.arange(part.rows), wanted[rows]], sums.sum(axis=1)
             if len(never := np.flatnonzero(weights == 0)):
                 value = f"{wanted[never[0]]:0{len(wires)}b}"
-                raise StateError(f"wires {list(wires)} of {check.rows(never)} are never found at {value} as asked for.")
+                raise StateError(
+                    f"wires {list(wires)} of {check.rows(never)} are never found at {value}: its probability is 0."
+                )
             self._project(wires, wanted, weights, mode)
             return weights / norms
 
     def _project(self, wires: Sequence[int], values: NDArray[Any], weights: NDArray[Any], mode: Collapse) -> None:
-        """Leave of each state what has a value of some wires, of which the weight is known, with norm 1."""
+        """Project each state on a value of some wires, whose weight is given, and scale it to norm 1."""
         if mode == "none":
             return
         if not wires:
@@ -176,25 +180,25 @@ class BatchedStateVector(BatchedWork):
             self._touched &= ~mask_of(tuple(wires))
 
     def _one_each(self, given: NDArray[Any], name: str, what: str) -> NDArray[Any]:
-        """A number for each state; raises `CircuitError` for another shape."""
+        """Return a number for each state; raises `CircuitError` for another shape."""
         if given.shape not in ((), (self.rows,)):
-            raise CircuitError(f"{name}: {self.rows} {what}, or one for all states, are wanted, got {given.shape}.")
+            raise CircuitError(f"{name}: expected {self.rows} {what}, or one for all states, got shape {given.shape}.")
         return np.broadcast_to(given, (self.rows,))
 
     # --- amplitudes, and other batches -----------------------------------------------------------------------------
 
     def set(self, values: ArrayLike, start: int = 0) -> None:
-        """Overwrite amplitudes from basis value `start` on, [k] for all states or [rows, k]; no norm is looked at.
+        """Overwrite amplitudes from basis value `start` on, [k] for all states or [rows, k]; no norm is checked.
 
         Raises `StateError`.
         """
         with self._guard:
             array = np.asarray(values, dtype=self.dtype)
             if array.ndim not in (1, 2) or (array.ndim == 2 and len(array) != self.rows):
-                raise StateError(f"set: amplitudes [k] or [{self.rows}, k] are wanted, got shape {array.shape}.")
+                raise StateError(f"set: expected amplitudes of shape [k] or [{self.rows}, k], got shape {array.shape}.")
             self._range(start, start + array.shape[-1])
             if not np.isfinite(array).all():
-                raise StateError("set: the values hold NaN or infinity.")
+                raise StateError("set: expected finite amplitudes, got NaN or infinity.")
             if array.shape[-1] == self.stride:
                 self._put(array)
             else:
@@ -210,17 +214,17 @@ class BatchedStateVector(BatchedWork):
         return self
 
     def canonical(self) -> Self:
-        """Move amplitudes into the order of the wires: that of basis value i of state k is then at ``array[k, i]``."""
+        """Move amplitudes into the order of the wires: basis value i of state k is then at ``array[k, i]``."""
         return self.permute(range(self.num_wires))
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Self:
-        """A batch of its own, whose state k is state ``rows[k]`` of this one. Raises `OutOfMemory`, `StateError`."""
+        """Return a new batch whose state k is state ``rows[k]`` of this one. Raises `OutOfMemory`, `StateError`."""
         with self._guard:
             chosen = np.asarray(rows)
             if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu":
-                raise StateError(f"take: the numbers of one or more states are wanted, got {rows!r}.")
+                raise StateError(f"take: expected the numbers of one or more states, got {rows!r}.")
             if len(bad := np.flatnonzero((chosen < 0) | (chosen >= self.rows))):
-                raise StateError(f"take: state {chosen[bad[0]]} is not there; they are numbered 0 to {self.rows - 1}.")
+                raise StateError(f"take: expected numbers of states from 0 to {self.rows - 1}, got {chosen[bad[0]]}.")
             where = with_room(self.device, len(chosen), self.num_wires, self.options, self.where.reason)
             made = type(self).__new__(type(self))
             BatchedQuestions.__init__(made, self._states.take(chosen.astype(np.int64)), where, self.options)
@@ -228,11 +232,11 @@ class BatchedStateVector(BatchedWork):
             return made
 
     def clone(self) -> Self:
-        """Another batch on the same device that holds the same states. Raises `OutOfMemory`."""
+        """Return another batch on the same device that holds the same states. Raises `OutOfMemory`."""
         return self.take(np.arange(self.rows))
 
     def row(self, row: int) -> StateVector:
-        """A copy of one state, in memory of its own."""
+        """Return a copy of one state, in memory of its own."""
         with self.take([row]) as one:
             states = one._states
             placed = Single(states.device, states._buffer, states.layout, states.fresh)
@@ -243,7 +247,7 @@ class BatchedStateVector(BatchedWork):
 
 
 def _batches(device: Device) -> BatchDevice:
-    """The device, if it works on batches."""
+    """Return the device; raises `NotSupported` if it does not run batches."""
     if not isinstance(device, Batches):
-        raise NotSupported(f"{device.name} does not work on batches of states. Use device='cpu'.")
+        raise NotSupported(f"{device.name} does not work on batches of states; use device='cpu'.")
     return cast(BatchDevice, device)

@@ -40,7 +40,7 @@ STYLES = {
     "in step": KernelStyle(in_step=64),
     "streamed": KernelStyle(streamed=True),
     "tables in any order": KernelStyle(near_lanes=False),
-    "all": KernelStyle(blocks=(2, 3), ahead=True, in_step=200, streamed=True),
+    "all": KernelStyle(more_blocks=-1, ahead=True, in_step=200, streamed=True),
 }
 
 

@@ -1,1 +1,1 @@
-"""CUDA C++ to machine code, and which sweeps are worth it."""
+"""Compilation of CUDA C++ to machine code, and the choice of the sweeps that are worth it."""

@@ -1,4 +1,4 @@
-"""Which sweeps of a plan get kernels of their own: the rule of `policy`, and what it has to remember."""
+"""The choice of the sweeps of a plan that get kernels of their own: the rule of `policy`, with its memory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.steps.step import Sweep
 
 KEPT = 256
-"""Prepared plans, and structures whose runs are counted, that a device remembers."""
+"""The number of prepared plans, and of structures whose runs are counted, that a device remembers."""
 
 
 class KernelChooser:
     """Chooses between compiling and interpreting, and counts how often a structure was interpreted.
 
-    write: the kernel of a sweep, for amplitudes of so many bytes.
+    write: a function from a sweep and the bytes of an amplitude to the sweep's kernel.
     """
 
     def __init__(self, runtime: Runtime, write: Callable[[Sweep, int], Kernel]) -> None:
@@ -29,7 +29,7 @@ class KernelChooser:
         self._runs: OrderedDict[tuple[Sweep, int], int] = OrderedDict()
 
     def kernels(self, sweeps: list[Sweep], num_bits: int, itemsize: int, compile: str) -> list[Kernel | None]:
-        """The kernels of the sweeps that shall have one; None for the others."""
+        """Return the kernel of each sweep that is to be compiled; None for the others."""
         if compile == "never":
             return [None] * len(sweeps)
         runs = [self._runs.get((sweep, itemsize), 0) for sweep in sweeps]
@@ -52,12 +52,12 @@ class KernelChooser:
 
 
 def text_of(kernel: Kernel) -> KernelText:
-    """A kernel as it is compiled."""
+    """Return a kernel in the form in which it is compiled."""
     return KernelText(kernel.code, NAME)
 
 
 def remember(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = KEPT) -> None:
-    """Put into a store that forgets what was put in longest ago."""
+    """Put a value into a store that drops its oldest value."""
     store[key] = value
     store.move_to_end(key)
     while len(store) > most:

@@ -1,9 +1,9 @@
 """CUDA C++ to machine code: from the package, from a cache on disk that survives upgrades, or by NVRTC in threads.
 
 NVRTC is a large library, so it is loaded only for a text that did not come with the package (see `shipped`). The
-cache's key holds all that the result depends on: the text (kernels include nothing), the architecture, the options and
-the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is ``kernels`` in that
-of `cache_folder`; deleting it is always safe.
+cache's key holds everything that the result depends on: the text (kernels include nothing), the architecture, the
+options and the compiler's version. A damaged file is recognised by its digest and compiled anew. The folder is
+``kernels`` in that of `cache_folder`; deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGEST = 32
 
 
 class KernelResources(NamedTuple):
-    """What the assembler said of a kernel: registers of a thread, and bytes that did not fit into them."""
+    """The assembler's report of a kernel: registers of a thread, and bytes that did not fit into them."""
 
     registers: int
     spilled: int
@@ -44,13 +44,13 @@ def report(log: str) -> KernelResources:
 
 @functools.cache
 def cores() -> int:
-    """How many kernels are compiled at the same time."""
+    """Return how many kernels are compiled at the same time."""
     return min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 @functools.cache
 def compiler() -> Any:
-    """CuPy's binding of NVRTC; raises `MissingPackage` where there is none."""
+    """Return CuPy's binding of NVRTC; raises `MissingPackage` if there is none."""
     try:
         from cupy.cuda import nvrtc
 
@@ -64,7 +64,7 @@ def compiler() -> Any:
 
 
 def translate(code: str, arch: str) -> tuple[bytes, str]:
-    """Compile a text for an architecture such as '90'; returns the machine code and the assembler's log."""
+    """Compile a text for an architecture such as '90'; return the machine code and the assembler's log."""
     nvrtc = compiler()
     if int(arch) not in nvrtc.getSupportedArchs():
         version = ".".join(map(str, nvrtc.getVersion()))
@@ -83,18 +83,18 @@ def translate(code: str, arch: str) -> tuple[bytes, str]:
 
 
 def key(code: str, arch: str) -> str:
-    """The name of a compiled text in the cache."""
+    """Return the name of a compiled text in the cache."""
     parts = (FORMAT, repr(compiler().getVersion()), arch, repr(OPTIONS), code)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def folder() -> Path:
-    """Where compiled kernels are kept between processes, whether or not it is there."""
+    """Return the folder of compiled kernels, whether or not it exists."""
     return cache_folder.base() / "kernels"
 
 
 def stored(name: str) -> bytes | None:
-    """The machine code kept under a key, if it is there and whole."""
+    """Return the machine code kept under a key, if it is there and complete."""
     kept = cache_folder.made("kernels")
     try:
         data = b"" if kept is None else (kept / f"{name}.cubin").read_bytes()
@@ -105,18 +105,18 @@ def stored(name: str) -> bytes | None:
 
 
 def is_stored(name: str) -> bool:
-    """Whether machine code is kept under a key."""
+    """Return whether machine code is kept under a key."""
     kept = cache_folder.made("kernels")
     return kept is not None and (kept / f"{name}.cubin").exists()
 
 
 def at_hand(code: str, arch: str) -> bool:
-    """Whether a text need not be compiled: it came with the package, or is in the cache."""
+    """Return whether a text need not be compiled: it came with the package, or is in the cache."""
     return shipped.is_there(code, arch) or is_stored(key(code, arch))
 
 
 def store(name: str, code: bytes) -> None:
-    """Keep machine code; a folder that cannot be written to only means that the next process compiles again."""
+    """Keep machine code; if the folder cannot be written to, the next process compiles again."""
     kept = cache_folder.made("kernels")
     if kept is None:
         return
@@ -134,7 +134,7 @@ _pruning = fork.lock()
 
 @functools.cache
 def _prune() -> None:
-    """Once in a process: drop the older half of a cache that has grown too large."""
+    """Drop the older half of a cache that has grown too large, once in a process."""
     files = sorted(folder().glob("*.cubin"), key=lambda path: path.stat().st_mtime)
     if len(files) > MOST_FILES:
         for path in files[: MOST_FILES // 2]:
@@ -142,7 +142,7 @@ def _prune() -> None:
 
 
 def machine_code(code: str, arch: str) -> bytes:
-    """The machine code of a text: from the package, from what was begun, from the cache, or from the compiler."""
+    """Return the machine code of a text: from the package, a compilation under way, the cache, or the compiler."""
     came = shipped.find(code, arch)
     if came is not None:
         return came
@@ -165,12 +165,12 @@ def _machine_code(name: str, code: str, arch: str) -> bytes:
 _begun: dict[str, Future[bytes]] = {}
 _lock = fork.lock()
 
-if hasattr(os, "register_at_fork"):  # the threads that were to compile these are not in the child
+if hasattr(os, "register_at_fork"):  # the threads that compile these do not exist in the child
     os.register_at_fork(after_in_child=_begun.clear)
 
 
 def begin(codes: Sequence[str], arch: str) -> None:
-    """Start to compile texts that will be wanted soon and are not at hand, and return at once."""
+    """Start to compile texts that are needed soon and are not at hand, and return at once."""
     codes = [code for code in codes if not shipped.is_there(code, arch)]
     with _lock:
         missing = {name: code for name, code in ((key(code, arch), code) for code in codes) if name not in _begun}
@@ -183,7 +183,7 @@ def begin(codes: Sequence[str], arch: str) -> None:
 
 
 def machine_codes(codes: Sequence[str], arch: str) -> list[bytes]:
-    """The machine code of several texts, compiled at the same time."""
+    """Return the machine code of several texts, compiled at the same time."""
     if len(codes) < 2:
         return [machine_code(code, arch) for code in codes]
     with ThreadPoolExecutor(min(len(codes), cores()), thread_name_prefix="qsim-ex-nvrtc") as pool:

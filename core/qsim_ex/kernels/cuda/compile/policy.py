@@ -4,12 +4,12 @@ Compiling costs a third of a second of one core or more for each kernel, once; i
 kernel's own time, at every run. So, with ``compile='auto'``, a sweep runs as a compiled kernel if
 
 1. its kernel is at hand, in memory or on disk; or
-2. its structure has been prepared `RETURNS` times already: what came back will come back; or
+2. its structure has been prepared `RETURNS` times already, and so is likely to run again; or
 3. compiling is cheaper than what interpreting has cost so far and would cost now. Kernels are compiled at the same
-   time, one on each core, so this is asked of one round after another, the costliest sweeps first. (Nobody pays more
-   than twice what they would have paid had they known.)
+   time, one on each core, so this is decided for one round after another, the costliest sweeps first. (The cost is at
+   most twice that of the best choice in hindsight.)
 
-Otherwise it is interpreted. 'always' and 'never' mean what they say. A growing state's early sweeps visit few
+Otherwise it is interpreted. 'always' compiles every sweep and 'never' none. A growing state's early sweeps visit few
 amplitudes, and are interpreted in a first run whose late sweeps are compiled. Predictions are rough on purpose: they
 only have to tell microseconds from seconds.
 """
@@ -20,31 +20,31 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 RETURNS = 2
-"""After so many runs that were interpreted, a structure is compiled."""
+"""The number of interpreted runs after which a structure is compiled."""
 
 COMPILE_SECONDS = 0.6
-"""What a round of kernels takes, one on each core. One alone needed 0.1 to 0.5 s on three kinds of 2020s server CPUs,
+"""The time of a round of kernels, one on each core. One alone needed 0.1 to 0.5 s on three kinds of 2020s server CPUs,
 sixteen at once on sixteen cores 0.4 to 1.4."""
 
 BYTES_PER_SECOND = 2e12
-"""What a sweep moves; a large GPU reaches 4e12, a small one 0.4e12."""
+"""The rate at which a sweep moves bytes; a large GPU reaches 4e12, a small one 0.4e12."""
 
 SLOWDOWN = 4.0
 """Interpreted time over compiled time (3 to 12 were measured at 28 bits, the most where a kernel does least)."""
 
 LAUNCH_SECONDS = 5e-6
-"""What an interpreted sweep costs more however small the state is."""
+"""The extra time of an interpreted sweep for a state of any size."""
 
 LOOK_SECONDS = 2e-3
-"""What it costs to write a kernel's text and to look for its machine code on disk (1 to 8 ms were measured)."""
+"""The time to write a kernel's text and look for its machine code on disk (1 to 8 ms were measured)."""
 
 
 class CandidateSweep(NamedTuple):
-    """A sweep for which one of the two is chosen.
+    """A sweep for which compiling or interpreting is chosen.
 
     at_hand: whether its compiled kernel is in memory or on disk.
     runs: how often its structure was interpreted before.
-    bits: it visits 2^bits amplitudes.
+    bits: log2 of the amplitudes that it visits.
     """
 
     at_hand: bool
@@ -53,17 +53,17 @@ class CandidateSweep(NamedTuple):
 
 
 def extra_seconds(bits: int, itemsize: int) -> float:
-    """What interpreting one sweep over 2^bits amplitudes costs more than running its compiled kernel."""
+    """Return the time by which interpreting a sweep over 2^bits amplitudes is slower than its compiled kernel."""
     return LAUNCH_SECONDS + (SLOWDOWN - 1) * (2 << bits) * itemsize / BYTES_PER_SECOND
 
 
 def worth_a_look(bits: int, itemsize: int, runs: int) -> bool:
-    """Whether a kernel is so much as written and looked up on disk, which takes milliseconds in Python."""
+    """Return whether it pays to write a kernel and look for it on disk, which takes milliseconds in Python."""
     return runs > 0 or extra_seconds(bits, itemsize) > LOOK_SECONDS
 
 
 def choose(candidates: Sequence[CandidateSweep], itemsize: int, cores: int, compile: str = "auto") -> tuple[bool, ...]:
-    """For each sweep whether its kernel is compiled (or loaded) rather than interpreted."""
+    """Return for each sweep whether its kernel is compiled (or loaded) rather than interpreted."""
     if compile != "auto":
         return (compile == "always",) * len(candidates)
     chosen = [candidate.at_hand or candidate.runs >= RETURNS for candidate in candidates]

@@ -1,8 +1,8 @@
 """Kernels that come with the package as machine code, so that a first run need not compile them.
 
 There is a zip archive for each architecture (`shipped_kernels/sm_90.zip`), which tools/ship_kernels.py writes when the
-package is built; a checkout or an editable install has none, and compiles. A member's name holds all that its machine
-code depends on but for the compiler's version, so a text that was changed is not found and is compiled too.
+package is built; a checkout or an editable install has none, and compiles. A member's name holds everything that its
+machine code depends on except the compiler's version, so a changed text is not found and is compiled too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qsim_ex.kernels import fork
 
 FORMAT = "qsim-ex kernels 1"
 OPTIONS = ("-std=c++17", "--ptxas-options=-v")
-"""What NVRTC is told besides the architecture."""
+"""The options of NVRTC besides the architecture."""
 
 FOLDER = Path(__file__).parent / "shipped_kernels"
 
@@ -38,15 +38,15 @@ Machine code for X.y runs on X.z where z ≥ y, but not on Tegra chips such as 8
 Programming Guide, "Binary Compatibility")."""
 
 ARCHITECTURES = tuple(dict.fromkeys(RUNS.values()))
-"""What there are archives for."""
+"""The architectures that have an archive."""
 
 _lock = fork.lock()
 _refused: dict[str, str] = {}
-"""GPUs, by compute capability, whose driver did not take what came with the package; and what it said."""
+"""The driver's message for each compute capability whose driver refused the kernels of the package."""
 
 
 def find(code: str, arch: str) -> bytes | None:
-    """The machine code of a text for GPUs of a compute capability such as '86', if it came with the package."""
+    """Return the machine code of a text for a compute capability such as '86', if it came with the package."""
     if not is_there(code, arch):
         return None
     try:
@@ -57,19 +57,19 @@ def find(code: str, arch: str) -> bytes | None:
 
 
 def is_there(code: str, arch: str) -> bool:
-    """Whether a text's machine code came with the package, and the driver was not seen to refuse such code."""
+    """Return whether a text's machine code came with the package, and the driver has not refused such code."""
     return arch not in _refused and _came(code, arch)
 
 
 def count(arch: str) -> int:
-    """How many kernels came with the package for GPUs of a compute capability."""
+    """Return the number of kernels in the package for GPUs of a compute capability."""
     return len(_names(_path(arch))) if arch in RUNS else 0
 
 
 def refuse(code: str, arch: str, why: str) -> bool:
-    """Note that the driver does not load what came with the package; False if this text did not come with it.
+    """Note that the driver refuses the package's kernels; return False if this text did not come with it.
 
-    A driver that is older than the compiler may do so. From here on nothing is found for these GPUs.
+    A driver that is older than the compiler may do so. After this `find` returns None for these GPUs.
     """
     if not _came(code, arch):
         return False
@@ -78,12 +78,12 @@ def refuse(code: str, arch: str, why: str) -> bool:
 
 
 def refused(arch: str) -> str | None:
-    """What the driver said when it refused a kernel that came with the package, if it did in this process."""
+    """Return the driver's message when it refused a kernel of the package, if it did in this process."""
     return _refused.get(arch)
 
 
 def name(code: str, arch: str) -> str:
-    """A text's name in the archive of an architecture."""
+    """Return a text's name in the archive of an architecture."""
     return hashlib.sha256("\0".join((FORMAT, arch, repr(OPTIONS), code)).encode()).hexdigest()
 
 
@@ -97,7 +97,7 @@ def _path(arch: str) -> Path:
 
 @functools.cache
 def _archive(path: Path) -> zipfile.ZipFile:
-    """An archive, in memory; an empty one if there is none or it is damaged."""
+    """Return an archive, read into memory; an empty one if there is none or it is damaged."""
     try:
         return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
     except Exception:  # noqa: BLE001 - as above, and most often the file is not there

@@ -1,1 +1,1 @@
-"""Kernels that belong to no circuit: sums, moves, matrices on many bits."""
+"""Kernels that do not depend on a circuit: sums, moves, matrices on many bits."""

@@ -1,4 +1,4 @@
-"""What is asked of every row of a batch at once: where rows begin and go, and sums of each.
+"""Operations on every row of a batch at once: beginning and copying rows, and sums of each row.
 
 A row's sums run in an order that depends on its number of bits alone, so a row's result does not depend on the others.
 Results are made for as many rows at a time as `WORKSPACE` holds.
@@ -13,33 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, launch, over
+from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, THREADS, bits_of, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 
 WORKSPACE = 64 << 20
-"""Bytes of results, on the device, that are made at a time."""
+"""The bytes of results, on the device, that are computed at a time."""
 
 MASKS = 8
-"""Masks z of one x that `paulis` sums at once, as in fixed_kernels/paulis.cu."""
+"""The number of masks z of one x that `paulis` sums at once, as in fixed_kernels/paulis.cu."""
 
 _LANES = 8
-"""Bits of a thread's number in its block."""
+"""The bits of a thread's number in its block."""
 
 _PAIRS = 14
-"""A thread block sums 2^14 pairs of amplitudes."""
+"""log2 of the pairs of amplitudes that a thread block sums."""
 
 _STEPS = 6
-"""A thread sums at least 2^6 amplitudes before a row's marginals are cut into parts, of which there are at most 2^8."""
+"""log2 of the amplitudes that a thread sums before a row's marginals are divided into parts, at most 2^8 of them."""
 
 
 def begin(runtime: Runtime, buffer: Array, num_bits: int) -> None:
-    """Amplitude 0 of every row becomes 1; the others are left."""
+    """Set amplitude 0 of every row to 1; the others are unchanged."""
     rows = int(buffer.size) >> num_bits
     over(runtime, "begin_rows", buffer.dtype.itemsize, rows, buffer, rows, np.uint32(num_bits))
 
 
 def take(runtime: Runtime, to: Array, source: Array, num_bits: int, rows: NDArray[np.int64]) -> None:
-    """Row k of `to` becomes row ``rows[k]`` of `source`; needs 8 bytes for each row."""
+    """Copy row ``rows[k]`` of `source` to row k of `to`; needs 8 bytes for each row."""
     size = len(rows) << num_bits
     if size:
         chosen = runtime.upload(np.ascontiguousarray(rows, dtype=np.uint64))
@@ -47,7 +47,7 @@ def take(runtime: Runtime, to: Array, source: Array, num_bits: int, rows: NDArra
 
 
 def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-    """For each row the sums of |amplitude|² for each value of some bits: [rows, 2^bits]."""
+    """Return for each row the sums of |amplitude|² for each value of some bits: [rows, 2^bits]."""
     rows, width = int(buffer.size) >> num_bits, 1 << len(bits)
     found = np.zeros((rows, width))
     if when.value & ~when.mask:
@@ -74,7 +74,7 @@ def marginals(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int
 def paulis(
     runtime: Runtime, buffer: Array, num_bits: int, strings: Sequence[tuple[int, Sequence[int]]]
 ) -> NDArray[np.complex128]:
-    """For each row, each (x, zs) and each z: Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i]; complex128 [rows, all z]."""
+    """Return for each row, (x, zs) and z: Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i]; complex128 [rows, all z]."""
     rows, width = int(buffer.size) >> num_bits, sum(len(zs) for _, zs in strings)
     found = np.zeros((rows, width), dtype=np.complex128)
     if not found.size:
@@ -98,7 +98,7 @@ def paulis(
 
 
 def _groups(strings: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[int]]:
-    """The words of a struct `Group` of paulis.cu for up to 8 masks at a time."""
+    """Yield the words of a struct `Group` of paulis.cu for up to 8 masks at a time."""
     first = 0
     for x, zs in strings:
         below = (1 << x.bit_length() - 1) - 1 if x else (1 << 64) - 1
@@ -110,17 +110,17 @@ def _groups(strings: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[int]]
 
 
 def _pieces(rows: int, each: int) -> Iterator[tuple[int, int]]:
-    """(first row, rows) of pieces whose results, `each` numbers for a row, fit into the workspace."""
+    """Yield (first row, rows) of pieces whose results, `each` numbers for a row, fit into the workspace."""
     most = max(1, WORKSPACE // (8 * each))
     for first in range(0, rows, most):
         yield first, min(most, rows - first)
 
 
 def _folded(runtime: Runtime, sums: Array, rows: int, parts: int, width: int) -> NDArray[Any]:
-    """The parts of each row added up, [rows, width], on the host."""
+    """Return the sum of the parts of each row, [rows, width], on the host."""
     if parts > 1:
         total = runtime.empty(rows * width, np.float64)
-        over(runtime, "fold_rows", 8, rows * width, sums, total, rows * width, parts, width)
+        over(runtime, "fold_rows", OF_SUMS, rows * width, sums, total, rows * width, parts, width)
         sums = total
     found: NDArray[Any] = runtime.download(sums).reshape(rows, width)
     return found

@@ -1,7 +1,7 @@
-"""The work that is the same for every circuit: sums, factors, moves of index bits. Kernels are in fixed_kernels.
+"""Operations that are the same for every circuit: sums, factors, moves of index bits. Kernels are in fixed_kernels.
 
 Each function takes the runtime first and a buffer of 2^n amplitudes. Sums are in float64 and always run in the same
-order; what a function allocates is bounded and named in its docstring.
+order; the memory that a function allocates is bounded and given in its docstring.
 """
 
 from __future__ import annotations
@@ -17,25 +17,29 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import When, wires_of
 from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, KernelText, Runtime
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 
 THREADS = 256
 PARTIAL_SUMS = 1024
-"""Blocks of a kernel that adds up a whole state; each leaves a partial sum."""
+"""The blocks of a kernel that adds up a whole state; each writes a partial sum."""
 
 MOST_BLOCKS = 1 << 20
 _BITS = 44
 
+OF_SUMS = SINGLE.itemsize
+"""The itemsize for which kernels are made that add up partial sums: they touch no amplitude, so one text is enough."""
+
 
 _BEFORE = {"numbers.cu": ("made.cu",), "numbers_rows.cu": ("made.cu",)}
-"""What a file's kernels are made with, besides the prelude."""
+"""The files that precede a file's kernels, besides the prelude."""
 
 
 @functools.cache
 def text(file: str, name: str, itemsize: int) -> KernelText:
-    """A kernel of `fixed_kernels`, complete and without comments."""
+    """Return a kernel of `fixed_kernels`, complete and without comments."""
     folder = resources.files(__package__).joinpath("fixed_kernels")
-    real, tile = ("float", 12) if itemsize == 8 else ("double", 11)
-    lines = [f"typedef {real} real;", f"typedef {real}2 amp;", f"#define TILE {tile}"]
+    row = BY_ITEMSIZE[itemsize]
+    lines = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", f"#define TILE {row.tile_bits}"]
     for part in ("prelude.cu", *_BEFORE.get(file, ()), file):
         lines += folder.joinpath(part).read_text(encoding="utf-8").splitlines()
     return KernelText("\n".join(line for line in (line.split("//", 1)[0].rstrip() for line in lines) if line), name)
@@ -75,16 +79,16 @@ KERNELS = (
 """Every fixed kernel: its file and its name."""
 
 FIRST = ("basis", "numbers_many", "marginal", "search")
-"""Those that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
+"""The kernels that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
 FIRST_OF_ROWS = ("begin_rows", "numbers_rows", "marginals", "take_rows")
-"""What a first batch needs besides."""
+"""The kernels that a first batch needs besides."""
 
 _FILES = {name: file for file, name in KERNELS}
 
 
 def first(itemsize: int, names: tuple[str, ...] = FIRST) -> list[KernelText]:
-    """The texts of `FIRST`, or of other kernels."""
+    """Return the texts of `FIRST`, or of other kernels."""
     return [text(_FILES[name], name, itemsize) for name in names]
 
 
@@ -101,7 +105,7 @@ def over(runtime: Runtime, name: str, itemsize: int, size: int, *arguments: Any)
 
 
 def queued_over(runtime: Runtime, name: str, itemsize: int, size: int, arguments: Sequence[LaunchArgument]) -> Queued:
-    """The same, laid out beforehand."""
+    """Return the launch of `over`, laid out beforehand."""
     kernel = runtime.kernels([text(_FILES[name], name, itemsize)])[0]
     return Queued(kernel, _blocks(size), THREADS, arguments)
 
@@ -111,7 +115,7 @@ def _blocks(size: int) -> int:
 
 
 SEARCHED_BITS = 12
-"""Amplitudes behind one prefix that `search` looks through: their sums fit into a block's shared memory."""
+"""log2 of the amplitudes behind one prefix that `search` scans: their sums fit into a block's shared memory."""
 
 
 def search(
@@ -122,7 +126,7 @@ def search(
     runs: NDArray[np.int64],
     targets: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """For each target the value of `bits` that it falls on; needs 12 bytes for each target."""
+    """Return for each target the value of `bits` that it falls on; needs 12 bytes for each target."""
     found = runtime.empty(len(targets), np.uint32)
     given, ends = np.empty(len(bases) + len(runs) + len(targets), dtype=np.int64), np.cumsum([len(bases), len(runs)])
     for part, values in zip(np.split(given, ends), (bases, runs, targets.view(np.int64)), strict=True):
@@ -134,7 +138,7 @@ def search(
 
 
 def bits_of(bits: Sequence[int]) -> ByValue:
-    """The struct `Bits` of the kernels."""
+    """Return the struct `Bits` of the kernels."""
     raw = np.zeros(4 + _BITS, dtype=np.uint8)
     raw[:4] = np.array([len(bits)], dtype=np.int32).view(np.uint8)
     raw[4 : 4 + len(bits)] = bits
@@ -142,24 +146,24 @@ def bits_of(bits: Sequence[int]) -> ByValue:
 
 
 def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
-    """All amplitudes 0 but one."""
+    """Set all amplitudes to 0 except one, which is 1."""
     runtime.clear(buffer)
     launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, index)
 
 
 def begin(runtime: Runtime, buffer: Array) -> None:
-    """Amplitude 0 becomes 1; the others are left."""
+    """Set amplitude 0 to 1; the others are unchanged."""
     launch(runtime, "basis", buffer.dtype.itemsize, 1, 1, buffer, 0)
 
 
 def begun(runtime: Runtime, itemsize: int) -> Queued:
-    """`begin`, laid out beforehand."""
+    """Return the launch of `begin`, laid out beforehand."""
     kernel = runtime.kernels([text(_FILES["basis"], "basis", itemsize)])[0]
     return Queued(kernel, 1, 1, (THE_STATE, plain(0)))
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:
-    """Sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and a 32nd of the state besides."""
+    """Return sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and a 32nd of the state."""
     if when.value & ~when.mask:
         return np.zeros(1 << len(bits))
     free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
@@ -180,23 +184,23 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
 
 
 def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:
-    """Rows of partial sums added up, on the host."""
+    """Return the sum of rows of partial sums, on the host."""
     if rows == 1:
         return np.asarray(runtime.download(sums))
     total = runtime.empty(width, np.float64)
-    launch(runtime, "fold", 8, -(-width // THREADS), THREADS, sums, total, rows, width)
+    launch(runtime, "fold", OF_SUMS, -(-width // THREADS), THREADS, sums, total, rows, width)
     return np.asarray(runtime.download(total))
 
 
 def norms(runtime: Runtime, buffer: Array, blocks: int) -> NDArray[np.float64]:
-    """|amplitude|² of contiguous blocks: the marginal of the highest bits."""
+    """Return |amplitude|² of contiguous blocks: the marginal of the highest bits."""
     num_bits = int(buffer.size).bit_length() - 1
     top = blocks.bit_length() - 1
     return marginal(runtime, buffer, num_bits, range(num_bits - top, num_bits), When(0, 0))
 
 
 def inner(runtime: Runtime, left: Array, right: Array) -> complex:
-    """Σ conj(left)·right; needs 16 KiB."""
+    """Return Σ conj(left)·right; needs 16 KiB."""
     blocks = max(1, min(PARTIAL_SUMS, left.size // THREADS))
     sums = runtime.empty(2 * blocks, np.float64)
     launch(runtime, "inner", left.dtype.itemsize, blocks, THREADS, left, right, sums, int(left.size))
@@ -205,7 +209,7 @@ def inner(runtime: Runtime, left: Array, right: Array) -> complex:
 
 
 def pauli(runtime: Runtime, buffer: Array, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-    """Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each z, eight masks in a pass; needs 128 KiB."""
+    """Return Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each z, eight masks in a pass; needs 128 KiB."""
     found: list[NDArray[np.float64]] = []
     blocks = max(1, min(PARTIAL_SUMS, buffer.size // THREADS))
     for start in range(0, len(zs), 8):
@@ -220,7 +224,7 @@ def pauli(runtime: Runtime, buffer: Array, x: int, zs: Sequence[int]) -> NDArray
 
 
 def scale(runtime: Runtime, buffer: Array, when: When, inside: float, outside: float) -> None:
-    """One factor where the condition holds, another where it does not."""
+    """Multiply by one factor where the condition holds, by another where it does not."""
     size = int(buffer.size)
     factors = (np.float64(inside), np.float64(outside))
     over(runtime, "scale", buffer.dtype.itemsize, size, buffer, size, when.mask, when.value, *factors)
@@ -234,7 +238,7 @@ def move(runtime: Runtime, buffer: Array, when: When, to: int) -> None:
 
 
 def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray[Any]:
-    """Amplitudes at chosen indices; needs 8 bytes and an amplitude for each."""
+    """Return the amplitudes at chosen indices; needs 8 bytes and an amplitude for each."""
     size = len(indices)
     if not size:
         return np.zeros(0, dtype=buffer.dtype)
@@ -247,7 +251,7 @@ def take(runtime: Runtime, buffer: Array, indices: NDArray[np.int64]) -> NDArray
 def permute(runtime: Runtime, buffer: Array, num_bits: int, sources: Sequence[int], flip: int) -> None:
     """Move index bits in place; a few passes over memory, no workspace."""
     itemsize = buffer.dtype.itemsize
-    capacity = min(num_bits, 12 if itemsize == 8 else 11)
+    capacity = min(num_bits, BY_ITEMSIZE[itemsize].tile_bits)
     for tile, moved, flipped in passes(num_bits, sources, flip, capacity):
         raw = np.zeros(12, dtype=np.uint8)
         raw[: len(tile)] = [tile.index(moved.get(bit, bit)) for bit in tile]
@@ -260,9 +264,9 @@ def permute(runtime: Runtime, buffer: Array, num_bits: int, sources: Sequence[in
 def passes(
     num_bits: int, sources: Sequence[int], flip: int, capacity: int
 ) -> list[tuple[tuple[int, ...], dict[int, int], int]]:
-    """Cut a permutation of index bits into passes that stay within tiles: (tile, source of each moved bit, flips).
+    """Split a permutation of index bits into passes within tiles: (tile, source of each moved bit, flips).
 
-    A cycle too long for one tile is cut into shorter ones that share a bit. Bits are flipped in the last pass.
+    A cycle too long for one tile is split into shorter ones that share a bit. Bits are flipped in the last pass.
     """
     low = min(4, capacity - 2) if num_bits > capacity else 0
     room = capacity - low
@@ -278,7 +282,7 @@ def passes(
     if current:
         found.append((_tile(num_bits, capacity, current), current, 0))
     left = flip
-    if found:  # the last pass also flips what its tile holds
+    if found:  # the last pass also flips bits of its tile
         tile, moved, _ = found.pop()
         inside = sum(1 << bit for bit in tile)
         found.append((tile, moved, flip & inside))
@@ -297,13 +301,13 @@ def _outside(low: int, bits: dict[int, int]) -> int:
 
 
 def _tile(num_bits: int, capacity: int, bits: dict[int, int]) -> tuple[int, ...]:
-    """A tile that holds some bits and otherwise the lowest."""
+    """Return a tile that holds some bits and otherwise the lowest."""
     others = [bit for bit in range(num_bits) if bit not in bits]
     return tuple(sorted([*bits, *others[: capacity - len(bits)]]))
 
 
 def _cycles(sources: Sequence[int]) -> list[list[int]]:
-    """The cycles of a permutation: each bit is followed by its source."""
+    """Return the cycles of a permutation: each bit is followed by its source."""
     left = {bit for bit, source in enumerate(sources) if bit != source}
     cycles = []
     while left:
@@ -318,7 +322,7 @@ def _cycles(sources: Sequence[int]) -> list[list[int]]:
 
 
 def _cut(cycle: list[int], most: int) -> list[list[int]]:
-    """A cycle as shorter ones, to be run in this order.
+    """Return a cycle as shorter ones, to be run in this order.
 
     In (c0 c1 … cL) each bit takes its successor's value. Running (c0 … cm) first leaves the old c0 at cm; the cycle
     (cm … cL) then gives every later bit its successor's value, and cL that of the old c0.

@@ -1,7 +1,7 @@
 """Steps on more bits than a phase holds: matrices, basis permutations, initial states. All in place.
 
-The state is seen as a matrix: rows are the values of the step's bits, columns those of all other bits at which the
-step's condition holds. Columns are gathered in chunks, worked on, and put back. The workspace is the larger of
+The state is treated as a matrix: rows are the values of the step's bits, columns those of all other bits at which the
+step's condition holds. Columns are gathered in chunks, changed, and written back. The workspace is the larger of
 64 MiB and 3 % of the state (but always holds one column, twice for a matrix).
 """
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.precision import DOUBLE
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 LEAST_WORKSPACE = 64 << 20
@@ -25,12 +26,12 @@ SHARE = 0.03
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a state at which a condition holds and parities have wanted values.
+    """The columns of a state at which a condition holds and parities have given values.
 
     rows: the bits whose values are row numbers.
     high: the index bits outside the buffer, in place.
-    masks, pivots: parities, each with a bit of its own that is set to make the parity what it should be.
-    wanted: bit k is the wanted value of parity k.
+    masks, pivots: parities, each with a bit of its own that is set to give the parity its value.
+    wanted: bit k is the value that parity k must have.
     """
 
     num_bits: int
@@ -43,16 +44,16 @@ class Columns:
 
     @property
     def taken(self) -> int:
-        """The bits that do not count columns."""
+        """The bits that do not number columns."""
         return sum(1 << bit for bit in self.rows) | self.when.mask | sum(self.pivots)
 
     @property
     def count(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return 1 << self.num_bits - self.taken.bit_count()
 
     def chunks(self, itemsize: int, copies: int) -> Iterator[tuple[int, int]]:
-        """(first column, columns, a power of two) of chunks of which `copies` fit into the workspace."""
+        """Yield (first column, columns, a power of two) of chunks of which `copies` fit into the workspace."""
         workspace = max(LEAST_WORKSPACE, int(SHARE * (itemsize << self.num_bits)))
         most = max(1, workspace // (copies * itemsize << len(self.rows)))
         count = min(self.count, 1 << most.bit_length() - 1)
@@ -60,7 +61,7 @@ class Columns:
             yield first, count
 
     def arguments(self) -> tuple[Any, ...]:
-        """What `gather` and `scatter` of columns.cu take between the row bits and the chunk."""
+        """Return the arguments of `gather` and `scatter` in columns.cu between the row bits and the chunk."""
         raw = np.zeros(25, dtype=np.uint64)
         raw[: len(self.masks)] = self.masks
         raw[12 : 12 + len(self.pivots)] = self.pivots
@@ -73,7 +74,7 @@ def _log(count: int) -> Any:
 
 
 def within(when: When, num_bits: int, high: int) -> When | None:
-    """The part of a condition that concerns the buffer's bits; None if the bits outside it break the condition."""
+    """Return the part of a condition on the buffer's bits; None if the bits outside it break the condition."""
     inside = (1 << num_bits) - 1
     if (high << num_bits ^ when.value) & when.mask & ~inside:
         return None
@@ -81,7 +82,7 @@ def within(when: When, num_bits: int, high: int) -> When | None:
 
 
 def blocks(num_bits: int, step: DenseMatrix, when: When, high: int) -> Iterator[tuple[int, Columns]]:
-    """For each block of a matrix with reads, the columns that it acts on; blocks that act on none are left out.
+    """Yield for each block of a matrix with reads the columns that it acts on; blocks that act on none are left out.
 
     Elimination over parities gives each independent one a pivot: a bit of its own that no other parity reads.
     """
@@ -89,7 +90,7 @@ def blocks(num_bits: int, step: DenseMatrix, when: When, high: int) -> Iterator[
     outside = high << num_bits
     known = when.value | outside
     rows: list[tuple[int, int, int]] = []  # (mask, combination of the reads that it is, pivot)
-    fixed: list[tuple[int, int]] = []  # (combination, parity): reads that no free bit decides
+    fixed: list[tuple[int, int]] = []  # (combination, parity): reads that do not depend on free bits
     for k, read in enumerate(step.reads):
         mask, combination = read, 1 << k
         for other, with_, pivot in rows:
@@ -146,7 +147,7 @@ def run_shuffle(runtime: Runtime, buffer: Array, num_bits: int, step: BasisPermu
 def run_spread(
     runtime: Runtime, buffer: Array, num_bits: int, step: InitialAmplitudes, numbers: NDArray[np.complex128]
 ) -> None:
-    """Multiply what is held at one value of some bits by a state of those bits."""
+    """Multiply the amplitudes at one value of some bits by a state of those bits."""
     itemsize = buffer.dtype.itemsize
     held_at = sum((step.held >> k & 1) << bit for k, bit in enumerate(step.bits))
     mask = sum(1 << bit for bit in step.bits)
@@ -166,13 +167,13 @@ def run_spread(
 
 
 PRODUCT_SIDE = 64
-"""Rows and columns of the tiles of product.cu."""
+"""The rows and columns of the tiles of product.cu."""
 
 MOST_SMALL = 16
-"""Most rows of a matrix whose product with its adjoint has one thread or several for each entry."""
+"""The most rows of a matrix whose product with its adjoint has one thread or several for each entry."""
 
 _PARTS = 512
-"""Blocks that share a sum, where there is room for their results."""
+"""The blocks that share a sum, if there is room for their results."""
 
 
 def _tiles(length: int) -> int:
@@ -180,13 +181,14 @@ def _tiles(length: int) -> int:
 
 
 def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]) -> NDArray[np.complex128]:
-    """The reduced density matrix of some bits: the matrix of rows times its adjoint, in double precision.
+    """Return the reduced density matrix of some bits: the matrix of rows times its adjoint, in double precision.
 
-    Needs, besides the workspace, up to 512 results of 2^bits × 2^bits, but at most 16 MiB for more than one.
+    It needs, besides the workspace, up to 512 results of 2^bits × 2^bits, but at most 16 MiB for more than one.
     """
     columns = Columns(num_bits, tuple(bits))
     size = 1 << len(bits)
-    chunks = list(columns.chunks(16, 1))
+    exact = DOUBLE.itemsize  # columns are multiplied in complex128, whatever the amplitudes are
+    chunks = list(columns.chunks(exact, 1))
     inner = chunks[0][1]
     parts = max(1, min(_PARTS, (1 << 20) // size**2, inner // PRODUCT_SIDE))
     sums = runtime.empty(parts * size * size, np.complex128)
@@ -200,7 +202,7 @@ def density(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int])
             buffer, work, bits_of(bits), columns.taken, first, _log(count),
         )  # fmt: skip
         if size <= MOST_SMALL:
-            launch(runtime, "gram_small", 16, parts, THREADS, work, sums, np.uint32(size), count, count // parts)
+            launch(runtime, "gram_small", exact, parts, THREADS, work, sums, np.uint32(size), count, count // parts)
         else:
-            launch(runtime, "gram", 16, parts * tiles, THREADS, work, sums, size, count, count // parts)
+            launch(runtime, "gram", exact, parts * tiles, THREADS, work, sums, size, count, count // parts)
     return folded(runtime, sums.view(np.float64), parts, 2 * size * size).view(np.complex128).reshape(size, size)

@@ -1,1 +1,1 @@
-"""A sweep as a program for a kernel that runs any sweep."""
+"""The interpreter of sweeps: a sweep as a program for one kernel that runs any sweep."""

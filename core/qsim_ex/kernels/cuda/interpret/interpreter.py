@@ -2,7 +2,7 @@
 
 The kernel (in interpreter_kernels, for each precision one for a state and one for a batch of them) decodes an operation
 at a time; places, matrices' register bits and conditions are data. It is slower than a generated kernel, since its
-integer work fills the issue slots, and right where compiling would take longer than the run.
+integer work fills the issue slots, and is the right choice where compiling would take longer than the run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write.register_layout import REGISTERS, banks, places, skipped_bits
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 NAME = "interpret"
@@ -50,7 +51,7 @@ class OpCode(IntEnum):
 class SweepProgram:
     """A sweep's words and the take (see `packing`) of its numbers: both parts of every entry.
 
-    skipped_bits: how many of a state's bits do not number its blocks.
+    skipped_bits: the number of a state's bits that do not number its blocks.
     """
 
     words: NDArray[np.uint64]
@@ -60,19 +61,19 @@ class SweepProgram:
 
 
 _AT = 3
-"""Which of an operation's words says where its entries begin."""
+"""The word of an operation that holds the start of its entries."""
 
-THREADS = {8: 256, 16: 128}
-"""Of a block, by the bytes of an amplitude: at most, and for batches always."""
+_BLOCKS = 2
+"""The threads of a block, by the bytes of an amplitude: at most, and for batches always."""
 
 
 @functools.cache
 def source(itemsize: int, rows: bool = False) -> str:
-    """The interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for one state or rows of a batch."""
-    real, amp = ("float", "float2") if itemsize == 8 else ("double", "double2")
-    tile, bounds = (12, "256, 2") if itemsize == 8 else (11, "128, 2")
-    constants = {"TILE": tile, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
-    head = [f"typedef {real} real;", f"typedef {amp} amp;", "typedef unsigned long long u64;"]
+    """Return the interpreter's CUDA C++ for complex64 (`itemsize` 8) or complex128 (16), for a state or a batch."""
+    row = BY_ITEMSIZE[itemsize]
+    bounds = f"{row.threads}, {_BLOCKS}"
+    constants = {"TILE": row.tile_bits, "BANK": banks(itemsize), "BOUNDS": bounds, "PADDING": PADDING}
+    head = [f"typedef {row.c_real} real;", f"typedef {row.c_amplitude} amp;", "typedef unsigned long long u64;"]
     head += [f"#define {name} {value}" for name, value in constants.items()]
     folder = resources.files(__package__).joinpath("interpreter_kernels")
     parts = ("functions.cu", "rows.cu" if rows else "single.cu", "program.cu")
@@ -81,7 +82,7 @@ def source(itemsize: int, rows: bool = False) -> str:
 
 
 def text(itemsize: int, rows: bool = False) -> KernelText:
-    """The interpreter as a kernel to be compiled."""
+    """Return the interpreter as a kernel to be compiled."""
     return KernelText(source(itemsize, rows), NAME)
 
 
@@ -93,7 +94,7 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
     words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
     numbers: list[NDArray[np.int64]] = []
-    few: list[int] = []  # the latest of them, as long as they are few
+    few: list[int] = []  # the latest of these, while they are few
     at, packed = 0, sweep.numbers + sweep.tables
     arranged = places(padded, itemsize)
     for number, place in enumerate(arranged):
@@ -120,7 +121,7 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
 
 
 def _bytes(values: Sequence[int], width: int = 8) -> int:
-    """Small numbers side by side in one word, the first lowest."""
+    """Return small numbers side by side in one word, the first lowest."""
     return sum([value << width * k for k, value in enumerate(values)])
 
 
@@ -128,9 +129,9 @@ _IN_ORDER = tuple(range(REGISTERS))
 
 
 def _operation(bits: tuple[int, ...], item: Item, at: int, packed: int) -> tuple[list[int], list[int] | range]:
-    """An item's words, and a take of both parts of its entries, which follow `at` others.
+    """Return an item's words, and a take of both parts of its entries, which follow `at` others.
 
-    bits: the index bits that are register bits; packed: how many numbers the sweep has.
+    bits: the index bits that are register bits; packed: the number of the sweep's numbers.
     """
     number = {bit: k for k, bit in enumerate(bits)}
     when, own = item.when, mask_of(bits)
@@ -159,15 +160,15 @@ def _operation(bits: tuple[int, ...], item: Item, at: int, packed: int) -> tuple
 
 
 def _within(mask: int, number: dict[int, int]) -> int:
-    """A mask of index bits as a mask of register bits; other bits are left out."""
+    """Return a mask of index bits as a mask of register bits; other bits are left out."""
     return sum([1 << k for bit, k in number.items() if mask >> bit & 1]) if mask else 0
 
 
 @functools.lru_cache(maxsize=4096)
 def _acting(held: tuple[int, int], taken: int, order: tuple[int, ...]) -> int:
-    """The registers at which an item acts as a mask, their numbers' bits in another order.
+    """Return the registers at which an item acts as a mask, the bits of their numbers in another order.
 
-    held: register bits of a condition, and their values. taken: register bits that are mixed, and 0 in the mask.
+    held: register bits of a condition, and their values. taken: register bits that are mixed, which are 0 in the mask.
     """
     mask, value = held
     registers = [r for r in range(1 << REGISTERS) if r & mask == value and not r & taken]
@@ -186,7 +187,7 @@ class _Matrix(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _matrix(pattern: bytes, reads: bool, mixed: tuple[int, ...]) -> _Matrix:
-    """A matrix on some register bits."""
+    """Return a matrix on some register bits as an operation."""
     parts = packing.parts_of_all(pattern, reads)
     if len(mixed) == REGISTERS:
         reordered = _reordered(mixed, len(parts))
@@ -201,7 +202,7 @@ def _matrix(pattern: bytes, reads: bool, mixed: tuple[int, ...]) -> _Matrix:
 
 @functools.cache
 def _brought(mixed: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Which swaps bring one or two register bits to the lowest places, and which bit is then at each place."""
+    """Return the swaps that move one or two register bits to the lowest places, and the bit at each place then."""
     order = list(_IN_ORDER)
     swaps = 0
     for flag, (low, high) in SWAPS.items():
@@ -213,7 +214,7 @@ def _brought(mixed: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 
 def _reordered(places: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Which of `count` parts of matrices stands where, once their bit k is at place ``places[k]``: rows and columns."""
+    """Return the order of `count` parts of matrices once their bit k is at place ``places[k]``: rows and columns."""
     size = 1 << len(places)
     rows = [0] * size
     for row in range(size):
@@ -224,7 +225,7 @@ def _reordered(places: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _sources(bits: tuple[int, ...], to: tuple[int, ...], held: tuple[int, int]) -> int:
-    """For each register, which one its amplitude comes from when some register bits are renamed; held: a condition."""
+    """Return for each register the source of its amplitude when register bits are renamed; held: a condition."""
     mask, value = held
     sources = list(range(1 << REGISTERS))
     for r in sources.copy():

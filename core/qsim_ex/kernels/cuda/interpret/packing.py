@@ -1,6 +1,6 @@
-"""Which real numbers a kernel is given, and where each comes from in a step's packed array.
+"""The real numbers of a kernel, and the place of each in a step's packed array.
 
-A step's packed array holds complex numbers; kernels want only the parts that are not known beforehand, in single
+A step's packed array holds complex numbers; kernels take only the parts that are not known beforehand, in single
 or double precision. A *take* is an array of positions in ``[re 0, im 0, re 1, im 1, …, 0, 1, −1]``.
 """
 
@@ -22,7 +22,7 @@ _AFTER = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: 2}
 
 
 def parts(number: int, entry: Entry) -> list[int]:
-    """The positions of the parts of one packed number that an entry of a class needs."""
+    """Return the positions of the parts of one packed number that an entry of a class needs."""
     if entry == Entry.COMPLEX:
         return [2 * number, 2 * number + 1]
     if entry == Entry.REAL:
@@ -31,7 +31,7 @@ def parts(number: int, entry: Entry) -> list[int]:
 
 
 def numbered(pattern: bytes, at: int) -> dict[int, int]:
-    """For items without reads: the packed number of each entry whose class has one."""
+    """Return for items without reads the packed number of each entry whose class has one."""
     found: dict[int, int] = {}
     for k, entry in enumerate(pattern):
         if entry in NUMBERED:
@@ -40,7 +40,7 @@ def numbered(pattern: bytes, at: int) -> dict[int, int]:
 
 
 def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
-    """For items with reads: one record of reals after another, each padded to whole pairs."""
+    """Return for items with reads one record of reals after another, each padded to whole pairs."""
     taken: list[int] = []
     for block in range(len(pattern) // len(classes)):
         for k, entry in enumerate(classes):
@@ -50,20 +50,20 @@ def records(pattern: bytes, classes: Sequence[Entry], at: int) -> list[int]:
 
 
 def full(pattern: bytes, at: int, packed: int, reads: bool) -> list[int] | range:
-    """Both parts of every entry of an item, constants included, whose numbers begin at `at` of `packed` numbers."""
+    """Return both parts of every entry of an item, constants included, from number `at` of `packed` numbers on."""
     if reads:
         return range(2 * at, 2 * (at + len(pattern)))
     return placed(parts_of_all(pattern, reads), at, packed)
 
 
 def placed(parts: Sequence[int], at: int, packed: int) -> list[int]:
-    """Parts of an item's numbers, which begin at `at` of `packed` numbers, in the step's packed array."""
+    """Return parts of an item's numbers, which begin at `at` of `packed` numbers, in the step's packed array."""
     return [2 * at + part if part >= 0 else 2 * packed + ~part for part in parts]
 
 
 @functools.lru_cache(maxsize=4096)
 def parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
-    """For both parts of every entry: which part of the item's numbers it is, or ~k for the constant k."""
+    """Return for both parts of every entry its part of the item's numbers, or ~k for the constant k."""
     numbers = {k: k for k in range(len(pattern))} if reads else numbered(pattern, 0)
     places: list[int] = []
     for k, entry in enumerate(pattern):
@@ -75,6 +75,6 @@ def parts_of_all(pattern: bytes, reads: bool) -> tuple[int, ...]:
 
 
 def pack(numbers: NDArray[np.complex128], take: NDArray[np.int64], real: Any) -> NDArray[Any]:
-    """The real numbers that a kernel is given, in its precision."""
+    """Return the real numbers of a kernel, in its precision."""
     parts_of = np.concatenate([np.ascontiguousarray(numbers, dtype=np.complex128).view(np.float64), CONSTANTS])
     return parts_of[take].astype(real, copy=False)

@@ -1,1 +1,1 @@
-"""Numbers sent and kernels launched, all of a plan at once."""
+"""The sending of numbers and the launching of kernels, for all of a plan at once."""

@@ -14,7 +14,7 @@ from qsim_ex.kernels.cuda.runtime import ByValue
 
 
 class ArgumentBuffer(threading.local):
-    """Room for the arguments of one launch and for the pointers to them, which the driver reads during the call.
+    """Memory for the arguments of one launch and for the pointers to them, which the driver reads during the call.
 
     has_context: whether the thread was given a GPU's context.
     """
@@ -27,7 +27,7 @@ class ArgumentBuffer(threading.local):
         self.has_context = False
 
     def write(self, arguments: Sequence[Any]) -> int:
-        """Lay out arguments; returns the address of the pointers to them."""
+        """Lay out arguments; return the address of the pointers to them."""
         words, pointers = [0] * MOST_ARGUMENTS, [0] * MOST_ARGUMENTS
         for k, argument in enumerate(arguments):
             pointers[k] = self._begin + 8 * k
@@ -44,4 +44,4 @@ class ArgumentBuffer(threading.local):
 
 
 frame = ArgumentBuffer()
-"""Of each thread."""
+"""The buffer of each thread."""

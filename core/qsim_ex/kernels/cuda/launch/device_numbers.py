@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.precision import DOUBLE
 from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
 
 
@@ -26,13 +27,13 @@ class DeviceNumbers(NamedTuple):
 
 
 def sent(runtime: Runtime, numbers: NDArray[np.complex128]) -> DeviceNumbers:
-    """Numbers that are known on the host, [rows, total]."""
+    """Send numbers that are known on the host, [rows, total], to the device."""
     width = 2 * numbers.shape[1]
     return DeviceNumbers(runtime.upload(np.ascontiguousarray(numbers).view(np.float64)), None, width, 0, width)
 
 
 class DeviceNumberProgram:
-    """The instructions of a number program but for its tables, which `tables` makes.
+    """The instructions of a number program except for its tables, which `tables` makes.
 
     Its arrays of places are sent to the device once.
     """
@@ -53,7 +54,7 @@ class DeviceNumberProgram:
         self._sent: list[Array] | None = None
 
     def __call__(self, runtime: Runtime, operands: NDArray[np.complex128]) -> DeviceNumbers:
-        """Send operands [rows, total], and queue what makes all other numbers from them."""
+        """Send operands [rows, total], and queue the kernels that make all other numbers from them."""
         if not self._others:
             return sent(runtime, operands)
         rows, width = operands.shape
@@ -65,6 +66,6 @@ class DeviceNumberProgram:
             if size:
                 count = rows * shape[-1]
                 common: tuple[Any, ...] = (given, made, width, self._others, np.uint32(self._known), places)
-                fixed.over(runtime, name, 16, count, *common, *shape, at, count)
+                fixed.over(runtime, name, DOUBLE.itemsize, count, *common, *shape, at, count)
             at += size
         return DeviceNumbers(given, made, 2 * width, 2 * self._others, 2 * self._known)

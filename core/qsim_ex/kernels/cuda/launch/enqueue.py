@@ -1,7 +1,7 @@
-"""A run on a GPU from the host's side, compiled: a plan's number program worked out, and all kernels queued.
+"""The host's part of a run on a GPU, compiled: it evaluates a plan's number program and queues all kernels.
 
 Python and NumPy need some microseconds for each launch and each instruction, several times as many where other work has
-pushed them out of the processor's caches; a state of 20 wires is done sooner. See `run_words` for what is read here.
+pushed them out of the processor's caches; a state of 20 wires is done sooner. `run_words` has the form of the input.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def _launch(_, driver, function, blocks, threads, stream, pointers):
 
 @part
 def _call(driver, function, blocks, threads, stream, pointers):
-    """Launch a kernel; returns the driver's status."""
+    """Launch a kernel; return the driver's status."""
     return _launch(driver, function, blocks, threads, stream, pointers)  # type: ignore[call-arg]  # Numba adds the first
 
 
 @part
 def _products(room, places, first, count, terms):
-    """Entries of products of matrices, each a sum of products of two numbers."""
+    """Compute entries of products of matrices, each a sum of products of two numbers."""
     at = first
     for _ in range(count):
         to = 2 * places[at]
@@ -63,14 +63,14 @@ def _products(room, places, first, count, terms):
 
 @part
 def _phase(a):
-    """The phase of a number, that of 0 being 1."""
+    """Return the phase of a number; that of 0 is 1."""
     size = math.hypot(a.real, a.imag)
     return complex(1.0, 0.0) if size < _TINY else complex(a.real / size, a.imag / size)
 
 
 @part
 def _eulers(numbers, places, first, count):
-    """Euler angles of unitary 2×2 matrices; see `steps.Euler`. `planning.numbers.binding` says why it is done so."""
+    """Compute Euler angles of unitary 2×2 matrices; see `steps.Euler`. `planning.numbers.binding` has the reasons."""
     for at in range(first, first + 5 * count, 5):
         a, b, c, d = numbers[places[at]], numbers[places[at + 1]], numbers[places[at + 2]], numbers[places[at + 3]]
         cosine, sine = math.hypot(a.real, a.imag), math.hypot(c.real, c.imag)
@@ -85,7 +85,7 @@ def _eulers(numbers, places, first, count):
 
 @part
 def _product(numbers, places, first, count):
-    """The product of some numbers."""
+    """Return the product of some numbers."""
     product = complex(1.0, 0.0)
     for k in range(first, first + count):
         product = product * numbers[places[k]]
@@ -94,7 +94,7 @@ def _product(numbers, places, first, count):
 
 @part
 def _arguments(words, at, count, slots, room, state, tables):
-    """Lay out the arguments of a launch, which begin at `at`; returns the address of the pointers to them."""
+    """Lay out the arguments of a launch, which begin at `at`; return the address of the pointers to them."""
     begin, values = room.ctypes.data, room[slots:].view(np.int64)
     for k in range(count):
         kind, value = words[at + 2 * k], words[at + 2 * k + 1]
@@ -109,7 +109,7 @@ def _arguments(words, at, count, slots, room, state, tables):
 
 @kernel
 def enqueue(driver, stream, state, tables, first, operands, words, places, room):
-    """Do what `words` say, but for the launches before number `first`; returns the driver's status, 0 if all went well.
+    """Run `words`, except launches before number `first`; return the driver's status, 0 for success.
 
     driver: the address of `cuLaunchKernel`. stream: the stream's handle. state, tables: addresses on the device.
     operands: the circuit's, complex128 [total]. words, places, room: see `run_words`; a room is for one run at a time.
@@ -146,14 +146,14 @@ def enqueue(driver, stream, state, tables, first, operands, words, places, room)
     return 0
 
 
-_GIVEN = types.Array(types.complex128, 1, "C", readonly=True)  # takes those that may be written to as well
+_GIVEN = types.Array(types.complex128, 1, "C", readonly=True)  # accepts writeable arrays as well
 _WORDS, _PLACES, _ROOM = (types.Array(kind, 1, "C") for kind in (types.int64, types.int32, types.float64))
 _SIGNATURE = types.int64(*[types.int64] * 5, _GIVEN, _WORDS, _PLACES, _ROOM)
 _compiling = fork.lock()
 
 
 def compiled() -> Callable[..., int]:
-    """`enqueue`, compiled or taken from disk; the first time on a machine it takes seconds."""
+    """Return `enqueue`, compiled or taken from disk; the first time on a machine it takes seconds."""
     with _compiling:
         if not enqueue.signatures:
             enqueue.compile(_SIGNATURE)

@@ -1,4 +1,4 @@
-"""All launches of a plan in one call of compiled host code: see `kernels/cuda/launch/enqueue.py`, which does the work.
+"""All launches of a plan in one call of compiled host code, which is `kernels/cuda/launch/enqueue.py`.
 
 Step by step, a run of 20 wires takes the host longer than the GPU: for each launch Python lays out arguments, for each
 instruction of the number program it calls NumPy. A `LaunchList` is all of that as flat arrays, made once for a plan
@@ -27,7 +27,7 @@ Places = NDArray[np.int64]
 
 
 class HostCode:
-    """The compiled code, fetched by a thread of its own when it is first asked for."""
+    """The compiled host code, which a thread of its own loads when it is first requested."""
 
     def __init__(self) -> None:
         self._found: Enqueue | None = None
@@ -35,7 +35,7 @@ class HostCode:
         self._lock = fork.lock()
 
     def fetch(self) -> Enqueue | None:
-        """The compiled code if it is there; if not, it will be."""
+        """Return the compiled code if it is loaded; if not, start to load it."""
         if self._found is None:
             with self._lock:
                 if self._thread is None:
@@ -44,7 +44,7 @@ class HostCode:
         return self._found
 
     def wait(self) -> None:
-        """Wait for what is being fetched, if anything is."""
+        """Wait for the code, if it is being loaded."""
         if self._thread is not None:
             self._thread.join()
 
@@ -55,13 +55,13 @@ class HostCode:
 
 
 native = HostCode()
-"""Of this process."""
+"""The compiled code of this process."""
 
 
 class LaunchStage(NamedTuple):
-    """A launch, and what must be known before: takes (see `packing`) of reals, and where in the room they go.
+    """A launch and its input: takes (see `packing`) of reals, and where in the room they go.
 
-    to: the byte at which they begin. real: the type in which they are written.
+    to: the byte at which they begin. real: the type of the written numbers.
     """
 
     launch: Queued
@@ -71,10 +71,10 @@ class LaunchStage(NamedTuple):
 
 
 class LaunchBuffer:
-    """Where in a run's room things lie, in bytes: number buffer, what tables are made from, what launches are given.
+    """The places in a run's room, in bytes: number buffer, input of the tables, and values of the launches.
 
-    numbers: of the number buffer. factors: reals that the tables' kernel is given. values: reals that launches are
-    given, of `real`'s size.
+    numbers: of the number buffer. factors: reals that the tables' kernel takes. values: reals that launches take, of
+    `real`'s size.
     """
 
     def __init__(self, numbers: int, factors: int, values: int, real: type) -> None:
@@ -84,13 +84,17 @@ class LaunchBuffer:
         self.size = self.slots + 8 * 2 * MOST_ARGUMENTS
 
 
+_TAKES = {4: TAKE_SINGLE, 8: TAKE}
+"""The words that write reals, by the bytes of one."""
+
+
 class LaunchList:
     """A plan's number program and all its launches, for any operands.
 
-    Numbers are worked out right before the first launch that wants them, so that the GPU has something to do meanwhile.
-    products: entries of small tables that are wanted on the host, each with the places of its factors.
+    Numbers are computed right before the first launch that takes them, so that the GPU works meanwhile.
+    products: entries of small tables that the host needs, each with the places of its factors.
     stages: in order. The first is for a new state alone, whose amplitude 0 it writes.
-    tables: how many numbers of type `real` are made on the device.
+    tables: the count of numbers of type `real` that are made on the device.
     """
 
     def __init__(
@@ -109,11 +113,11 @@ class LaunchList:
             words += program.before(number)
             if len(take):
                 size = np.dtype(kind).itemsize
-                words += [TAKE_SINGLE if size == 4 else TAKE, program.places.add(take), len(take), to // size]
+                words += [_TAKES[size], program.places.add(take), len(take), to // size]
             words += [LAUNCH, *launch.words(runtime.handle(launch.kernel))]
-        words += [END] * LENGTH[LAUNCH]  # the reader looks at so many words at once
+        words += [END] * LENGTH[LAUNCH]  # the reader reads that many words at once
         self._runtime = runtime
-        self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads those that nobody holds
+        self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads kernels without a reference
         self._words = np.array(words, dtype=np.int64)
         self._places = program.places.all()
         self._size = room.size // 8
@@ -123,7 +127,7 @@ class LaunchList:
     def __call__(self, enqueue: Enqueue, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
         """Queue a run on a state; begin: whether its amplitude 0 is to be written first."""
         runtime = self._runtime
-        # Runs on one stream come one after the other, so they may make their tables in the same place.
+        # Runs on one stream follow one another, so they may make their tables in the same place.
         rooms = self._rooms.setdefault(runtime.stream(), [])
         try:
             room, tables = rooms.pop()  # several threads may run one plan

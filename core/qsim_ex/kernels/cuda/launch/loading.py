@@ -1,8 +1,8 @@
-"""All numbers of a run for a GPU: gathered, cast and sent in one go, however many sweeps there are.
+"""The numbers of a run for a GPU: gathered, cast and sent at once, for any number of sweeps.
 
 Step by step, each sweep costs a gather, a cast and an upload, together more than the sweep itself at 20 qubits. A
 `NumberLoader` is made once for a plan: one take over the plan's number buffer lays the numbers that kernels take by
-value behind one another, and one small kernel makes those that lie in the device's memory (see `tables`).
+value behind one another, and one small kernel makes those in the device's memory (see `tables`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Places = NDArray[np.int64]
 
 NOTHING = np.zeros(0, dtype=np.int64)
 ZERO = 2 * ZERO_AT
-"""Where a number buffer, seen as real numbers, holds a 0."""
+"""The position of a 0 in a number buffer, as real numbers."""
 
 _ALIGNED = 64
-"""The numbers of each sweep begin at a multiple of so many reals, so that any vector of them can be loaded."""
+"""The numbers of each sweep begin at a multiple of this many reals, so that any vector of them can be loaded."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NumberTakes:
-    """Which numbers of its packed array (see `packing`) a sweep wants by value, and which on the device."""
+    """The numbers of its packed array (see `packing`) that a sweep takes by value, and those on the device."""
 
     by_value: Places
     on_device: Places
@@ -43,7 +43,7 @@ class NumberTakes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SweepNumbers:
-    """The numbers of one sweep as its kernel takes them."""
+    """The numbers of one sweep in the form that its kernel takes."""
 
     by_value: ByValue
     on_device: Array | None
@@ -60,7 +60,7 @@ class Loaded:
     """The numbers of one run on their way to the device.
 
     Step by step: for each sweep a `SweepNumbers`, for each other step its packed array. Or, where there is a
-    `LaunchList`, all sweeps at once, in which case nothing is made step by step.
+    `LaunchList`, all sweeps at once; then no numbers are made step by step.
     """
 
     def __init__(self, loader: NumberLoader, runtime: Runtime, numbers: Bound) -> None:
@@ -75,7 +75,7 @@ class Loaded:
         return iter(self._steps)
 
     def queue(self, state: Array, begin: bool) -> bool:
-        """Queue all sweeps at once on a state, if that can be done; begin: write its amplitude 0 first."""
+        """Queue all sweeps at once on a state; return False if that is impossible. begin: write amplitude 0 first."""
         launches, operands = self._loader.launches, self._numbers.operands
         if launches is None or operands is None:
             return False
@@ -87,16 +87,16 @@ class Loaded:
 
 
 class Sweeping(Protocol):
-    """How a sweep is launched."""
+    """The launch of a sweep, as numbers are loaded for it."""
 
     def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
-        """Its launch, given where its numbers lie: those on the device, and those by value."""
+        """Return the sweep's launch, given the places of its numbers: those on the device, and those by value."""
 
 
 class NumberLoader:
-    """Gathers and casts the numbers of all sweeps of a plan, and has those that lie on the device made there.
+    """Gathers and casts the numbers of all sweeps of a plan, and makes tables on the device.
 
-    takes: for each step what its sweep wants, None where it is no sweep and is given its packed array.
+    takes: for each step the takes of its sweep; None for another step, which gets its packed array.
     """
 
     def __init__(self, takes: Sequence[NumberTakes | None], numbers: Numbers, real: Any) -> None:
@@ -109,7 +109,7 @@ class NumberLoader:
             in_buffer(step.by_value, places, size) if step else NOTHING
             for step, places in zip(takes, numbers.packed, strict=True)
         ]
-        by_value = [row if row.size else np.array([ZERO]) for row in by_value]  # no kernel is given an empty struct
+        by_value = [row if row.size else np.array([ZERO]) for row in by_value]  # no kernel takes an empty struct
         on_device = [
             in_buffer(step.on_device, places, size) if step else NOTHING
             for step, places in zip(takes, numbers.packed, strict=True)
@@ -126,7 +126,7 @@ class NumberLoader:
         ]
 
     def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
-        """From now on all steps can be queued at once; not if one is no sweep, or if their tables need a transfer."""
+        """Lay out all launches for later runs, unless a step is no sweep or a table needs a transfer."""
         self.is_laid_out = True
         recipe, real, size = self._recipe, self._real, np.dtype(self._real).itemsize
         given = ("", 0) if recipe is None else recipe.by_value(runtime.room)
@@ -146,7 +146,7 @@ class NumberLoader:
         self.launches = LaunchList(runtime, self.numbers, self._few.products(), stages, room, tables, real)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
-        """For each sweep a `SweepNumbers`, for each other step its packed array."""
+        """Return for each sweep a `SweepNumbers`, for each other step its packed array."""
         buffer = numbers.given
         self._few.make(buffer)
         view = buffer.view(np.float64)
@@ -165,7 +165,7 @@ class NumberLoader:
 
 
 def laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
-    """Rows behind one another, each padded to a multiple of `_ALIGNED`, and where each of them is."""
+    """Return rows behind one another, each padded to a multiple of `_ALIGNED`, and the slice of each."""
     cuts, at = [], 0
     for row in rows:
         cuts.append(slice(at, at + len(row)))
@@ -174,7 +174,7 @@ def laid_out(rows: Sequence[Places]) -> tuple[Places, list[slice]]:
 
 
 def in_buffer(take: Places, places: Places, size: int) -> Places:
-    """A take over a step's packed array, as one over the number buffer that the packed array is cut from."""
+    """Return a take over a step's packed array as one over the number buffer from which the packed array is taken."""
     own = 2 * len(places)
     inside = take < own
     position = np.where(inside, take, 0)
@@ -183,5 +183,5 @@ def in_buffer(take: Places, places: Places, size: int) -> Places:
 
 
 def _padded(take: Places) -> Places:
-    """A take that ends at a multiple of `_ALIGNED`; what is added is 0."""
+    """Return a take padded with 0 to a multiple of `_ALIGNED`."""
     return np.concatenate([take, np.full(-len(take) % _ALIGNED, ZERO, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""A plan's number program cut up by when its numbers are wanted: each right before the first launch that takes it."""
+"""A plan's number program, ordered so that each number is computed right before the first launch that takes it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class PlaceLists:
         self._count = 0
 
     def add(self, places: Places) -> int:
-        """Where these begin."""
+        """Append a list of places; return its start."""
         at = self._count
         self._parts.append(places)
         self._count += len(places)
         return at
 
     def all(self) -> NDArray[np.int32]:
-        """All of them; at least one, since an empty array lies nowhere."""
+        """Return all places; at least one, since an empty array has no address."""
         return np.concatenate([*self._parts, np.zeros(1, dtype=np.int64)]).astype(np.int32)
 
 
 class NumberSchedule:
-    """Instructions of `kernels.cuda.launch.run_words` that work out numbers, for one launch after the other.
+    """Instructions of `kernels.cuda.launch.run_words` that compute numbers, for one launch after the other.
 
     products: entries of small tables, each with the places of its factors. wanted: for each launch the places of the
     numbers that it takes.
@@ -43,7 +43,7 @@ class NumberSchedule:
         self.places = PlaceLists()
         self._products = products
         self._works = _works(numbers)
-        first = np.full(numbers.size() + 1, len(wanted), dtype=np.int64)  # the launch that wants a number first
+        first = np.full(numbers.size() + 1, len(wanted), dtype=np.int64)  # the first launch that takes a number
         for launch in reversed(range(len(wanted))):
             first[wanted[launch]] = launch
         for entry, factors in products:
@@ -55,7 +55,7 @@ class NumberSchedule:
             self._first.append(soonest)
 
     def before(self, launch: int) -> list[int]:
-        """The instructions that make what this launch is the first to want."""
+        """Return the instructions for the numbers that this launch is the first to take."""
         words: list[int] = []
         of_entries, *of_works = self._first
         for (kind, results, factors), soonest in zip(self._works, reversed(of_works), strict=True):
@@ -76,7 +76,7 @@ class NumberSchedule:
 
 
 def _works(numbers: Numbers) -> list[tuple[int, Places, Places]]:
-    """The instructions of a number program but for its tables: the kind, places of results, and of what they need.
+    """Return the instructions of a number program except tables: the kind, places of results, and of their input.
 
     Results are [count, 1] for products and [count, 7] for Euler angles.
     """

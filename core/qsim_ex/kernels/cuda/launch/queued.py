@@ -16,7 +16,7 @@ class LaunchArgument(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """A kernel as the runtime gives it, its blocks and their threads, and its arguments."""
+    """A kernel of the runtime, its blocks and their threads, and its arguments."""
 
     kernel: Any
     blocks: int
@@ -24,7 +24,7 @@ class Queued(NamedTuple):
     arguments: Sequence[LaunchArgument]
 
     def words(self, handle: int) -> list[int]:
-        """The launch as it is read; handle: the kernel as the driver knows it."""
+        """Return the words of the launch; handle: the kernel's handle in the driver."""
         flat = [word for argument in self.arguments for word in argument]
         return [handle, self.blocks, self.threads, len(self.arguments), *flat]
 
@@ -33,15 +33,15 @@ THE_STATE = LaunchArgument(STATE, 0)
 
 
 def plain(value: int) -> LaunchArgument:
-    """A number, or an address that stays."""
+    """Return the argument for a number, or for a fixed address."""
     return LaunchArgument(PLAIN, value)
 
 
 def in_tables(byte: int) -> LaunchArgument:
-    """An address in what a run's tables are made in."""
+    """Return the argument for an address in the memory of a run's tables."""
     return LaunchArgument(TABLES, byte)
 
 
 def struct(byte: int) -> LaunchArgument:
-    """A struct by the byte of a run's room at which it begins."""
+    """Return the argument for a struct, by the byte of a run's room at which it begins."""
     return LaunchArgument(STRUCT, byte)

@@ -1,4 +1,4 @@
-"""The form of a run on a GPU as flat arrays: which integer means what.
+"""The form of a run on a GPU as flat arrays: the meaning of each integer.
 
 `kernels/cuda/launch/launches.py` writes it, `enqueue` reads it. `words`, int64, are instructions one behind the other;
 `places`, int32, are indices into the number buffer, or into it as real numbers; `room`, float64, begins with the number
@@ -20,7 +20,7 @@ from __future__ import annotations
 END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH = range(8)
 
 LENGTH = (1, 2, 4, 3, 4, 4, 4, 5)
-"""Words of each instruction, but for the arguments of a launch."""
+"""The words of each instruction, except for the arguments of a launch."""
 
 # An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; or the
 # byte of the room at which a struct begins.

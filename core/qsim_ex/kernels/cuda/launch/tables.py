@@ -1,4 +1,4 @@
-"""The numbers that sweeps read from a GPU's memory, made there: tables of phases from their few factors.
+"""The numbers that sweeps read from a GPU's memory: tables of phases, made there from their few factors.
 
 A table of ten parities has 1024 entries and some forty factors. Made on the host and sent, the tables of a QFT of 20
 qubits took 120 of the 290 µs of a run; one small kernel makes them from factors that are its argument.
@@ -24,16 +24,16 @@ Words = NDArray[np.uint32]
 NOTHING = np.zeros(0, dtype=np.int64)
 
 BY_VALUE = (("numbers_few", 448), ("numbers_some", 1280), ("numbers_many", 4000))
-"""Kernels that are given so many real numbers by value, see fixed_kernels/numbers.cu."""
+"""Kernels that take this many real numbers by value, see fixed_kernels/numbers.cu."""
 
 _OTHER_ARGUMENTS = 64
 
 PIECE = 32 << 20
-"""Bytes of the numbers of rows that are sent at a time."""
+"""The bytes of the numbers of rows that are sent at a time."""
 
 
 class TableRecipe:
-    """How the numbers at some positions of a plan's number buffer are made on the device.
+    """The way to make numbers at some positions of a plan's number buffer on the device.
 
     take: positions in ``[re 0, im 0, re 1, … of the number buffer, 0, 1, −1]``, see `packing`.
     """
@@ -58,7 +58,7 @@ class TableRecipe:
         self._program: DeviceNumberProgram | None = None
 
     def make(self, runtime: Runtime, view: NDArray[np.float64]) -> Array:
-        """The numbers on the device, in its precision; view: the number buffer without tables, as reals."""
+        """Make the numbers on the device, in its precision; view: the number buffer without tables, as reals."""
         if self._on_device is None:
             self._on_device = runtime.upload(self._words)
         out = runtime.empty(self.count, self._real)
@@ -67,9 +67,9 @@ class TableRecipe:
         return out
 
     def make_rows(self, runtime: Runtime, numbers: Bound) -> Array:
-        """The same for every row of a batch, one row behind the other.
+        """Make the numbers for every row of a batch, one row behind the other.
 
-        Rows are sent whole, since picking their numbers takes the host longer, and in pieces, so that little memory is
+        Rows are sent whole, since selecting numbers takes the host longer, and in pieces, so that little memory is
         page-locked.
         """
         if self._on_device is None:
@@ -92,9 +92,9 @@ class TableRecipe:
         return out
 
     def by_value(self, room: int) -> tuple[str, int] | None:
-        """The kernel that takes what all is made from by value, and how many reals that is; None if it is too much.
+        """Return the kernel that takes all input by value, and its number of reals; None if the input is too large.
 
-        room: how many bytes a kernel may be given.
+        room: the bytes that a kernel may take.
         """
         for name, most in BY_VALUE:
             if len(self.take) <= most and 8 * most + _OTHER_ARGUMENTS <= room:
@@ -102,7 +102,7 @@ class TableRecipe:
         return None
 
     def _given(self, runtime: Runtime, view: NDArray[np.float64]) -> tuple[str, ByValue | Array]:
-        """The numbers that all is made from, and the kernel that takes them as they are given."""
+        """Return the input numbers, and the kernel that takes them in this form."""
         found = self.by_value(runtime.room)
         if found is None:
             return "numbers", runtime.upload(view.take(self.take))
@@ -112,7 +112,7 @@ class TableRecipe:
         return name, ByValue(values)
 
     def queued(self, runtime: Runtime, byte: int) -> Queued:
-        """The launch that makes the numbers from a struct that begins at this byte of a run's room."""
+        """Return the launch that makes the numbers from a struct that begins at this byte of a run's room."""
         found = self.by_value(runtime.room)
         assert found is not None
         if self._on_device is None:
@@ -123,9 +123,9 @@ class TableRecipe:
 
 
 class HostEntries:
-    """Entries of tables that are wanted on the host: small tables are given to kernels by value.
+    """Entries of tables that the host needs, since small tables are given to kernels by value.
 
-    places: where the entries are in the number buffer, ascending.
+    places: the entries' places in the number buffer, ascending.
     """
 
     def __init__(self, places: Places, numbers: Numbers) -> None:
@@ -143,18 +143,18 @@ class HostEntries:
             buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
 
     def products(self) -> list[tuple[int, Places]]:
-        """Each entry's place, and the places of its factors."""
+        """Return each entry's place, and the places of its factors."""
         return list(zip(self._places.tolist(), np.split(self._factors, self._begins)[1:], strict=True))
 
     def of_rows(self, given: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """The entries for every row of a batch, [rows, places], from what the tables are made from."""
+        """Return the entries for every row of a batch, [rows, places], from the input of the tables."""
         if not len(self._places):
             return np.zeros((len(given), 0), dtype=np.complex128)
         return np.asarray(np.multiply.reduceat(given.take(self._factors, axis=1), self._begins, axis=1))
 
 
 def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Words, Places]:
-    """The factors of all tables; a record for each wanted entry; and where the records begin, behind `before` words.
+    """Return the factors of all tables; a record for each wanted entry; and the records' places, behind `before` words.
 
     wanted: numbers of entries, counted from the first table, ascending.
     """
@@ -173,7 +173,7 @@ def _records(numbers: Numbers, wanted: Places, before: int) -> tuple[Places, Wor
 
 
 def _distinct(values: Places, end: int) -> tuple[Places, Places]:
-    """The distinct ones of some numbers below `end`, ascending, and which of them each is; sorting takes longer."""
+    """Return the distinct values of numbers below `end`, ascending, and the index of each; faster than sorting."""
     there = np.zeros(end, dtype=np.bool_)
     there[values] = True
     distinct = np.flatnonzero(there)
@@ -183,7 +183,7 @@ def _distinct(values: Places, end: int) -> tuple[Places, Places]:
 
 
 def _chosen(numbers: Numbers, wanted: Places) -> Iterator[tuple[Fold, Places, NDArray[np.bool_]]]:
-    """For the tables of each fold: which of them the wanted entries are of, and their factors, [entries, factors].
+    """Yield for the tables of each fold the wanted entries that are theirs, and their factors, [entries, factors].
 
     wanted: numbers of entries, counted from the first table, ascending.
     """

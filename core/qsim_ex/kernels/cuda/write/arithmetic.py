@@ -1,6 +1,6 @@
 """Small device functions that generated kernels call: a matrix of a given pattern on 2, 4 or 8 amplitudes, a factor.
 
-Only what the pattern asks for is computed: a real entry costs two multiplications, an entry of 1 an addition, and
+Only what the pattern needs is computed: a real entry costs two multiplications, an entry of 1 an addition, and
 an entry of 0 nothing. All functions are inlined, so that numbers passed by value become operands of the
 multiplications themselves.
 """
@@ -117,7 +117,7 @@ __device__ __forceinline__ void fetch_ahead(const amp* at)  // a line of memory 
 
 
 def merged(classes: Iterable[int]) -> Entry:
-    """The narrowest class that holds entries of all these classes."""
+    """Return the narrowest class that holds entries of all these classes."""
     found = set(classes)
     if len(found) == 1:
         return Entry(found.pop())
@@ -129,15 +129,15 @@ def merged(classes: Iterable[int]) -> Entry:
 
 
 def width(entry: Entry) -> int:
-    """How many real numbers an entry of a class needs."""
+    """Return how many real numbers an entry of a class needs."""
     return {Entry.REAL: 1, Entry.IMAG: 1, Entry.COMPLEX: 2}.get(entry, 0)
 
 
-def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> str:
-    """The function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
+def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0, pair: str | None = None) -> str:
+    """Return the function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
 
-    fetched: its numbers lie in memory and so many (2 or 4) are loaded at once, those of a row just before the row, so
-    that few are in registers; 0: they are at hand.
+    fetched: the numbers (2 or 4) that are loaded from memory at once, those of a row just before the row, so that few
+    are in registers; 0: they are in registers already. pair: the type as which four are loaded, those of two amplitudes.
     """
     size = int(len(classes) ** 0.5)
     arguments = ", ".join(f"amp& a{k}" for k in range(size))
@@ -157,7 +157,7 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> 
             imag += _imaginary_part(entry, at, column)
             at += width(entry)
         if fetched:
-            vector, wanted = VECTORS[fetched], -(-at // fetched)
+            vector, wanted = "amp" if fetched == 2 else pair, -(-at // fetched)
             lines += [f"    const {vector} q{k} = __ldg((const {vector}*)m + {k});" for k in range(loaded, wanted)]
             loaded = wanted
             real, imag = (_of_vectors(terms, fetched) for terms in (real, imag))
@@ -165,17 +165,13 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0) -> 
     return "\n".join([*lines, "}", ""])
 
 
-VECTORS = {2: "amp", 4: "float4"}
-"""What so many numbers are loaded as."""
-
-
 def _of_vectors(terms: str, size: int) -> str:
-    """Terms whose numbers ``m[k]`` are parts of vectors."""
+    """Return terms whose numbers ``m[k]`` are parts of vectors."""
     return re.sub(r"m\[(\d+)\]", lambda m: f"q{int(m[1]) // size}.{'xyzw'[int(m[1]) % size]}", terms)
 
 
 def _real_part(entry: Entry, at: int, column: int) -> str:
-    """The entry's terms in the real part of a row; the sign always stands first."""
+    """Return the entry's terms in the real part of a row; the sign always comes first."""
     b = f"b{column}"
     return {
         Entry.ZERO: "",
@@ -200,7 +196,7 @@ def _imaginary_part(entry: Entry, at: int, column: int) -> str:
 
 
 def _trimmed(terms: str) -> str:
-    """A sum without the plus sign before its first term."""
+    """Return a sum without the plus sign before its first term."""
     if terms.startswith(" - "):
         return " -" + terms.removeprefix(" - ")
     return terms.removeprefix(" +") or " 0"

@@ -1,4 +1,4 @@
-"""What a kernel's source collects while it is written: numbers, tables, functions, and the lines of each phase."""
+"""The parts of a kernel's source while it is written: numbers, tables, functions, and the lines of each phase."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qsim_ex.steps.step import Rename, Sweep
 class PhaseText:
     """One phase being written.
 
-    lines: its statements, `names`: which variable holds each register's amplitude (a renaming moves nothing),
+    lines: its statements, `names`: the variable of each register's amplitude (a renaming moves nothing),
     reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
@@ -37,18 +37,18 @@ class PhaseText:
         return sum(1 << bit for bit in self.bits)
 
     def register(self, mask: int) -> int:
-        """A mask of index bits as a mask of register bits; other bits are left out."""
+        """Return a mask of index bits as a mask of register bits; other bits are left out."""
         return sum([1 << k for k, bit in enumerate(self.bits) if mask >> bit & 1])
 
     def selected(self, when: When) -> list[int]:
-        """The registers at which the register bits of a condition hold."""
+        """Return the registers at which the register bits of a condition hold."""
         if not when.mask:
             return list(range(len(self.names)))
         mask, value = self.register(when.mask), self.register(when.value)
         return [r for r in range(len(self.names)) if r & mask == value]
 
     def constants(self, reads: Sequence[int]) -> list[int]:
-        """For each register, what its own bits contribute to the number that parities make (by XOR)."""
+        """Return for each register the contribution of its own bits to the number of the parities (by XOR)."""
         found = [0]
         for bit in self.bits:  # twice as many with each register bit, since parities are linear
             own = sum([1 << k for k, mask in enumerate(reads) if mask >> bit & 1])
@@ -56,20 +56,20 @@ class PhaseText:
         return found
 
     def renamed(self, item: Rename, register: int) -> int:
-        """The register whose number a renaming gives to this one."""
+        """Return the register whose number a renaming gives to this one."""
         place = [self.register(1 << bit) for bit in item.bits]
         x = sum((register & bit != 0) << k for k, bit in enumerate(place))
         return register & ~sum(place) | sum(bit for k, bit in enumerate(place) if item.to[x] >> k & 1)
 
     def elsewhere(self, reads: Sequence[int]) -> list[int]:
-        """The reads without their register bits."""
+        """Return the reads without their register bits."""
         return [mask & ~self.mask for mask in reads]
 
 
 class KernelBody:
     """The parts of a kernel's source, in the making.
 
-    in_memory: whether `v` lies in global memory, from where several numbers are loaded at once.
+    in_memory: whether `v` is in global memory, from where several numbers are loaded at once.
     """
 
     def __init__(self, sweep: Sweep, itemsize: int, style: KernelStyle = STYLE, *, in_memory: bool = False) -> None:
@@ -96,7 +96,7 @@ class KernelBody:
         return any(phase.shared for phase in self.phases)
 
     def by_value(self, taken: Sequence[int]) -> int:
-        """Have numbers passed by value, each item's in slots of its own; returns where they begin in `v`."""
+        """Pass numbers by value, each item's in slots of its own; return where they begin in `v`."""
         if self.in_memory:
             self.values += [0] * (-len(self.values) % self.vector)
         at = len(self.values)
@@ -104,7 +104,7 @@ class KernelBody:
         return at
 
     def in_table(self, taken: Sequence[int], aligned: int = 2) -> int:
-        """Have numbers put into the table, by default aligned to pairs; returns where they begin."""
+        """Put numbers into the table, by default aligned to pairs; return where they begin."""
         self.table += [0] * (-len(self.table) % aligned)
         at = len(self.table)
         self.table += taken
@@ -112,14 +112,14 @@ class KernelBody:
         return at
 
     def call(self, name: str, *arguments: str) -> str:
-        """A call of one of the `FACTORS`."""
+        """Return a call of one of the `FACTORS`."""
         self.called.add(name)
         return f"{name}({', '.join(arguments)});"
 
     def apart(self, statement: str) -> str:
-        """A statement, or the brace that begins some, under a condition that always holds.
+        """Put a statement, or the brace that begins some, under a condition that always holds.
 
-        The compiler does not see that it does, so that the statement is a block of its own. Without it the numbers of
+        The compiler cannot know that it holds, so the statement is a block of its own. Without it the numbers of
         large matrices are loaded for all groups of registers at once, and spill.
         """
         self.parted = True
@@ -127,11 +127,11 @@ class KernelBody:
 
     @property
     def vector(self) -> int:
-        """Real numbers in 16 bytes, which is the most that is loaded at once."""
+        """The real numbers in 16 bytes, the most that is loaded at once."""
         return 32 // self.itemsize
 
     def matrix(self, classes: tuple[Entry, ...], fetched: int = 0) -> str:
-        """The name of the function for a matrix of these classes; fetched: see `matrix_function`."""
+        """Return the name of the function for a matrix of these classes; fetched: see `matrix_function`."""
         key = classes, fetched
         if key not in self.matrices:
             text = letters(bytes(classes)).replace("-", "m")
@@ -141,7 +141,7 @@ class KernelBody:
 
 
 def register_slots(place: RegisterLayout, itemsize: int) -> list[int]:
-    """What is XORed to a thread's slot in shared memory for each of its registers."""
+    """Return for each register the constant that is XORed to a thread's slot in shared memory."""
     count = 1 << len(place.registers)
     masks = [sum(1 << position for k, position in enumerate(place.registers) if r >> k & 1) for r in range(count)]
     return [swizzle(mask, itemsize) for mask in masks]

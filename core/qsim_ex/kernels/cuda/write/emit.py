@@ -1,9 +1,9 @@
 """A sweep as CUDA C++: one straight-line kernel for each structure, written to be read.
 
-One thread block loads one tile into registers, works through the phases, and stores it. Numbers come in as data:
-what all amplitudes share by value (`Numbers n`, or at the beginning of `table` if there are too many), tables in
-global memory. Where a bit that is read lies decides what it costs: in a register nothing, since the source names
-the amplitudes that it concerns; elsewhere one lookup for each thread.
+One thread block loads one tile into registers, runs the phases, and stores it. Numbers are data: those that all
+amplitudes share are passed by value (`Numbers n`, or at the beginning of `table` if there are too many), tables are in
+global memory. The cost of a bit that is read depends on its place: in a register nothing, since the source names the
+amplitudes that it concerns; elsewhere one lookup for each thread.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from qsim_ex.kernels.cuda.write.body import KernelBody, register_slots
 from qsim_ex.kernels.cuda.write.frames import ALIGNED, BatchFrame, Frame, SingleFrame
 from qsim_ex.kernels.cuda.write.register_layout import (
     LANES,
+    LINE_BYTES,
     RegisterLayout,
     outside,
     places,
@@ -34,29 +35,30 @@ from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, arrange, block, par
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.tensor import lines as block_lines
 from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.precision import BY_ITEMSIZE, SINGLE
 from qsim_ex.steps.step import Mix, Sweep
 
 NAME = "sweep"
 ROOM = 32_764
-"""Bytes that a kernel may be given by value from CUDA 12.1 on."""
+"""The bytes that a kernel may take by value from CUDA 12.1 on."""
 
 OLD_ROOM = 4_096
-"""Bytes that a kernel may be given by value before."""
+"""The bytes that a kernel may take by value before CUDA 12.1."""
 
 _OTHER_ARGUMENTS = 24
 
 OPAQUE = 'asm volatile("" : "+r"(t));'
-"""To the compiler t is new in each phase: it would otherwise compute all phases' indices at the start, and spill."""
+"""Makes t new to the compiler in each phase: it would otherwise compute all phases' indices at the start, and spill."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A sweep's source and what it must be launched with.
+    """A sweep's source and the data of its launch.
 
     threads: of one block.
-    skipped_bits: how many of a state's bits do not number its tiles.
+    skipped_bits: the number of a state's bits that do not number its tiles.
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
-    tiles: which one block handles; 1 but for batches of small states.
+    tiles: the number of tiles of one block; 1 except for batches of small states.
     """
 
     source: str
@@ -76,8 +78,8 @@ def _without_comment(line: str) -> str:
     return line.split("//", 1)[0].rstrip()
 
 
-def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
-    """The CUDA C++ of a sweep for complex64 (`itemsize` 8) or complex128 (16), to be printed and read.
+def source(sweep: Sweep, itemsize: int = SINGLE.itemsize, *, rows: bool = False) -> str:
+    """Return the CUDA C++ of a sweep for amplitudes of `itemsize` bytes, to be printed and read.
 
     rows: over every row of a batch.
     """
@@ -88,7 +90,7 @@ def source(sweep: Sweep, itemsize: int = 8, *, rows: bool = False) -> str:
 def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STYLE, *, tensor: bool = False) -> Kernel:
     """Write the kernel of a sweep.
 
-    room: how many bytes a kernel may be given by value. tensor: whether dense blocks are for the tensor cores.
+    room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
     arranged = places(parted(sweep) if tensor else sweep, itemsize)
     body = KernelBody(sweep, itemsize, style)
@@ -110,7 +112,7 @@ def emit(sweep: Sweep, itemsize: int, room: int = ROOM, style: KernelStyle = STY
 
 @functools.lru_cache(maxsize=1024)
 def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
-    """Write the kernel of a sweep over every row of a batch; all its numbers lie in global memory."""
+    """Write the kernel of a sweep over every row of a batch; all its numbers are in global memory."""
     arranged = places(sweep, itemsize)
     body = KernelBody(sweep, itemsize, replace(STYLE, ahead=False), in_memory=True)
     for place in arranged:
@@ -118,7 +120,7 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
         for item in place.phase.items:
             items.write(body, item)
     lanes = len(arranged[0].threads)
-    together = max(1, _most_threads(itemsize) >> lanes)
+    together = max(1, BY_ITEMSIZE[itemsize].threads >> lanes)
     before, threads = _padded(body.values), together << lanes
     text = _text(sweep, itemsize, body, arranged, threads, BatchFrame(len(before), lanes, together))
     nothing, table = np.zeros(0, dtype=np.int64), np.array(before + body.table, dtype=np.int64)
@@ -126,7 +128,7 @@ def emit_rows(sweep: Sweep, itemsize: int) -> Kernel:
 
 
 def _padded(values: list[int]) -> list[int]:
-    """Numbers that lie before a table, up to where any vector of the table's numbers can be loaded."""
+    """Pad numbers that precede a table to where any vector of the table's numbers can be loaded."""
     return values + [0] * (-len(values) % ALIGNED)
 
 
@@ -134,11 +136,11 @@ def _text(
     sweep: Sweep, itemsize: int, body: KernelBody, arranged: tuple[RegisterLayout, ...], threads: int, frame: Frame
 ) -> str:
     """Put the parts of the source together."""
-    real, amp, name = ("float", "float2", "complex64") if itemsize == 8 else ("double", "double2", "complex128")
+    row = BY_ITEMSIZE[itemsize]
     head = [
-        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {name}.",
-        f"typedef {real} real;",
-        f"typedef {amp} amp;",
+        f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {row.dtype.name}.",
+        f"typedef {row.c_real} real;",
+        f"typedef {row.c_amplitude} amp;",
         "typedef unsigned long long u64;",
         *frame.types(),
         "",
@@ -148,7 +150,7 @@ def _text(
     functions = [AHEAD] if ahead else []
     functions += [tensor_functions(itemsize)] if any(phase.tensor for phase in body.phases) else []
     functions += [FACTORS[key] for key in FACTORS if key in body.called]
-    functions += [matrix_function(name, *key) for key, name in body.matrices.items()]
+    functions += [matrix_function(name, *key, row.c_pair) for key, name in body.matrices.items()]
     kernel = [
         f'extern "C" __global__ void __launch_bounds__({_bounds(threads, itemsize, style)}) {NAME}(',
         *frame.arguments(),
@@ -183,34 +185,33 @@ def _text(
 
 
 def _share(threads: int, itemsize: int) -> int:
-    """How many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
-    most = _most_threads(itemsize)
+    """Return how many times a block goes into one that has the largest tile; 0 if it is less than half of that."""
+    most = BY_ITEMSIZE[itemsize].threads
     return most // threads if 2 * threads >= most else 0
 
 
-def _most_threads(itemsize: int) -> int:
-    """Threads of a block that has the largest tile."""
-    return 256 if itemsize == 8 else 128
-
-
 def _bounds(threads: int, itemsize: int, style: KernelStyle) -> str:
-    """Threads of a block, and for large tiles how many blocks a multiprocessor shall hold, which bounds registers."""
-    share = _share(threads, itemsize)
-    return f"{threads}, {share * style.blocks[itemsize == 16]}" if share else str(threads)
+    """Return the threads of a block that has the largest tile."""
+    held = _held(threads, itemsize, style)
+    return f"{threads}, {held}" if held else str(threads)
+
+
+def _held(threads: int, itemsize: int, style: KernelStyle) -> int:
+    """Return the launch bounds: threads, and for large tiles blocks of a multiprocessor, which limits registers."""
+    return _share(threads, itemsize) * (BY_ITEMSIZE[itemsize].blocks + style.more_blocks)
 
 
 def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> list[str]:
-    """Ask for the tile of the block that will take this one's place; each thread asks for its share of 128-byte lines.
+    """Prefetch the tile of the block that will follow; each thread prefetches its share of 128-byte lines.
 
-    Blocks of a tile all begin with loading, and those that began together compute together: memory would rest.
+    Blocks all begin with loading, and blocks that began together compute together: memory would be idle.
     """
     line = spread("t", runs(sweep.tile[LANES:]), wide=True)
     old = sum(1 << k for k, bit in enumerate(sweep.tile[LANES:]) if sweep.fresh >> bit & 1)
-    asked = "fetch_ahead(state + (other | line));"
-    if itemsize == 16:
-        asked = f"{asked} fetch_ahead(state + (other | line | {1 << LANES - 1}));"
+    lines = range(0, 1 << LANES, LINE_BYTES // itemsize)  # of the amplitudes that lie across the lanes
+    asked = " ".join(f"fetch_ahead(state + (other | line{f' | {at}' if at else ''}));" for at in lines)
     return [
-        f"    const u64 next = b + {_share(threads, itemsize) * style.blocks[itemsize == 16]} * multiprocessors();",
+        f"    const u64 next = b + {_held(threads, itemsize, style)} * multiprocessors();",
         f"    if (next < gridDim.x{f' && !(t & {old:#x})' if old else ''}) {{",
         f"        const u64 other = {spread('next', outside(sweep), wide=True)};",
         f"        const u64 line = {line};",
@@ -222,7 +223,7 @@ def _ahead(sweep: Sweep, threads: int, itemsize: int, style: KernelStyle) -> lis
 def _places_text(
     sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: bool, itemsize: int, later: bool
 ) -> list[str]:
-    """Define where this thread's amplitudes are: in memory (`here`), in the whole state (`i`), in the tile (`w`)."""
+    """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
     lines.append(f"const u64 here = {_index(sweep, place.threads)};")
     if reads:
@@ -235,7 +236,7 @@ def _places_text(
 
 
 def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
-    """Let the tensor cores apply a matrix, in a phase that has nothing else."""
+    """Apply a matrix on the tensor cores, in a phase that has no other item."""
     sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
     place = arrange(near, len(sweep.tile), itemsize, stores=last)
@@ -259,19 +260,19 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         offset = sum(1 << bit for position, bit in enumerate(sweep.tile) if positions >> position & 1)
         return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
-    pairs = last and itemsize == 8 and sweep.tile[place.groups[0]] == 0
-    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pairs=pairs)
+    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.tile[place.groups[0]] == 0 else None
+    phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair)
 
 
 def _index(sweep: Sweep, threads: Sequence[int]) -> str:
-    """Where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]`` of the tile."""
+    """Return where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]``."""
     index = spread("t", runs([sweep.tile[position] for position in threads]), wide=True)
     return f"outside | {index}" if index != "0" else "outside"
 
 
 @dataclass(frozen=True)
 class _Moves:
-    """The lines that bring a thread's amplitudes into its registers and away.
+    """The lines that load a thread's amplitudes into its registers and store them.
 
     live: whether there are threads without amplitudes, for which `live` is false.
     """
@@ -287,7 +288,7 @@ class _Moves:
         return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
 
     def load(self) -> list[str]:
-        """Amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
+        """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
         amplitude = "__ldcs(state + (here + {:#x}))" if self.streamed else "state[here + {:#x}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))

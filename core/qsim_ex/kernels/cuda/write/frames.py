@@ -1,13 +1,13 @@
-"""What surrounds the phases of a generated kernel: its arguments, and how a thread finds its tile and its numbers.
+"""The frame around the phases of a generated kernel: its arguments, and how a thread finds its tile and numbers.
 
-There is a frame for one state and one for many. Both say the same things:
+There is a frame for one state and one for many, with the same members:
 
 whole: a thread's index in the whole state, made of its index in memory.
 live: whether some threads may have no amplitudes; they neither load nor store.
-types, arguments: what stands before the kernel, and its parameters.
+types, arguments: the declarations before the kernel, and its parameters.
 opening: lines that define a thread's number `t` in its tile, and its tile's number `b`.
-numbers: lines that define `v`, the numbers that all amplitudes share, and move `table` to what differs.
-slot: what is XORed to a thread's slot in shared memory, with its operator.
+numbers: lines that define `v`, the numbers that all amplitudes share, and move `table` to the others.
+slot: the term that is XORed to a thread's slot in shared memory, with its operator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from qsim_ex.kernels.cuda.write.register_layout import banks
 
 ALIGNED = 4
-"""Numbers that are loaded at once."""
+"""The numbers that are loaded at once."""
 
 
 @dataclass(frozen=True)
 class SingleFrame:
-    """One state: a block has one tile.
+    """The frame for one state: a block has one tile.
 
     values: numbers given by value; before: numbers at the beginning of the table, where they do not fit by value.
     """
@@ -33,11 +33,11 @@ class SingleFrame:
     live: bool = False
 
     def types(self) -> list[str]:
-        """The struct of numbers that are given by value."""
+        """Return the struct of numbers that are passed by value."""
         return [f"struct Numbers {{ real v[{max(self.values, 1)}]; }};"]
 
     def arguments(self) -> list[str]:
-        """State, table, the rest of the index, and numbers by value."""
+        """Return state, table, the rest of the index, and numbers by value."""
         return [
             "    amp* __restrict__ state,         // all amplitudes, in place",
             "    const real* __restrict__ table,  // numbers that differ between amplitudes",
@@ -46,7 +46,7 @@ class SingleFrame:
         ]
 
     def opening(self, size: int, shared: bool) -> list[str]:
-        """A block is a tile of 2^size amplitudes; shared: whether they change places through shared memory."""
+        """Return the lines for a tile of 2^size amplitudes a block; shared: whether shared memory is used."""
         return [
             *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
             "    unsigned t = threadIdx.x;",
@@ -54,7 +54,7 @@ class SingleFrame:
         ]
 
     def numbers(self, parted: bool) -> list[str]:
-        """By value, or before the table; parted: whether `on` is wanted, see `KernelBody.apart`."""
+        """Return the lines for numbers by value, or before the table; parted: see `KernelBody.apart`."""
         return [
             *(["    unsigned on = !(high >> 63);  // always 1, which keeps blocks apart"] if parted else []),
             f"    const real* const v = {'n.v' if not self.before else 'table'};",
@@ -62,15 +62,15 @@ class SingleFrame:
         ]
 
     def slot(self, size: int, itemsize: int) -> str:  # noqa: ARG002  (as that of rows)
-        """Nothing."""
+        """Return nothing, since a block has one tile."""
         return ""
 
 
 @dataclass(frozen=True)
 class BatchFrame:
-    """A batch of states (rows): blocks count the tiles of all rows, those of one row behind one another.
+    """The frame for a batch of states (rows): blocks count the tiles of all rows, those of a row one after another.
 
-    Every row has numbers of its own in memory, or all rows share them. Where tiles are small several share a block: the
+    Every row has numbers of its own in memory, or all rows share them. Several small tiles share a block: the
     low bits of a thread's number count threads of a tile, the high ones tiles of the block.
 
     before: numbers in front of each row's table. lanes: 2^lanes threads work on a tile. together: tiles of a block.
@@ -83,15 +83,15 @@ class BatchFrame:
 
     @property
     def live(self) -> bool:
-        """The last block may have more tiles than are left."""
+        """Whether the last block may have more tiles than are left."""
         return self.together > 1
 
     def types(self) -> list[str]:
-        """None."""
+        """Return no declarations."""
         return []
 
     def arguments(self) -> list[str]:
-        """States, numbers, and the batch's shape."""
+        """Return states, numbers, and the batch's shape."""
         return [
             "    amp* __restrict__ state,         // the amplitudes of all rows, in place",
             "    const real* __restrict__ table,  // the numbers of the first row",
@@ -102,7 +102,7 @@ class BatchFrame:
         ]
 
     def opening(self, size: int, shared: bool) -> list[str]:
-        """Which row, and which of its tiles."""
+        """Return the lines that find the row, and the tile in it."""
         if not self.live:
             return [
                 *([f"    __shared__ amp tile[{1 << size}];"] if shared else []),
@@ -127,7 +127,7 @@ class BatchFrame:
         ]
 
     def numbers(self, parted: bool) -> list[str]:
-        """All in memory: threads of a row read the same address at the same time."""
+        """Return the lines for numbers in memory: threads of a row read the same address at the same time."""
         return [
             *(["    unsigned on = !(count >> 63);  // always 1, which keeps blocks apart"] if parted else []),
             "    table += row * stride;",
@@ -136,9 +136,9 @@ class BatchFrame:
         ]
 
     def slot(self, size: int, itemsize: int) -> str:
-        """Threads that are served together are of several tiles where these are small: each tile has its own banks.
+        """Return the term that gives each of several small tiles of a block its own banks.
 
-        Threads of a tile differ in the low bits of the bank's number, so tiles differ in the high ones.
+        Threads of a tile differ in the low bits of the bank's number, so tiles differ in the high bits.
         """
         width = min(banks(itemsize), size)
         used = min(width - self.lanes, self.together.bit_length() - 1)

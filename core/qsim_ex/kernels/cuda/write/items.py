@@ -1,4 +1,4 @@
-"""Items as statements of CUDA C++: what a matrix, a table of phases and a renaming do to the registers of a thread."""
+"""Items as statements of CUDA C++: the effect of a matrix, a table of phases or a renaming on a thread's registers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from qsim_ex.kernels.cuda.write.words import condition, selection
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename
 
 IN_REGISTERS = 3
-"""Most bits of a matrix whose inputs and outputs fit into registers together."""
+"""The most bits of a matrix whose inputs and outputs fit into registers together."""
 
 
 KEPT_BYTES = 256
-"""Numbers of a matrix that all groups of registers may share in registers; above that each group reads them again."""
+"""The bytes of a matrix that groups of registers may share in registers; a larger one is read again by each group."""
 
 KEPT_FROM_MEMORY = 128
-"""The same where numbers come from memory and have to be in registers; with more, kernels spill."""
+"""The same limit for numbers that are loaded from memory into registers; with more, kernels spill."""
 
 
 def write(body: KernelBody, item: Item) -> None:
@@ -50,14 +50,14 @@ def write(body: KernelBody, item: Item) -> None:
 
 
 def block_numbers(body: KernelBody, item: Mix, place: FragmentLayout) -> int:
-    """Have the numbers of a matrix for the tensor cores put into the table; returns where they begin."""
+    """Put the numbers of a matrix for the tensor cores into the table; return where they begin."""
     every = np.array(packing.full(item.pattern, item.slot.at, body.sweep.numbers + body.sweep.tables, False))
     taken = every.reshape(-1, 2)[tensor.entries(place, body.itemsize)]  # of each entry both parts
     return body.in_table(taken.T.reshape(-1).tolist(), aligned=4)
 
 
 def _multiply_adds(item: Item, registers: int) -> int:
-    """About how many multiply-adds a thread spends on an item."""
+    """Return about how many multiply-adds a thread spends on an item."""
     match item:
         case Mix():
             count = len(item.pattern) >> len(item.reads)
@@ -71,12 +71,12 @@ def _multiply_adds(item: Item, registers: int) -> int:
 
 
 def one_line(label: str) -> str:
-    """A label that can not end the comment that it stands in."""
+    """Return a label that cannot end the comment that it is in."""
     return " ".join(label.replace("\\", "/").replace("?", ".").split())
 
 
 def _where(phase: PhaseText, when: When, lines: list[str]) -> list[str]:
-    """Put statements under the part of a condition that is not decided by the register."""
+    """Put statements under the part of a condition that does not depend on the register."""
     mask, value = when.mask & ~phase.mask, when.value & ~phase.mask
     if mask and lines:
         phase.reads = True
@@ -155,7 +155,7 @@ def _factor(body: KernelBody, a: str, entry: Entry, at: int) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _met(pattern: bytes, constant: int, decided: int) -> Entry:
-    """The class of the entries that a register may meet: those whose number, under `decided`, is the constant's."""
+    """Return the class of the entries of a register: those whose number, under `decided`, is the constant's."""
     if len(set(pattern)) == 1:
         return Entry(pattern[0])
     number = np.arange(len(pattern))
@@ -191,9 +191,9 @@ def _table(
 
 
 def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
-    """The reads of a table in the order in which its entries lie: first those that differ between a warp's threads.
+    """Return the order of a table's reads: first those that differ between a warp's threads.
 
-    So the threads of a warp read entries side by side; were those far apart, each would wait for a line of its own.
+    So the threads of a warp read neighbouring entries; if these were far apart, each would wait for its own line.
     """
     lanes = sum(1 << phase.tile[position] for position in phase.place.threads[:_WARP])
 
@@ -205,7 +205,7 @@ def _order(phase: PhaseText, elsewhere: Sequence[int]) -> list[int]:
 
 
 def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
-    """The positions of a table's numbers, its entries rearranged: bit k of the new number is bit ``order[k]``."""
+    """Return the positions of a table's numbers, rearranged: bit k of the new entry number is bit ``order[k]``."""
     entries = np.array([first])
     for k in order:
         entries = np.concatenate([entries, entries + (1 << k)])
@@ -215,7 +215,7 @@ def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
 
 
 _WARP = 5
-"""Bits of a thread's number within its warp."""
+"""The bits of a thread's number within its warp."""
 
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})
 
@@ -254,7 +254,7 @@ def _mix(body: KernelBody, phase: PhaseText, item: Mix) -> list[str]:
 def _known_matrix(
     body: KernelBody, phase: PhaseText, item: Mix, groups: list[int], members: list[int], constants: list[int]
 ) -> list[str]:
-    """The matrix is the same for all threads, so that its numbers come by value."""
+    """Multiply by a matrix that is the same for all threads, so that its numbers come by value."""
     size = len(members) ** 2
     numbers = packing.numbered(item.pattern, item.slot.at)
     if item.reads:
@@ -285,9 +285,9 @@ def _multiply(
     numbers: str,
     fetched: int = 0,
 ) -> list[str]:
-    """Groups of registers times a matrix of known classes; `fetched`: as in `matrix_function`.
+    """Multiply groups of registers by a matrix of known classes; `fetched`: as in `matrix_function`.
 
-    numbers: where the matrix's numbers begin.
+    numbers: the place where the matrix's numbers begin.
     """
     registers = [[group | member for member in members] for group in groups]
     if len(members) > 1 << IN_REGISTERS:
@@ -304,7 +304,7 @@ def _multiply(
 def _by_columns(
     body: KernelBody, phase: PhaseText, classes: tuple[Entry, ...], registers: list[int], numbers: str
 ) -> list[str]:
-    """A matrix on all registers: the inputs wait in the thread's own slots of shared memory, and come back in turn."""
+    """Apply a matrix to all registers: the inputs are kept in the thread's shared memory, and loaded in turn."""
     phase.shared = True
     slots = register_slots(phase.place, body.itemsize)
     lines = [f"tile[w ^ {slots[r]:#x}] = {_a(phase, r)};" for r in registers]

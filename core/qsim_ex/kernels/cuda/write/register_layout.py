@@ -1,9 +1,9 @@
-"""Where the index bits of a tile sit while a phase runs: in the number of a register or in the number of a thread.
+"""The place of a tile's index bits while a phase runs: in the number of a register or in the number of a thread.
 
 The tile's bits are counted by **position** (position j holds index bit ``sweep.tile[j]``). A thread holds 16
 amplitudes, so four positions are register bits, at least all that the phase mixes; the others are thread bits.
-Between two phases the amplitudes change places through shared memory. Each thread writes only the slots that it
-has read in the same phase, so one barrier for each change of places is enough.
+Between two phases the amplitudes are exchanged through shared memory. Each thread writes only the slots that it
+has read in the same phase, so one barrier for each exchange is enough.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.steps.step import Phase, Sweep
 
 REGISTERS = 4
-"""Register bits: a thread holds 2^4 amplitudes."""
+"""The number of register bits: a thread holds 2^4 amplitudes."""
 
 LANES = 4
-"""The lowest index bits, which lie across the lanes of a warp when memory is touched: 128 bytes of complex64."""
+"""The lowest index bits, which are spread over the lanes of a warp for memory access: 128 bytes of complex64."""
+
+LINE_BYTES = 128
+"""A line of a GPU's cache, and as much as all banks of shared memory give at once."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,12 @@ class RegisterLayout:
 
 
 def banks(itemsize: int) -> int:
-    """Bits of the number of a shared-memory bank, counted in amplitudes: 16 of 8 bytes, or 8 of 16 bytes."""
-    return 4 if itemsize == 8 else 3
+    """Return the bits of the number of a shared-memory bank, counted in amplitudes: 16 of 8 bytes, or 8 of 16 bytes."""
+    return (LINE_BYTES // itemsize).bit_length() - 1
 
 
 def swizzle(position_mask: int, itemsize: int) -> int:
-    """The shared-memory slot of an amplitude: higher groups of bits are XORed into the lowest, the bank.
+    """Return the shared-memory slot of an amplitude: higher groups of bits are XORed into the lowest, the bank.
 
     It is linear over XOR, so that slots of registers are constants that are XORed to the thread's slot.
     """
@@ -55,14 +58,14 @@ def swizzle(position_mask: int, itemsize: int) -> int:
 
 
 def slot_of(position: str, size: int, itemsize: int) -> str:
-    """The expression of `places.swizzle` for a thread's position in the tile."""
+    """Return the expression of `swizzle` for a thread's position in the tile."""
     step = banks(itemsize)
     low = (1 << step) - 1
     return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
 
 
 def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
-    """The places of each phase; a phase without items is put before or after where memory would be touched badly."""
+    """Return the places of each phase; phases without items are added at the ends if memory access needs them."""
     size = len(sweep.tile)
     phases = [*sweep.phases] or [Phase((), ())]
     if size >= LANES + REGISTERS:
@@ -80,7 +83,7 @@ def _touches_lanes(phase: Phase, tile: tuple[int, ...]) -> bool:
 
 
 def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> RegisterLayout:
-    """Near bits go to registers, filled up with the highest positions; the others to threads."""
+    """Put near bits into registers, filled up with the highest positions; the others into threads."""
     size = len(tile)
     near = [tile.index(bit) for bit in phase.near]
     spare = [position for position in reversed(range(size)) if position not in near]
@@ -90,7 +93,7 @@ def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> Re
 
 
 def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
-    """Put positions first whose bank bits differ, so that the lanes served together meet different banks."""
+    """Put positions first whose bank bits differ, so that lanes served together use different banks."""
     width = banks(itemsize)
     lanes = []
     for bank in range(width):
@@ -100,7 +103,7 @@ def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:
 
 @dataclass(frozen=True)
 class BitRun:
-    """Consecutive bits of a number that lie on consecutive bits of another one."""
+    """Consecutive bits of a number that are on consecutive bits of another one."""
 
     source: int
     target: int
@@ -108,7 +111,7 @@ class BitRun:
 
 
 def runs(targets: Iterable[int]) -> tuple[BitRun, ...]:
-    """Group a mapping (bit k lies on ``targets[k]``) into runs, which a kernel moves by one shift and one mask."""
+    """Group a mapping (bit k is on ``targets[k]``) into runs, which a kernel moves by one shift and one mask."""
     found: list[BitRun] = []
     for source, target in enumerate(targets):
         last = found[-1] if found else None
@@ -120,7 +123,7 @@ def runs(targets: Iterable[int]) -> tuple[BitRun, ...]:
 
 
 def outside(sweep: Sweep) -> tuple[BitRun, ...]:
-    """How a block's number lies on the index bits outside its tile that are not fresh; the last run has no end."""
+    """Map a block's number to the index bits outside its tile that are not fresh; the last run has no end."""
     skipped = mask_of(sweep.tile) | sweep.fresh
     top = skipped.bit_length()
     below = runs([bit for bit in range(top) if not skipped >> bit & 1])
@@ -128,10 +131,10 @@ def outside(sweep: Sweep) -> tuple[BitRun, ...]:
 
 
 def skipped_bits(sweep: Sweep) -> int:
-    """How many index bits do not number blocks: those of the tile, and the fresh ones, which are 0 all over."""
+    """Return how many index bits do not number blocks: those of the tile, and the fresh ones, which are all 0."""
     return (mask_of(sweep.tile) | sweep.fresh).bit_count()
 
 
 def visited_bits(sweep: Sweep, num_bits: int) -> int:
-    """A sweep visits 2^(this) amplitudes: of bits that stay fresh only the half where they are 0."""
+    """Return log2 of the amplitudes that a sweep visits: of bits that stay fresh only the half where they are 0."""
     return num_bits - (sweep.fresh & ~mask_of(sweep.tile)).bit_count()

@@ -1,7 +1,7 @@
-"""Ways to write the same kernel, between which only a measurement can choose.
+"""Alternative ways to write the same kernel, which only a measurement can compare.
 
-The engine uses `STYLE`. Others are for `benchmarks.sweeps`, which times them side by side on the GPU at hand; what was
-measured is in docs/decisions.
+The engine uses `STYLE`. Others are for `benchmarks.sweeps`, which times them side by side on the GPU at hand; the
+measurements are in docs/decisions.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 class KernelStyle:
     """One way to write kernels.
 
-    blocks: how many blocks a multiprocessor shall hold, for complex64 and complex128; this bounds the registers.
-    ahead: each block asks for the tile of the block that will take its place, so that memory works while it computes.
-    near_lanes: tables lie in such an order that neighbouring threads read neighbouring entries.
-    in_step: after about so many multiply-adds the warps of a block wait for one another, so that they meet the same
+    more_blocks: the blocks that a multiprocessor must hold beyond `Precision.blocks`; this limits the registers.
+    ahead: each block prefetches the tile of the block that will follow it, so that memory works while it computes.
+    near_lanes: tables are ordered so that neighbouring threads read neighbouring entries.
+    in_step: the multiply-adds after which the warps of a block wait for one another, so that they use the same
         instructions while these are in the nearest cache; 0 is never.
-    streamed: amplitudes are loaded and stored as what will not be used again.
+    streamed: amplitudes are loaded and stored with the hint that they will not be used again.
     """
 
-    blocks: tuple[int, int] = (3, 4)
+    more_blocks: int = 0
     ahead: bool = False
     near_lanes: bool = True
     in_step: int = 0

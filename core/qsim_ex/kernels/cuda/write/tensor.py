@@ -1,8 +1,8 @@
-"""Dense matrices on four bits by the tensor cores: where `mma.sync` wants each number, and the lines of such a phase.
+"""Dense matrices on four bits by the tensor cores: the places of numbers for `mma.sync`, and the lines of a phase.
 
 A tile is a matrix of 16 rows (the values of the four near bits) and many columns, its groups. A warp multiplies eight
-columns at a time. Column bits go to lanes as the instruction wants them; which of the near bits a lane's number holds
-is free, and so is which of the others: they are chosen so that neither reading nor writing meets bank conflicts.
+columns at a time. Column bits go to lanes as the instruction requires; the near bits of a lane's number are free, and
+so are the others: they are chosen so that neither reading nor writing has bank conflicts.
 
 A phase of this kind reads its amplitudes from the tile in shared memory and writes them back, or the last of a sweep to
 memory. It is never the first: all loads of a thread would come before its first product, and its registers would spill.
@@ -23,37 +23,38 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.register_layout import banks
+from qsim_ex.precision import BY_ITEMSIZE
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Diagonal, Item, Mix, Phase, Sweep
 
 Numbers = NDArray[np.int64]
 
 SMALLEST_TILE = 9
-"""Bits of a tile that keeps a warp busy: four that are mixed, three for its columns, two that are looped over."""
+"""The bits of a tile that keeps a warp busy: four that are mixed, three for its columns, two that are looped over."""
 
 _GROUPS, _LOOPS = 3, 2
 
 _WORTH = 32
-"""Multiply-adds per amplitude of a matrix from which the tensor cores are quicker, whatever entries are zero."""
+"""The multiply-adds per amplitude from which a matrix is faster on the tensor cores, whatever entries are zero."""
 
 
 def _is_block(item: Item) -> bool:
-    """Whether an item is for the tensor cores."""
+    """Return whether an item is for the tensor cores."""
     if not isinstance(item, Mix) or item.reads or item.when.mask or len(item.bits) != BLOCK_BITS:
         return False
     return 2 * sum(width(Entry(entry)) for entry in item.pattern) >> BLOCK_BITS > _WORTH
 
 
 def block(phase: Phase) -> Mix | None:
-    """The matrix of a phase that is one for the tensor cores."""
+    """Return the matrix of a phase for the tensor cores; None for another phase."""
     item = phase.items[0] if len(phase.items) == 1 else None
     return item if isinstance(item, Mix) and _is_block(item) else None
 
 
 def parted(sweep: Sweep) -> Sweep:
-    """The sweep with phases of their own for what the tensor cores do, the first phase not being one.
+    """Return the sweep with phases of their own for the tensor cores, the first phase not being one.
 
-    What else was in their phases is before and behind them; diagonals go to phases that are there anyway.
+    Their phases' other items go before and behind them; diagonals go to phases that exist anyway.
     """
     if len(sweep.tile) < SMALLEST_TILE or not any(_is_block(item) for phase in sweep.phases for item in phase.items):
         return sweep
@@ -77,12 +78,12 @@ def parted(sweep: Sweep) -> Sweep:
 
 
 def _of(phase: Phase, items: list[Item]) -> Phase:
-    """A phase of some of the items of another; diagonals need nothing near."""
+    """Return a phase of some of the items of another; diagonals need no near bits."""
     return Phase(() if all(isinstance(item, Diagonal) for item in items) else phase.near, tuple(items))
 
 
 def _append(phases: list[Phase], phase: Phase) -> None:
-    """Put a phase behind others: as one with the last where one of the two needs nothing near."""
+    """Append a phase, merged with the last if one of the two needs no near bits."""
     last = phases[-1] if phases else None
     if last and not block(last) and not (last.near and phase.near):
         phases[-1] = Phase(last.near or phase.near, last.items + phase.items)
@@ -92,7 +93,7 @@ def _append(phases: list[Phase], phase: Phase) -> None:
 
 @dataclass(frozen=True)
 class FragmentLayout:
-    """Which position of the tile each bit of a lane, a register, a loop and a warp stands for.
+    """The position of the tile for each bit of a lane, a register, a loop and a warp.
 
     near: the mixed positions, least significant first. columns: those that number a matrix column: two lane bits, two
     register bits. rows: three lane bits, a register bit. groups: the eight columns of an instruction. loops, warps:
@@ -118,7 +119,7 @@ class FragmentLayout:
 
     @property
     def size(self) -> int:
-        """Bits of the tile."""
+        """The bits of the tile."""
         return len(self.near) + len(self.groups) + len(self.loops) + len(self.warps)
 
 
@@ -156,28 +157,25 @@ def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = F
 # --- The matrix, as lanes load it ---
 
 
-def column_of(itemsize: int, lane: int, register: int) -> int:  # noqa: ARG001  (alike for both precisions)
-    """The matrix column (row of the second factor) that a lane's register 0 … 3 holds."""
+def column_of(lane: int, register: int) -> int:
+    """Return the matrix column (row of the second factor) that a lane's register 0 … 3 holds."""
     return (lane & 3) + 4 * register
 
 
 @cache
 def _places(itemsize: int) -> tuple[Numbers, Numbers]:
-    """Rows and columns of the numbers of the first factor: arrays [step, lane, numbers of a lane in one load]."""
+    """Return rows and columns of the first factor's numbers: arrays [step, lane, numbers of a lane in one load]."""
     lane = np.arange(32)[None, :, None]
     g, q = lane >> 2, lane & 3
-    if itemsize == 8:
-        step, number = np.arange(2)[:, None, None], np.arange(4)[None, None, :]
-        row, column = g + 8 * (number & 1), 8 * step + q + 4 * (number >> 1)
-    else:
-        step, number = np.arange(4)[:, None, None], np.arange(2)[None, None, :]
-        row, column = g + 8 * number, 4 * step + q
+    depth = BY_ITEMSIZE[itemsize].tensor_depth
+    step, number = np.arange(16 // depth)[:, None, None], np.arange(depth // 2)[None, None, :]
+    row, column = g + 8 * (number & 1), depth * step + q + 4 * (number >> 1)
     shape = np.broadcast_shapes(step.shape, lane.shape, number.shape)
     return np.broadcast_to(row, shape).astype(np.int64), np.broadcast_to(column, shape).astype(np.int64)
 
 
 def in_order(place: FragmentLayout, places: tuple[Numbers, Numbers], columns: list[int]) -> Numbers:
-    """Which entry (16 · row + column) of a matrix on the near bits each lane loads: [steps, lanes, numbers].
+    """Return the entry (16 · row + column) of a matrix that each lane loads: [steps, lanes, numbers].
 
     places: the instruction's rows and columns. columns: its column for each number that column bits make.
     """
@@ -189,13 +187,13 @@ def in_order(place: FragmentLayout, places: tuple[Numbers, Numbers], columns: li
 
 
 def entries(place: FragmentLayout, itemsize: int) -> Numbers:
-    """Which entry of the matrix each lane loads, in the order in which the numbers lie in memory, of one part."""
-    columns = [column_of(itemsize, number & 3, number >> 2) for number in range(16)]
+    """Return the entry of the matrix that each lane loads, in the order of the numbers in memory, of one part."""
+    columns = [column_of(number & 3, number >> 2) for number in range(16)]
     return in_order(place, _places(itemsize), columns).reshape(-1)
 
 
 def _value(near: tuple[int, ...], order: tuple[int, ...], number: int) -> int:
-    """The index whose bits are `near`, of the number whose bits are `order`."""
+    """Return the index whose bits are `near`, of the number whose bits are `order`."""
     return sum((number >> k & 1) << near.index(position) for k, position in enumerate(order))
 
 
@@ -204,27 +202,23 @@ def _value(near: tuple[int, ...], order: tuple[int, ...], number: int) -> int:
 
 @cache
 def part(file: str) -> str:
-    """The text of a file of this folder's `tensor_kernels`."""
+    """Return the text of a file of this folder's `tensor_kernels`."""
     return resources.files(__package__).joinpath("tensor_kernels", file).read_text(encoding="utf-8")
 
 
 @cache
 def functions(itemsize: int) -> str:
-    """The structs and functions that the lines of a phase use."""
-    return "\n".join(map(part, _SINGLE if itemsize == 8 else _DOUBLE))
-
-
-_SINGLE = ("tf32.cu", "reals.cu", "terms.cu", "single.cu")
-_DOUBLE = ("f64.cu", "double.cu")
+    """Return the structs and functions that the lines of a phase use."""
+    return "\n".join(map(part, BY_ITEMSIZE[itemsize].tensor_files))
 
 
 def lines(
-    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pairs: bool
+    place: FragmentLayout, at: int, read: Callable[[int], str], write: Callable[[int], str], *, pair: str | None
 ) -> list[str]:
-    """One phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
+    """Return one phase: read columns, multiply, write columns. The matrix's numbers begin at ``table[at]``.
 
-    read, write: the amplitude whose positions differ from the thread's in a mask. pairs: whether two neighbours are
-    written as four numbers.
+    read, write: the amplitude whose positions differ from the thread's in a mask. pair: the type as which two
+    neighbours are written at once, if they are.
     """
     text = ["Matrix m;", f"load(m, table + {at}, t & 31);"]
     for loop in range(1 << len(place.loops)):
@@ -236,10 +230,10 @@ def lines(
         text += ["{", f"    const amp a[4] = {{{', '.join(inputs)}}};", "    amp c[4];", "    multiply(m, a, c);"]
         # Lanes write what others of their warp have read. The products wait for all of them; this says so.
         text.append("    __syncwarp();")
-        if pairs:
+        if pair:
             for r in (0, 2):
-                pair = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
-                text.append(f"    *(float4*)&{outputs[r]} = {pair};")
+                numbers = f"{{c[{r}].x, c[{r}].y, c[{r + 1}].x, c[{r + 1}].y}}"
+                text.append(f"    *({pair}*)&{outputs[r]} = {numbers};")
         else:
             text += [f"    {amplitude} = c[{r}];" for r, amplitude in enumerate(outputs)]
         text.append("}")
@@ -247,5 +241,5 @@ def lines(
 
 
 def mask(positions: tuple[int, ...], number: int) -> int:
-    """The positions at which a number has its bits, as a mask."""
+    """Return the positions at which a number has its bits, as a mask."""
     return sum(1 << position for k, position in enumerate(positions) if number >> k & 1)

@@ -1,4 +1,4 @@
-"""The small expressions of CUDA C++ that kernels are made of: indices, bits, parities and conditions.
+"""The small expressions of CUDA C++ in kernels: indices, bits, parities and conditions.
 
 In every kernel ``u64`` is a 64-bit index and ``i`` the number that a thread's amplitudes have in the whole state,
 with 0 for its register bits.
@@ -14,7 +14,7 @@ WORD = 32
 
 
 def spread(source: str, moves: Iterable[BitRun], wide: bool) -> str:
-    """The bits of a number moved to where they belong: ``(t & 0xf) | (t >> 4 & 0x3) << 9``; wide: in 64 bits."""
+    """Return the bits of a number moved to their places: ``(t & 0xf) | (t >> 4 & 0x3) << 9``; wide: in 64 bits."""
     terms = []
     for move in moves:
         term = f"{source} >> {move.source}" if move.source else source
@@ -29,18 +29,18 @@ def spread(source: str, moves: Iterable[BitRun], wide: bool) -> str:
 
 
 def masked(mask: int) -> str:
-    """The bits of `i` under a mask, in 32 bits where they suffice."""
+    """Return the bits of `i` under a mask, in 32 bits if they suffice."""
     return f"((unsigned)i & {mask:#x})" if mask < 1 << WORD else f"(i & {mask:#x}ull)"
 
 
 def condition(mask: int, value: int) -> str:
-    """Whether the bits of `i` under a mask have a value."""
+    """Return the condition that the bits of `i` under a mask have a value."""
     suffix = "" if mask < 1 << WORD else "ull"
     return f"{masked(mask)} == {value:#x}{suffix}"
 
 
 def selection(masks: Sequence[int]) -> str:
-    """The number whose bit k is the parity of ``i & masks[k]``; an empty mask gives 0."""
+    """Return the number whose bit k is the parity of ``i & masks[k]``; an empty mask gives 0."""
     terms = []
     k = 0
     while k < len(masks):

@@ -11,9 +11,9 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, confusion
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import MeasurementError, NoiseError
+from qsim_ex.frameworks import ReadoutError, ReadoutErrors, confusion
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
 
@@ -27,7 +27,7 @@ class Measurement:
     invert: tuple[bool, ...] = ()
 
 
-class _Instance(NamedTuple):
+class _PendingMeasurement(NamedTuple):
     """A measurement whose classical bits are not known yet: it has the numbers of its reads.
 
     confusion: for each tuple of positions k the matrix of probabilities [true value, read value], big endian.
@@ -39,7 +39,7 @@ class _Instance(NamedTuple):
     confusion: Confusion
 
 
-class Read(NamedTuple):
+class MeasuredKey(NamedTuple):
     """One instance of a key that has been measured: its classical bits, and how many instances the key has so far."""
 
     clbits: tuple[int, ...]
@@ -47,19 +47,19 @@ class Read(NamedTuple):
     instances: int
 
 
-class Readings:
+class PendingMeasurements:
     """Reads of wires, each waiting until something else acts on its wire.
 
-    What still waits at the end is measured there, all at once, wire w into classical bit w: then all shots are drawn
-    from one state. What cannot wait is measured into a classical bit of its own, from `builder.num_clbits` on. A wire
-    that is read again while it waits is measured once, unless one of both reads is confused by chance: the other one
-    must not see that, so each has a classical bit of its own.
+    Wires that still wait at the end are measured there, all at once, wire w into classical bit w: then all shots are
+    drawn from one state. A wire that cannot wait is measured into a classical bit of its own, from
+    `builder.num_clbits` on. A wire that is read again while it waits is measured once, unless one of both reads is
+    misread: the other one must not see that, so each has a classical bit of its own.
     """
 
     def __init__(self, builder: CircuitBuilder) -> None:
         self._builder = builder
         self._widths: dict[str, int] = {}  # key -> how many qubits it is measured on
-        self._instances: list[_Instance] = []
+        self._instances: list[_PendingMeasurement] = []
         self._clbits: list[int] = []  # of each read
         self._waiting: dict[int, int] = {}  # wire -> its read
         self._confused: set[int] = set()  # wires whose waiting read is confused
@@ -69,10 +69,12 @@ class Readings:
         key = str(gate.mkey)
         width = self._widths.setdefault(key, len(wires))
         if width != len(wires):
-            raise MeasurementError(f"the key {key!r} is measured on {width} qubits and again on {len(wires)}.")
+            raise MeasurementError(
+                f"the key {key!r} is measured on {width} qubits and again on {len(wires)}; give each a key of its own."
+            )
         confused = _confused(gate)
         reads = tuple(self._number(wire, k in confused) for k, wire in enumerate(wires))
-        self._instances.append(_Instance(key, reads, gate.full_invert_mask(), gate.confusion_map))
+        self._instances.append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map))
 
     def _number(self, wire: int, confused: bool) -> int:
         if confused or wire in self._confused:
@@ -97,14 +99,14 @@ class Readings:
             self._clbits[self._waiting.pop(wire)] = clbit
             self._confused.discard(wire)
 
-    def now(self, key: str, index: int) -> Read | None:
-        """An instance of a key, measured now if it still waits; None if there is none of that number."""
+    def now(self, key: str, index: int) -> MeasuredKey | None:
+        """Return an instance of a key, measured now if it still waits; None if there is none of that number."""
         instances = [one for one in self._instances if one.key == key]
         if not -len(instances) <= index < len(instances):
             return None
         one = instances[index]
         self.measure([wire for wire, read in self._waiting.items() if read in one.reads])
-        return Read(tuple(self._clbits[read] for read in one.reads), one.invert, len(instances))
+        return MeasuredKey(tuple(self._clbits[read] for read in one.reads), one.invert, len(instances))
 
     def end(self) -> tuple[int, ...]:
         """Measure all wires that still wait, and return them, ascending."""
@@ -114,13 +116,13 @@ class Readings:
         return wires
 
     def measurements(self) -> tuple[Measurement, ...]:
-        """All measurements in the order of the circuit, once it has ended."""
+        """Return all measurements in the order of the circuit, once it has ended."""
         return tuple(
             Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert) for one in self._instances
         )
 
     def readout_errors(self) -> ReadoutErrors:
-        """How the classical bits are misread, once the circuit has ended."""
+        """Return the readout errors of the classical bits, once the circuit has ended."""
         return tuple(
             ReadoutError(
                 tuple(self._clbits[one.reads[k]] for k in reversed(positions)), confusion(matrix, len(positions))
@@ -131,7 +133,7 @@ class Readings:
 
 
 def _confused(gate: cirq.MeasurementGate) -> set[int]:
-    """The positions that a gate's confusion map names; raises `NoiseError` for one that it names twice."""
+    """Return the positions in a gate's confusion map; raises `NoiseError` for one that it names twice."""
     groups: Sequence[tuple[int, ...]] = list(gate.confusion_map)
     for one, other in combinations(groups, 2):
         if shared := set(one) & set(other):

@@ -1,4 +1,4 @@
-"""A walk through a circuit of Qiskit: gate by gate, definition by definition, with controls handed down.
+"""The translator of a circuit of Qiskit: gate by gate, definition by definition, with controls handed down.
 
 Standard gates go straight to the gate table by name; every other operation is given to a function of `library`.
 """
@@ -7,17 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from qiskit.circuit import Barrier, Clbit, ControlledGate, Measure, QuantumCircuit
+from qiskit.circuit import (
+    Barrier,
+    CircuitInstruction,
+    Clbit,
+    ControlledGate,
+    Measure,
+    Parameter,
+    ParameterExpression,
+    QuantumCircuit,
+)
 from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise.model import Noise, surround
-from qsim_ex.circuit.noise.readout import ReadoutErrors, ReadoutNotes
 from qsim_ex.errors import InvalidInput, NotSupported
+from qsim_ex.frameworks import (
+    GATES,
+    NeedsNumbers,
+    Noise,
+    ParameterColumns,
+    ReadoutErrors,
+    ReadoutNotes,
+    surround,
+)
 
 Wires = tuple[int, ...]
 
@@ -27,13 +42,13 @@ ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() i
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Wires that must hold a value: bit k of `values` is wanted on ``wires[k]``."""
+    """Wires that must hold a value: ``wires[k]`` that of bit k of `values`."""
 
     wires: Wires = ()
     values: int = 0
 
     def and_(self, wires: Wires, values: int) -> Controls:
-        """These controls and some more."""
+        """Return these controls and some more."""
         return Controls(self.wires + wires, self.values | values << len(self.wires))
 
 
@@ -51,39 +66,42 @@ class Place:
 
 @cache
 def class_rows() -> dict[type, tuple[str, bool]]:
-    """Rows of the gate table by the class of Qiskit's standard gate."""
+    """Return rows of the gate table by the class of Qiskit's standard gate."""
     mapping = get_standard_gate_name_mapping()
     return {mapping[name].base_class: row for name, row in ROWS.items() if name in mapping}
 
 
-class Walk:
-    """A circuit on its way: the builder, and the wires that are no longer known to be |0>.
+class Translator:
+    """Appends circuits of Qiskit to a builder of the engine.
 
-    bits: the number of each classical bit of the circuit that is being read, for conditions.
-    emit: appends an operation that is not a standard gate. number: makes of a gate's parameter what the builder takes.
-    noise: what goes wrong around an instruction, asked for by its label or name. What it does not name is ideal, but
-    where an instruction is replaced by its definition, the instructions in there are asked for. What stands under
-    controls is a part of a gate and never asked for.
+    emit: appends an operation that is not a standard gate. columns: values of parameters, if the builder takes arrays;
+    without them every parameter must be a number.
+    noise: the channels around an instruction, found by its label or name. An instruction that it does not name is
+    ideal, but where that is replaced by its definition, the noise of the instructions in there is found. An instruction
+    under controls is a part of a gate and has no noise of its own.
+    used: the wires that are no longer known to be |0>. bits: the number of each classical bit of the circuit that is
+    being translated, for conditions.
     """
 
     def __init__(
         self,
         builder: CircuitBuilder,
-        emit: Callable[[Any, Place, Walk], None],
-        number: Callable[[Any], Any] = float,
+        emit: Callable[[Any, Place, Translator], None],
+        columns: ParameterColumns | None = None,
         noise: Noise | None = None,
     ) -> None:
         self.builder = builder
         self.emit = emit
-        self.number = number
+        self.number: Callable[[Any], Any] = float if columns is None else partial(number_or_column, columns)
         self.noise = noise
+        self._takes_columns = columns is not None
         self.used: set[int] = set()
         self.bits: Mapping[Clbit, int] = {}
         self._readout = None if noise is None else ReadoutNotes()
 
     @property
     def readout_errors(self) -> ReadoutErrors:
-        """How the classical bits that were measured so far are misread."""
+        """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors() if self._readout else ()
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
@@ -120,11 +138,15 @@ class Walk:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
             raise type(error)(f"{error} [{where}]") from error
+        except TypeError as error:  # Qiskit and NumPy raise it where they expect a number and find a parameter
+            if not (self._takes_columns and name and has_parameters(circuit.data[position])):
+                raise
+            raise NeedsNumbers(f"{name!r} depends on the number that a parameter stands for") from error
         finally:
             self.bits = outer
 
     def noisy(self, operation: Any, place: Place, noise: Noise) -> None:
-        """Append an operation and the noise around it; noise that names it says all about what is inside it."""
+        """Append an operation and the noise around it; what is inside an operation that has noise is ideal."""
         if getattr(operation, "_directive", False):  # a barrier, a state to be saved
             self.emit(operation, place, self)
             return
@@ -149,7 +171,7 @@ class Walk:
                 self._readout.measured(bit, noise.misreading(wire))
 
     def _closed(self, gate: ControlledGate, place: Place, noise: Noise) -> None:
-        """Append a gate with open controls as Aer does: between X on the wires that must be 0, all with their noise."""
+        """Append a gate with open controls as Aer does: between X on wires that must be 0, each with its noise."""
         open_wires = [
             wire for k, wire in enumerate(place.wires[: gate.num_ctrl_qubits]) if not gate.ctrl_state >> k & 1
         ]
@@ -160,7 +182,7 @@ class Walk:
             self.noisy(operation, at, noise)
 
     def standard(self, operation: Any, place: Place) -> bool:
-        """Append a standard gate by its class and say whether it was one; open controls are not standard."""
+        """Append a standard gate by its class and return whether it was one; open controls are not standard."""
         row = class_rows().get(getattr(operation, "base_class", object))
         if row is None or (isinstance(operation, ControlledGate) and not all_ones(operation)):
             return False
@@ -178,6 +200,23 @@ class Walk:
         self.used.update(wires)
 
 
+def number_or_column(columns: ParameterColumns, parameter: Any) -> Any:
+    """Return a gate's parameter as the builder takes it: a number, or float64 [bindings].
+
+    Raises `ParameterError` where a value is not real, and `NeedsNumbers` for a formula that NumPy cannot compute.
+    """
+    if isinstance(parameter, Parameter):
+        return columns[parameter.name]
+    if not isinstance(parameter, ParameterExpression) or not parameter.parameters:
+        return float(parameter)
+    return columns.evaluate(parameter, ParameterExpression.sympify)
+
+
+def has_parameters(instruction: CircuitInstruction) -> bool:
+    """Return whether an instruction has a parameter that is no number yet."""
+    return any(getattr(parameter, "parameters", None) for parameter in instruction.operation.params)
+
+
 def all_ones(gate: ControlledGate) -> bool:
-    """Whether every control of a gate is closed."""
+    """Return whether every control of a gate is closed."""
     return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)

@@ -1,4 +1,4 @@
-"""A walk through the operations of a Cirq circuit: each becomes instructions of the engine."""
+"""The translator of a Cirq circuit: each operation becomes instructions of the engine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, cast
 import cirq
 import numpy as np
 
-from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.parameters.sweep import ParameterSweep
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
 from qsim_ex_cirq.conditions import conjunctions, nested
-from qsim_ex_cirq.gates import NeedsNumbers, Place, Power, rule_of
+from qsim_ex_cirq.gates import Place, Power, rule_of
 from qsim_ex_cirq.gates import number as number_of
-from qsim_ex_cirq.noise import Numbered, channel
-from qsim_ex_cirq.reading import Readings
+from qsim_ex_cirq.measurements import PendingMeasurements
+from qsim_ex_cirq.noise import MomentOperation, channel
 from qsim_ex_cirq.translation import Translation
 
 MATRIX_FIRST = 3
@@ -38,15 +38,15 @@ def require_numbers(resolved: Any) -> None:
         )
 
 
-class _Turn(NamedTuple):
-    """How a Pauli product that was measured is turned back: operations on some wires, once these have been read."""
+class _BasisChange(NamedTuple):
+    """The operations that undo a change to the basis of a measured Pauli product, once its wires have been read."""
 
     wires: frozenset[int]
     back: tuple[cirq.Operation, ...]
 
 
-class Walk:
-    """Goes through the operations once; owns the builder and knows what has happened to each wire.
+class Translator:
+    """Appends operations to a builder of the engine, and knows what has happened to each wire.
 
     builder: an empty one for as many wires and classical bits as there are qubits. number: makes of a gate's parameter
     what the builder takes, if parameters may be symbols.
@@ -65,8 +65,8 @@ class Walk:
         self.builder = CircuitBuilder(n, n) if builder is None else builder
         self.symbols = number is not None
         self.number = number or number_of
-        self.readings = Readings(self.builder)
-        self.turns: list[_Turn] = []
+        self.pending = PendingMeasurements(self.builder)
+        self.basis_changes: list[_BasisChange] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
 
@@ -78,19 +78,19 @@ class Walk:
                 self.acted.add(wire)
 
     def translation(self, sampled: bool) -> Translation:
-        """Return what was built; where nothing but the measurements counts, what waits for the state's sake is not."""
+        """Return what was built; sampled: only the measurements are asked for, so the state need not be turned back."""
         if not sampled:
             self.turn_back(range(len(self.qubits)))
-        at_end = self.readings.end()
-        readout = self.readings.readout_errors()
+        at_end = self.pending.end()
+        readout = self.pending.readout_errors()
         return Translation(
-            self.qubits, ParameterSweep(self.builder.build()), self.readings.measurements(), at_end, readout
+            self.qubits, ParameterSweep(self.builder.build()), self.pending.measurements(), at_end, readout
         )
 
-    def operations(self, numbered: Sequence[Numbered], literal: Callable[[cirq.Operation], bool]) -> None:
+    def operations(self, numbered: Sequence[MomentOperation], literal: Callable[[cirq.Operation], bool]) -> None:
         """Append operations, each with its moment's number; literal: whether one was written without a symbol.
 
-        Errors name the moment. Raises `NeedsNumbers` where symbols may stay and more than a number depends on one.
+        Errors name the moment. Raises `NeedsNumbers` where symbols may stay and the structure depends on one.
         """
         for number, op in numbered:
             try:
@@ -147,19 +147,19 @@ class Walk:
                 self.unitary(op, place)
 
     def release(self, wires: Sequence[int]) -> None:
-        """Do what waits on some wires, before something acts on them."""
+        """Do all that waits on some wires, before something acts on them."""
         if not self.held.isdisjoint(wires):
             self.turn_back(wires)
-            self.readings.measure(wires)
+            self.pending.measure(wires)
             self.held.difference_update(wires)
 
     def turn_back(self, wires: Sequence[int]) -> None:
-        """Turn back the Pauli products that were measured on any of some wires."""
-        for turn in [turn for turn in self.turns if not turn.wires.isdisjoint(wires)]:
-            self.turns.remove(turn)
-            self.readings.measure(turn.wires)
-            self.held.difference_update(turn.wires)
-            for op in turn.back:
+        """Undo the basis changes of Pauli products that were measured on any of some wires."""
+        for change in [change for change in self.basis_changes if not change.wires.isdisjoint(wires)]:
+            self.basis_changes.remove(change)
+            self.pending.measure(change.wires)
+            self.held.difference_update(change.wires)
+            for op in change.back:
                 self.unitary(op, Place(self.builder, tuple(self.wire_of[qubit] for qubit in op.qubits)))
 
     def unitary(self, op: cirq.Operation, place: Place) -> None:
@@ -184,7 +184,7 @@ class Walk:
     def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
         """Append a unitary operation under conditions on measured keys, all of which must hold."""
         inner = op.without_classical_controls()
-        conditions = nested(sorted(op.classical_controls, key=str), self.readings)
+        conditions = nested(sorted(op.classical_controls, key=str), self.pending)
         if all(values for _, values in conditions):
             with ExitStack() as stack:
                 for clbits, values in conditions:
@@ -231,7 +231,7 @@ class Walk:
             raise _cannot(op, parts is not None)
 
     def symbolic_parts(self, op: cirq.Operation) -> list[cirq.Operation]:
-        """The parts of an operation with a symbol; raises `NeedsNumbers` where it has none without a number."""
+        """Return the parts of an operation with a symbol; raises `NeedsNumbers` where they depend on its number."""
         try:
             parts = cirq.decompose_once(op, None)
         except (TypeError, ValueError) as error:  # what comparing a symbol or computing with it raises
@@ -241,7 +241,7 @@ class Walk:
         return list(parts)
 
     def by_matrix(self, op: cirq.Operation, place: Place) -> bool:
-        """Append the operation's matrix, if it has one; says whether it had."""
+        """Append the operation's matrix, if it has one, and return whether it has."""
         matrix = cirq.unitary(op, None)
         if matrix is None:
             return False
@@ -255,9 +255,9 @@ class Walk:
             self.general(part, place._replace(wires=wires))
 
     def measurement(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
-        """Note a measurement; a qubit may be read again and again."""
+        """Append a measurement; a qubit may be measured again and again."""
         self.turn_back(wires)
-        self.readings.read(gate, wires)
+        self.pending.read(gate, wires)
         self.held.update(wires)
 
     def pauli_measurement(self, op: cirq.Operation, place: Place) -> None:
@@ -267,8 +267,8 @@ class Walk:
         wires = [tuple(self.wire_of[qubit] for qubit in part.qubits) for part in parts]
         for part, on in zip(parts[:reads], wires, strict=False):
             self.unitary(part, Place(self.builder, on))
-        self.readings.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
-        self.turns.append(_Turn(frozenset(place.wires), tuple(parts[reads + 1 :])))
+        self.pending.read(cast(cirq.MeasurementGate, parts[reads].gate), wires[reads])
+        self.basis_changes.append(_BasisChange(frozenset(place.wires), tuple(parts[reads + 1 :])))
         self.acted.update(place.wires)
         self.held.update(place.wires)
 

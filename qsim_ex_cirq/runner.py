@@ -1,4 +1,4 @@
-"""The points of sweeps at work: sampled, brought to their final states, or asked for values, many at a time."""
+"""The runner of sweeps: samples, final states and expectation values of their points, many points at a time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ import cirq
 import numpy as np
 
 from qsim_ex import PauliSum, Result, Simulator
-from qsim_ex_cirq.final import FinalState
+from qsim_ex_cirq.batches import run_batches
+from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
 from qsim_ex_cirq.observables import undisturbed, value_of
+from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import ResultDict, records_of
-from qsim_ex_cirq.runs import Runs, Seeds, key_of
+from qsim_ex_cirq.runs import SeedStream, SweepRuns, key_of
 from qsim_ex_cirq.states import Initial
 from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.together import FINAL, SavedState, bits_of, chunks, resolvers_of, run_together
 from qsim_ex_cirq.translation import Translation
 
-End = FinalState | SavedState
+End = FinalState | SavedFinalState
 
 
 class Estimates(NamedTuple):
@@ -38,29 +39,30 @@ class Estimates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
-    """Works on the points of sweeps with an engine and a noise model.
+class SweepRunner:
+    """Runs the points of sweeps with an engine and a noise model.
 
-    trajectories: how many a value is the mean of where something is left to chance; the engine's number if None.
-    seed: gives the seed of each next point.
+    trajectories: how many a value is the mean of where something is random; the engine's number if None. seed: gives
+    the seed of each next point.
     """
 
     engine: Simulator
     noise: cirq.NoiseModel
     trajectories: int | None
-    seed: Seeds
+    seed: SeedStream
 
-    def runs(self, params: Iterable[cirq.Sweepable]) -> Runs:
-        """The runs for the points of some sweeps; a checkpoint needs to know how many there may be."""
+    def runs(self, params: Iterable[cirq.Sweepable]) -> SweepRuns:
+        """Return the runs for the points of some sweeps; a checkpoint needs to know how many there may be."""
         counted = self.engine.options.checkpoint is not None
-        return Runs(self.engine, self.seed, sum(1 for sweep in params for _ in resolvers_of(sweep)) if counted else 0)
+        most = sum(1 for sweep in params for _ in resolvers_of(sweep)) if counted else 0
+        return SweepRuns(self.engine, self.seed, most)
 
     def samples(
         self,
         programs: Sequence[cirq.AbstractCircuit],
         resolvers: Sequence[Sequence[cirq.ParamResolver]],
         shots: int,
-        runs: Runs,
+        runs: SweepRuns,
     ) -> Iterator[ResultDict]:
         """Sample circuits for their resolvers, all in one, each point with the next seed; results in their order."""
         how: dict[str, Any] = {"noise": self.noise, "sampled": True}
@@ -69,14 +71,14 @@ class Points:
         points = [point for some in resolvers for point in some]
         seeds = runs.seeds(len(points), lambda: key_of(translations, shots))
         if len(points) == 1:
-            result = runs.engine().run(
+            result = runs.job.next().run(
                 translations[0].circuit, shots=shots, seed=seeds[0], readout=translations[0].readout
             )
             yield _result_dict(points[0], translations[0], result)
             return
-        found = run_together(runs, translations, seeds, shots=shots)
+        found = run_batches(runs.job, translations, seeds, shots=shots)
         for resolver, point in zip(points, found, strict=True):
-            yield _result_dict(resolver, point.translation, point.batch[point.member])
+            yield _result_dict(resolver, point.translation, point.result())
 
     def batch(
         self,
@@ -92,15 +94,15 @@ class Points:
         else:
             results = self.samples(programs, resolvers, shots[0], runs) if shots else iter(())
             found = [list(islice(results, len(points))) for points in resolvers]
-        runs.end()
+        runs.job.end()
         return found
 
     def states(
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, order: tuple[cirq.Qid, ...], initial: Initial
     ) -> Iterator[tuple[cirq.ParamResolver, End]]:
-        """The state at the end of each point, measured where the circuit says so; it lives until the next is asked for.
+        """Yield the state at the end of each point, measured where the circuit says so; the next one closes it.
 
-        Where the circuit leaves something to chance, each is one trajectory.
+        Where something in the circuit is random, each is that of one trajectory.
         """
         runs = self.runs([params])
         for resolvers in chunks(params, len(order), self.engine.options.dtype):
@@ -108,7 +110,7 @@ class Points:
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"))
             yield from zip(resolvers, self._states(runs, translations, seeds, initial, began), strict=True)
-        runs.end()
+        runs.job.end()
 
     def estimates(
         self,
@@ -118,9 +120,9 @@ class Points:
         initial: Initial,
         sums: Sequence[PauliSum],
     ) -> Iterator[Estimates]:
-        """The expectation values of each point: means over trajectories where the circuit leaves something to chance.
+        """Yield the expectation values of each point: means over trajectories where something in the circuit is random.
 
-        Where that is nothing but measurements at its end, they are those of the state that was found.
+        Where only measurements at its end are, they are those of the collapsed state.
         """
         runs = self.runs([params])
         for resolvers in chunks(params, len(order), self.engine.options.dtype):
@@ -129,7 +131,7 @@ class Points:
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums))
             vector = None if isinstance(initial, int) else initial
             measured = translations[0].at_end
-            if any(one.leaves_to_chance for one in translations):
+            if any(one.is_random for one in translations):
                 yield from self._means(runs, _beginning(translations, vector), seeds, sums)
             elif measured or vector is not None:
                 for final in self._states(runs, translations, seeds, initial, began):
@@ -138,9 +140,9 @@ class Points:
             elif len(resolvers) > 1:
                 yield from self._means(runs, translations, seeds, sums)
             else:
-                with runs.engine().state(translations[0].circuit) as state:
+                with runs.job.next().state(translations[0].circuit) as state:
                     yield _of_state(state.expectation(list(sums)), sums, None)
-        runs.end()
+        runs.job.end()
 
     def _translated(
         self,
@@ -154,39 +156,40 @@ class Points:
         return translate_sweep(program, resolvers, order, noise=self.noise, **how)
 
     def _states(
-        self, runs: Runs, translations: Sequence[Translation], seeds: Sequence[int], initial: Initial, began: float
+        self, runs: SweepRuns, translations: Sequence[Translation], seeds: Sequence[int], initial: Initial, began: float
     ) -> Iterator[End]:
-        """Points are worked on together where there are several, unless they begin in a vector and nothing is random.
+        """Yield the final states of points: run together if there are several, unless they begin in a given vector.
 
-        What is measured at the end is measured in each state for itself, so that seeds give what they give alone.
+        Where something is random they always run together. Measurements at the end are done in each state by itself, so
+        that a seed gives the same result for a point alone.
         """
         timings = {"translate": perf_counter() - began}
         vector = None if isinstance(initial, int) else initial
-        chance = any(one.leaves_to_chance for one in translations)
-        if not chance and (len(seeds) == 1 or vector is not None):
+        random = any(one.is_random for one in translations)
+        if not random and (len(seeds) == 1 or vector is not None):
             circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
             for (translation, circuit), seed in zip(circuits, seeds, strict=True):
-                with runs.engine().state(circuit, initial=vector) as state:
+                with runs.job.next().state(circuit, initial=vector) as state:
                     yield FinalState(state, translation, seed, timings, began)
             return
         labelled = [one.saving(FINAL) for one in _beginning(translations, vector)]
         shots = 1 if any(one.measures_midway for one in translations) else None
-        for point, seed in zip(run_together(runs, labelled, seeds, shots=shots), seeds, strict=True):
-            saved = SavedState(point)
+        for point, seed in zip(run_batches(runs.job, labelled, seeds, shots=shots), seeds, strict=True):
+            saved = SavedFinalState(point)
             if not point.translation.at_end:
                 yield saved
                 continue
-            with runs.unkept().state(num_wires=len(point.translation.qubits)) as state:
+            with runs.job.unkept().state(num_wires=len(point.translation.qubits)) as state:
                 state.set(saved.vector())
-                yield FinalState(state, point.translation, seed, timings, began, bits_of(point))
+                yield FinalState(state, point.translation, seed, timings, began, point.bits())
 
     def _means(
-        self, runs: Runs, translations: Sequence[Translation], seeds: Sequence[int], sums: Sequence[PauliSum]
+        self, runs: SweepRuns, translations: Sequence[Translation], seeds: Sequence[int], sums: Sequence[PauliSum]
     ) -> Iterator[Estimates]:
-        """All points together; each value is exact, or a mean over trajectories."""
+        """Yield the values of all points, run together; each is exact, or a mean over trajectories."""
         observables = [undisturbed(one, translations[0].at_end) for one in sums]
         how: dict[str, Any] = {"observables": observables, "trajectories": self.trajectories}
-        for point in run_together(runs, translations, seeds, **how):
+        for point in run_batches(runs.job, translations, seeds, **how):
             values, errors = point.batch.values[point.member], point.batch.errors[point.member]
             yield Estimates(_values(values, sums), errors.tolist(), point.batch.trajectories)
 
@@ -204,6 +207,6 @@ def _values(found: np.ndarray, sums: Sequence[PauliSum]) -> list[Any]:
 
 
 def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: Result) -> ResultDict:
-    """Cirq's result of one point."""
+    """Return Cirq's result of one point."""
     records = records_of(translation.measurements, result.bits())
     return ResultDict(params=resolver, records=records, engine_result=result)

@@ -1,8 +1,9 @@
-"""The state at the end of a circuit: measured where the circuit says so, and ready to be asked."""
+"""The state at the end of a circuit, measured where the circuit says so: one that is alive, and one that was saved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import PauliSum, StateVector, apply_readout
+from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
 from qsim_ex_cirq.translation import Translation
 
+FINAL = "final state"
+"""The label under which final states are saved."""
+
 
 class FinalState:
-    """The state at the end of a circuit, its measurements done; whoever made the state closes it.
+    """The state at the end of a circuit, its measurements done; the caller who made the state closes it.
 
     before: uint8 [1, classical bits], what was measured before the end.
     """
@@ -37,21 +42,21 @@ class FinalState:
         self.timings = {**timings, "run": ended - sum(timings.values()), "total": ended}
 
     def vector(self) -> Vector:
-        """The amplitudes in Cirq's order; on the CPU the engine's own array; from elsewhere the one copy."""
+        """Return the amplitudes in Cirq's order: on the CPU the engine's own array, from elsewhere a copy."""
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or not state.in_one_piece
         return state.to_numpy() if apart else np.asarray(state)
 
     def amplitudes(self, values: Sequence[int]) -> Vector:
-        """Those of some basis values."""
+        """Return the amplitudes of some basis values."""
         return self.state.amplitudes(values)
 
     def expectation(self, sums: Sequence[PauliSum]) -> NDArray[Any]:
-        """The expectation values of observables."""
+        """Return the expectation values of observables."""
         return self.state.expectation(list(sums))
 
     def metadata(self) -> Metadata:
-        """Where and how the state came about."""
+        """Return where and how the state was found."""
         where = self.state.where
         return {
             "seed": self.seed,
@@ -66,7 +71,7 @@ class FinalState:
         }
 
     def _measure(self, before: Bits | None) -> dict[str, Bits]:
-        """Measure and collapse what is measured at the end."""
+        """Measure the wires that are measured at the end, which collapses the state; return the record of each key."""
         wires = self.translation.at_end
         shape = (1, self.translation.circuit.num_clbits)
         bits = np.zeros(shape, dtype=np.uint8) if before is None else before.copy()
@@ -77,10 +82,32 @@ class FinalState:
         return last_of(self.translation, bits)
 
     def _misread(self, bits: Bits) -> Bits:
-        """The bits that were measured at the end as they are read; what was measured before has been read already."""
+        """Return the bits with readout errors in those measured at the end; those before were read already."""
         at_end = set(self.translation.at_end)
         errors = tuple(error for error in self.translation.readout if at_end.issuperset(error.clbits))
         if not errors:
             return bits
         read = apply_readout(np.packbits(bits, axis=1, bitorder="little"), errors, self.seed)
         return np.unpackbits(read, axis=1, count=bits.shape[1], bitorder="little")
+
+
+class SavedFinalState:
+    """The final state of a point that ran in a batch, on the host; it answers what `FinalState` answers.
+
+    Nothing is measured at the end of the point's circuit. result: where and how the state was found.
+    """
+
+    def __init__(self, point: BatchMember) -> None:
+        self.translation = point.translation
+        result = point.result()
+        self.measurements = last_of(point.translation, point.bits())
+        self._vector = result.saved[FINAL]
+        self.result = replace(result, saved={})
+
+    def vector(self) -> Vector:
+        """Return the amplitudes in Cirq's order: a row of the batch's array, which is not copied."""
+        return self._vector
+
+    def amplitudes(self, values: Sequence[int]) -> Vector:
+        """Return the amplitudes of some basis values."""
+        return self.vector()[list(values)]

@@ -1,0 +1,66 @@
+"""The values of a circuit's parameters in many bindings, and those of a framework's expressions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qsim_ex.circuit.parameters.sweep import Values, real_values
+
+
+class NeedsNumbers(Exception):
+    """A parameter stands where the structure of a circuit depends on the number that will replace it.
+
+    A translator raises it for a circuit that must be translated for each binding by itself.
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParameterColumns:
+    """The values of parameters in each of `count` bindings.
+
+    columns: name -> float64 [count]; empty for a circuit without parameters.
+    """
+
+    columns: Mapping[str, Values]
+    count: int
+
+    def __getitem__(self, name: str) -> Values:
+        return self.columns[name]
+
+    def evaluate(self, expression: Hashable, sympify: Callable[[Any], Any]) -> Values:
+        """Return the values of an expression of the parameters, float64 [count].
+
+        sympify: makes a formula of SymPy of the expression; a function that lives as long as the program, since the
+        compiled formula is remembered under both. Values that are not finite are left to the builder, which refuses
+        them and names the gate. Raises `ParameterError` where a value is not real, and `NeedsNumbers` for a formula
+        that NumPy cannot compute.
+        """
+        function, names = _array_function(expression, sympify)
+        arrays = [self.columns[name] for name in names]
+        try:
+            with np.errstate(all="ignore"):
+                found = function(*arrays)
+        except (TypeError, NameError, AttributeError) as error:  # what a function that NumPy does not have ends in
+            raise NeedsNumbers(f"{expression} is no function of arrays") from error
+        return real_values(found, self.count, expression)
+
+
+class _ArrayFunction(NamedTuple):
+    """A formula as a function of arrays, and the names of the parameters that it takes, in their order."""
+
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def _array_function(expression: Hashable, sympify: Callable[[Any], Any]) -> _ArrayFunction:
+    import sympy  # takes a while to load, and most circuits have no expressions
+
+    formula = sympify(expression)
+    symbols = sorted(formula.free_symbols, key=str)
+    return _ArrayFunction(sympy.lambdify(symbols, formula, modules="numpy"), tuple(str(symbol) for symbol in symbols))

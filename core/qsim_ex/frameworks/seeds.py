@@ -1,0 +1,32 @@
+"""Seeds of the runs that a call of a framework consists of, all made of one base seed.
+
+`numpy.random.SeedSequence` makes them, so that numbers of different places have nothing to do with one another, and a
+run has the same seed however many others there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.observe import sampling
+
+
+def fresh_seed() -> int:
+    """Return a random base seed, below 2^63 so that every framework can store it."""
+    return sampling.fresh_seed() >> 1
+
+
+def job_seeds(base: int, count: int) -> list[int]:
+    """Return the seeds of a job's circuits: the base seed for the first, derived ones below 2^63 for the others."""
+    return [base, *(derived_seeds(base, count) >> np.uint64(1)).tolist()[1:]][:count]
+
+
+def derived_seeds(base: int, count: int, *place: int) -> NDArray[np.uint64]:
+    """Return `count` seeds for a place in a job, such as a PUB and what is random in it: uint64 [count]."""
+    return np.random.SeedSequence(base, spawn_key=place).generate_state(count, np.uint64).astype(np.uint64, copy=False)
+
+
+def random_generator(base: int, *place: int) -> np.random.Generator:
+    """Return a generator for what a framework itself draws at a place in a job."""
+    return np.random.default_rng(np.random.SeedSequence(base, spawn_key=place))

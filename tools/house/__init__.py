@@ -1,0 +1,7 @@
+"""The numbers that the source keeps: ``python -m tools.house`` prints them, and fails where one is not kept.
+
+A rule is a function from parsed sources to a `Rule`: its number, its goal and where the source breaks it. `shape`
+counts modules, layers and lines. `names` and `once` find what stands twice. `placements` finds questions about
+placements outside their room, and `tables` columns that nobody reads. `words` reads strings, docstrings and
+annotations. `measured` has the rules that run something.
+"""

@@ -1,0 +1,81 @@
+"""Nothing outside `placement/` asks which placement a state has: what depends on it is a method of `Placement`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from tools.house.sources import ENGINE, Finding, Function, Rule, Source, last_name
+
+ROOM = f"{ENGINE}placement/"
+ASKED_OF = {"kind", "placement"}
+"""Names of what holds a placement's kind: ``deployment.kind``, ``state.placement``."""
+
+
+def placements(sources: Sequence[Source]) -> tuple[set[str], set[str]]:
+    """Return the names of the classes that have a kind of placement, with their bases of the room, and the kinds.
+
+    A placement is a class of the room that says its ``kind`` and, itself or through a base, its ``planning_levels``.
+    Read from the source, so that a class that nothing registers is found too.
+    """
+    room = {node.name: node for one in sources if one.path.startswith(ROOM) for node in one.classes()}
+    classes: set[str] = set()
+    kinds: set[str] = set()
+    for name, node in room.items():
+        family = _with_bases(name, room)
+        kind = _members(node).get("kind")
+        if isinstance(kind, ast.Constant) and any("planning_levels" in _members(room[one]) for one in family):
+            classes |= family
+            kinds.add(str(kind.value))
+    return classes, kinds
+
+
+def _with_bases(name: str, room: Mapping[str, ast.ClassDef]) -> set[str]:
+    """Return a class and all its bases that are of the room, without protocols, which every placement fulfils."""
+    bases = [last_name(base) for base in room[name].bases]
+    if "Protocol" in bases:
+        return set()
+    return {name}.union(*(_with_bases(base, room) for base in bases if base in room))
+
+
+def _members(node: ast.ClassDef) -> dict[str, ast.AST]:
+    """Return what a class assigns, with the values, and its methods."""
+    found: dict[str, ast.AST] = {line.name: line for line in node.body if isinstance(line, Function)}
+    for line in node.body:
+        if isinstance(line, ast.Assign):
+            found |= {last_name(target): line.value for target in line.targets}
+    return found
+
+
+def questions(source: Source, classes: set[str], kinds: set[str]) -> Iterator[Finding]:
+    """Yield each place in a source that asks which placement something is, with what it asks."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, asked]):
+                if found := {last_name(name) for name in ast.walk(asked)} & classes:
+                    yield source.find(node, f"isinstance of {', '.join(sorted(found))}")
+            case ast.Compare(left=left, comparators=others):
+                sides = [left, *others]
+                if any(last_name(side) in ASKED_OF for side in sides) and (found := _strings(sides) & kinds):
+                    yield source.find(node, f"compares with {', '.join(sorted(found))}")
+            case ast.Match(subject=subject, cases=cases) if last_name(subject) in ASKED_OF:
+                if found := _strings([case.pattern for case in cases]) & kinds:
+                    yield source.find(node, f"matches {', '.join(sorted(found))}")
+            case ast.MatchClass(cls=cls) if last_name(cls) in classes:
+                yield source.find(node, f"matches {last_name(cls)}")
+
+
+def _strings(nodes: Sequence[ast.AST]) -> set[str]:
+    return {
+        found.value
+        for node in nodes
+        for found in ast.walk(node)
+        if isinstance(found, ast.Constant) and isinstance(found.value, str)
+    }
+
+
+def placements_asked(sources: Sequence[Source]) -> Rule:
+    """Find ``isinstance``, ``match`` and comparisons on a placement or its kind, outside `placement/`."""
+    classes, kinds = placements(sources)
+    found = [place for one in sources if not one.path.startswith(ROOM) for place in questions(one, classes, kinds)]
+    return Rule("questions which placement it is", f"{len(found)}, of {len(kinds)} kinds", "0", tuple(found))
