@@ -95,7 +95,7 @@ def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
 def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices that are absent, or of several generations, are refused, and the message names them."""
     assert assign.assign(20, Options(devices=(0,))).device is card
-    with pytest.raises(DeviceError, match=r"devices=\[0, 1\]: GPU 1 is not there; only GPU 0 is there"):
+    with pytest.raises(DeviceError, match=r"got devices=\[0, 1\], of which GPU 1 is not there; only GPU 0 is there"):
         assign.assign(20, Options(devices=(0, 1)))
     with pytest.raises(DeviceError, match="only GPU 0"):
         assign.assign(20, Options(devices=(5,)))
