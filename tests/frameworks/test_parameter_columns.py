@@ -36,7 +36,7 @@ def test_a_constant_formula_has_a_value_for_each_binding() -> None:
 
 def test_a_value_that_is_not_real_is_refused() -> None:
     """One binding with an imaginary part is enough."""
-    with pytest.raises(ParameterError, match="not real for all values"):
+    with pytest.raises(ParameterError, match="not real for all of them"):
         evaluated(sympy.exp(sympy.I * A))
 
 

@@ -93,7 +93,9 @@ class CpuDevice(HostCopies, CpuBatches):
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """Return the limits of sweeps; a tile fills `_TILE_BYTES`. All its bits are near, since the encoder arranges lanes.
+        """Return the limits of sweeps; a tile fills `_TILE_BYTES`.
+
+        All bits of a tile are near, since the encoder arranges the lanes.
 
         Measured on Zen 4 at 20 and 23 wires: tiles of 14 and 16 bits and 4 to 6 low ones were within 10 % of this.
         Tables: making an entry and looking it up takes 10 ns and more, multiplying an amplitude 0.1 ns. Every item

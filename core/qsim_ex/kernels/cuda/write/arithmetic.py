@@ -137,7 +137,7 @@ def matrix_function(name: str, classes: tuple[Entry, ...], fetched: int = 0, pai
     """Return the function that multiplies 2^k amplitudes by a matrix whose entries have these classes (C order).
 
     fetched: the numbers (2 or 4) that are loaded from memory at once, those of a row just before the row, so that few
-    are in registers; 0: they are in registers already. pair: the type as which four are loaded, those of two amplitudes.
+    are in registers; 0: they are in registers already. pair: the type that loads four, the numbers of two amplitudes.
     """
     size = int(len(classes) ** 0.5)
     arguments = ", ".join(f"amp& a{k}" for k in range(size))
