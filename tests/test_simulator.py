@@ -237,7 +237,7 @@ def test_state_from_any_start(options: Options) -> None:
 
 
 def test_explain_needs_no_memory(options: Options) -> None:
-    """Explaining a circuit of 50 wires needs no state, and names every sweep and saved state."""
+    """Explaining a circuit of 50 wires needs no state, and shows its sweeps and saved states."""
     circuit = ghz(50).save("middle").gate("h", [49]).build()
     text = Simulator(options).explain(circuit)
     assert text.count("sweep") >= 2
