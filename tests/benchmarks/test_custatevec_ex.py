@@ -17,7 +17,7 @@ ORDERING = (2, 0, 1, 3)
 
 
 class Listener:
-    """In place of the library: keeps what it is told, and has the amplitude `index` at each index."""
+    """In place of the library: keeps its calls, and has the amplitude `index` at each index."""
 
     version = "1.15.0"
 

@@ -90,7 +90,7 @@ def max_host_memory(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def precision(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """Amplitudes of half the size, and less exact where they, or values, come back."""
+    """The amplitudes have half the size, and amplitudes and values in the result are less exact."""
     single, double = (entry.call({**CPU, "precision": name}) for name in ("single", "double"))
     assert (single.where["precision"], double.where["precision"]) == ("single", "double")
     assert 2 * single.where["bytes_per_device"] == double.where["bytes_per_device"]
@@ -101,12 +101,12 @@ def precision(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def threads(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """The CPU works with so many threads, and says so."""
+    """The CPU works with this many threads, and reports it."""
     assert entry.call({**CPU, "threads": 1}).where["description"].endswith(" 1 thread")
 
 
 def compile_(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """It is what a device is told when it prepares its steps; a CPU has nothing to interpret and may take it as it is.
+    """A device gets it when it prepares its steps; a CPU has nothing to interpret and may ignore it.
 
     The device is heard, whichever of its two ways of preparing is taken.
     """
@@ -209,7 +209,7 @@ def checkpoint(entry: Entry, tmp_path: Path) -> None:
 
 
 def checkpoint_every(entry: Entry, tmp_path: Path) -> None:
-    """A run that is killed before so many seconds are over begins anew."""
+    """A run that is killed before this many seconds are over begins anew."""
     begun = []
     for seconds in (3600, 0):
         keeps = {**WINDOWS, "checkpoint": tmp_path / str(seconds), "checkpoint_every": seconds}

@@ -65,7 +65,7 @@ def stirred(placement: Held, data: st.DataObject) -> None:
 
 
 def peers(count: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
-    """A state over some virtual devices of the CPU, or over so many GPUs, which some of them may share."""
+    """A state over virtual devices of the CPU, or over this many GPUs, which peers may share."""
     bits = count.bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Peers:
@@ -79,7 +79,7 @@ def peers(count: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
 
 
 def over_host(count: int, local: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
-    """A state at home in host memory, with windows on some virtual devices of the CPU, or on so many GPUs."""
+    """A state at home in host memory, with windows on virtual devices of the CPU, or on this many GPUs."""
     bits = count.bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> PeersOverHost:
@@ -175,7 +175,7 @@ def deployment(request: pytest.FixtureRequest) -> PlacementCase:
 
 
 def gpu_missing(count: int) -> str:
-    """Why there are not so many GPUs here, or an empty string."""
+    """Return why there are fewer GPUs here, or an empty string."""
     try:
         gpu(count - 1)
     except (DeviceError, MissingPackage) as error:

@@ -37,7 +37,7 @@ few = settings(
 
 
 class Machine(TinyMachine):
-    """A machine that keeps track of its buffers, and fails when it is told to.
+    """A machine that keeps track of its buffers, and fails on demand.
 
     fails: the call of `run` on the second half that raises. full: how many buffers there is room for.
     """

@@ -54,7 +54,7 @@ def run(path: Path | None, deployment: str, made: Circuit, **more: Any) -> Resul
 
 
 def stop_after(steps: int, **more: Any) -> Any:
-    """A progress callback that raises when so many steps are done."""
+    """Return a progress callback that raises when this many steps are done."""
 
     def progress(done: int, _total: int) -> None:
         if done == steps:

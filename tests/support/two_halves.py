@@ -331,7 +331,7 @@ class TwoHalves(Divided):
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
     def another(self, num_wires: int) -> TwoHalves:
-        """|0…0> of so many wires; raises `NotSupported` for fewer than two."""
+        """|0…0> of this many wires; raises `NotSupported` for fewer than two."""
         if num_wires < 2:
             raise NotSupported(f"{num_wires} wires in two halves, each of which has one.")
         local = num_wires - 1

@@ -364,7 +364,7 @@ class CudaError(RuntimeError):
 
 
 def cupy_with(count):
-    """A CuPy whose driver lists so many GPUs, or fails."""
+    """Return a CuPy whose driver lists this many GPUs, or fails."""
 
     def device_count():
         if count is None:
