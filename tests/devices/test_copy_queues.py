@@ -57,7 +57,7 @@ def test_copies(device: Any, dtype: np.dtype[Any], pinned: bool) -> None:
     wanted = np.zeros(size, dtype)
     buffer = device.allocate(size, dtype)
     device.write(buffer, 0, wanted)
-    into, back = device.channel(), device.channel()
+    into, back = device.copy_queue(), device.copy_queue()
     into.wait(device.mark())
     into.copy(buffer[5:500], host[1000:1495])
     wanted[5:500] = host[1000:1495]
@@ -85,7 +85,7 @@ def test_marks_order_queues(device: Any) -> None:
     buffer = device.allocate(size, np.complex64)
     host = [device.host_memory(size, np.complex64)[0] for _ in range(2)]
     host[0][:] = counted(size, np.dtype(np.complex64))
-    into, back = device.channel(), device.channel()
+    into, back = device.copy_queue(), device.copy_queue()
     mark = None
     for turn in range(20):
         if mark is not None:

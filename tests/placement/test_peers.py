@@ -79,9 +79,9 @@ def made(draw: st.DrawFn, levels: Levels) -> Peers:
 def hold(state: Peers, psi: np.ndarray, fresh: int = 0) -> None:
     """Put amplitudes in, by index; where a fresh bit is 1 memory holds NaN."""
     index = np.arange(len(psi))
-    stored = np.where(index & fresh, np.nan, psi).reshape(len(state._seats), -1)
-    for seat, values in zip(state._seats, stored, strict=True):
-        seat.device.write(seat.buffer, 0, values)
+    stored = np.where(index & fresh, np.nan, psi).reshape(len(state._peer_buffers), -1)
+    for peer, values in zip(state._peer_buffers, stored, strict=True):
+        peer.device.write(peer.buffer, 0, values)
     state.fresh = fresh
 
 
@@ -97,7 +97,7 @@ def exchange_plan(state: Peers, swaps: tuple[tuple[int, int], ...]) -> Plan:
 def run(state: Peers, plan: Plan, numbers: list[Any] | None = None, tick: Callable[[], None] = quiet) -> None:
     """Run a plan with the same numbers on each device."""
     given_numbers = [np.zeros(0, dtype=np.complex128)] * len(plan.steps) if numbers is None else numbers
-    state.run(plan, [(None, given_numbers)] * len(state._seats), tick)
+    state.run(plan, [(None, given_numbers)] * len(state._peer_buffers), tick)
 
 
 # --- exchanges ---------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_arrange(data: st.DataObject) -> None:
         if data.draw(st.booleans()):
             assert np.array_equal(by_value(state), values)
     assert np.array_equal(by_value(state), values)
-    assert sorted(seat.place for seat in state._seats) == list(range(1 << levels.peers))
+    assert sorted(peer.place for peer in state._peer_buffers) == list(range(1 << levels.peers))
 
 
 def test_device_bits_are_renamed_not_moved() -> None:
@@ -379,7 +379,7 @@ def test_what_cannot_be_meant() -> None:
     for devices, wires in (([device] * 3, 5), ([device], 5), ([device] * 4, 6)):
         with pytest.raises(InvalidInput, match="a device for each value"):
             Peers(devices, wires, DTYPE, Levels(3, 2))
-    with pytest.raises(NotSupported, match="no channels"):
+    with pytest.raises(NotSupported, match="no copy queues"):
         Peers([PlainDevice()] * 2, 4, DTYPE, Levels(3, 1))
 
 
@@ -391,7 +391,7 @@ def test_cancel_and_release(where: str, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(links, "QUEUED_BYTES", 64)
     state = Peers([LateDevice(machine, f"late:{k}") for k in range(2)], 6, DTYPE, Levels(5, 1), piece_bytes=64)
     hold(state, random_state(6))
-    buffers = [weakref.ref(seat.buffer) for seat in state._seats]
+    buffers = [weakref.ref(peer.buffer) for peer in state._peer_buffers]
 
     ticks = []
 

@@ -245,7 +245,7 @@ def test_memory() -> None:
         state.another(1)
     assert state.another(13).levels == Levels(10, 1)
     assert state.another(3).levels == Levels(2, 1)
-    memory = [weakref.ref(state._home), *(weakref.ref(seat.buffer) for seat in state._frames[0].seats)]
+    memory = [weakref.ref(state._home), *(weakref.ref(peer.buffer) for peer in state._frames[0].peer_buffers)]
     hold(state, random_state(14))
     ticks = []
 

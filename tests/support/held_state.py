@@ -153,12 +153,12 @@ class Held(Divided):
         for high in range(1 << self.num_wires - local):
             if self._zero(bits, high):
                 continue
-            seat = high % len(self.devices)
-            prepared, numbers = shares[seat]
-            buffer = self.devices[seat].allocate(1 << local, self.dtype)
+            peer = high % len(self.devices)
+            prepared, numbers = shares[peer]
+            buffer = self.devices[peer].allocate(1 << local, self.dtype)
             index = self._index(bits, high)
             buffer[:] = self.home[index]
-            self.devices[seat].run(buffer, local, step, numbers[done], prepared, high)
+            self.devices[peer].run(buffer, local, step, numbers[done], prepared, high)
             self.home[index] = buffer
         written = mask_of(step.tile) if isinstance(step, Sweep) else step.fresh if isinstance(step, ZeroFill) else 0
         self.fresh &= ~sum(1 << bit for p, bit in enumerate(bits) if written >> p & 1)

@@ -97,7 +97,7 @@ class Machine:
         return self.owners[id(view)]
 
 
-class LateChannel(Queue):
+class LateCopyQueue(Queue):
     """A queue of copies."""
 
     def copy(self, to: Any, source: Any) -> None:
@@ -122,9 +122,9 @@ class LateDevice(PlainDevice, Copies):
         self.queue = Queue(machine)
         self.buffers: list[Any] = []
 
-    def channel(self) -> LateChannel:
+    def copy_queue(self) -> LateCopyQueue:
         """A new queue of copies."""
-        return LateChannel(self.machine)
+        return LateCopyQueue(self.machine)
 
     def mark(self) -> Mark:
         """A mark behind all work so far."""

@@ -170,9 +170,9 @@ def dropped_slice(patch: pytest.MonkeyPatch) -> None:
 def swapped_exchange(patch: pytest.MonkeyPatch) -> None:
     """Two devices each give the part that the other should have given."""
 
-    def wrong(right: Any, self: Any, seats: Any, schedule: Any, *rest: Any) -> Any:
+    def wrong(right: Any, self: Any, peer_buffers: Any, schedule: Any, *rest: Any) -> Any:
         trades = tuple(replace(trade, parts=trade.parts[::-1]) for trade in schedule.trades)
-        return right(self, seats, replace(schedule, trades=trades), *rest)
+        return right(self, peer_buffers, replace(schedule, trades=trades), *rest)
 
     method(patch, Links, "exchange", wrong)
 

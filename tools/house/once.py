@@ -21,7 +21,7 @@ PREPARES_ITSELF: Mapping[str, str] = {
 """Files that prepare without `execution.prepare`, and why."""
 
 COUNTS_BYTES: Mapping[str, str] = {
-    "qsim_ex_cirq/together.py": "how many final states a caller of Cirq is given at a time, no memory of the engine",
+    "qsim_ex_cirq/resolvers.py": "how many final states a caller of Cirq is given at a time, no memory of the engine",
 }
 """Files that count the bytes of a state, and why."""
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
-from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.kinds import KINDS
 from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
 from qsim_ex.precision import PRECISIONS
 
@@ -36,9 +36,10 @@ def deploy(num_wires: int, options: Options, free: FreeMemory, reason: str = "as
 def candidates(num_wires: int, options: Options, free: FreeMemory) -> Iterator[Deployment]:
     """Yield every placement that the options allow, in the order of preference; not all of them fit."""
     sets = _device_sets(options, free)
-    for kind in kinds.every():
+    for kind in KINDS.values():
         for devices in sets if kind.in_device_memory else sets[:1]:
-            if kind.suits(request := StateRequest(num_wires, options, free, devices)):
+            request = StateRequest(num_wires, options, free, devices)
+            if request.allows(kind.shared, kind.in_device_memory):
                 yield from kind.lay_out(request)
 
 

@@ -166,7 +166,7 @@ class Copies(ABC):
     """A device whose memory can be filled during its work, as placements of several levels need."""
 
     @abstractmethod
-    def channel(self) -> CopyQueue:
+    def copy_queue(self) -> CopyQueue:
         """Return a new queue of copies."""
 
     @abstractmethod

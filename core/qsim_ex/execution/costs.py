@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.steps.plan import Plan
@@ -17,7 +17,7 @@ from qsim_ex.steps.plan import Plan
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
     """Return the sum of the costs of all plans."""
-    copying = None if kinds.of(deployment).copies is None else deployment
+    copying = None if KINDS[deployment.kind].copies is None else deployment
     first, *others = (_summary(plan, dtype, copying) for plan in plans)
     return sum(others, first)
 
@@ -25,7 +25,7 @@ def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment
 @lru_cache(maxsize=256)
 def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
     """Return the costs of one plan; cached, since it reads every item, and a migrated run is rehearsed."""
-    copies = None if copying is None else kinds.of(copying).copies
+    copies = None if copying is None else KINDS[copying.kind].copies
     if copying is None or copies is None:
         return summary(plan, dtype.itemsize)
     return summary(plan, dtype.itemsize, copied=copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

@@ -1,4 +1,4 @@
-"""Moving the bits of many numbers at once, by tables of 256 entries instead of bit by bit."""
+"""Bits of many numbers moved at once, by tables of 256 entries, and permutations of bits."""
 
 from __future__ import annotations
 
@@ -75,3 +75,15 @@ def words(packed: Packed) -> NDArray[np.uint64]:
     rows = np.zeros((len(packed), 8), dtype=np.uint8)
     rows[:, : packed.shape[1]] = packed
     return rows.view("<u8")[:, 0]
+
+
+def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
+    """Return a permutation of `count` bits with the given sources, in which as many others as possible stay."""
+    out = dict(moves)
+    taken = set(out.values())
+    for bit in range(count):
+        if bit not in out and bit not in taken:
+            out[bit] = bit
+            taken.add(bit)
+    left = iter([bit for bit in range(count) if bit not in taken])
+    return tuple(out[bit] if bit in out else next(left) for bit in range(count))

@@ -1,8 +1,7 @@
 """The table of placements: a placement is a file and a row.
 
-Rows are in the order of preference. Each row decides for which states it is (`PlacementKind.suits`,
-`PlacementKind.lay_out`), with the one sum of its memory, and makes them (`PlacementKind.create`). No other module
-knows the rows.
+Rows are in the order of preference. Each row decides for which states it is (`PlacementKind.lay_out`), with the one sum
+of its memory, and makes them (`PlacementKind.create`). No other module knows the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class PlacementKind:
     state there takes as few devices as possible.
     lay_out: yields the placements of this kind that a request allows, best first and each with its sum of memory; none
     if the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one
-    another. It is called only with requests for which `suits` is true.
+    another. It is called only with requests that allow it (`StateRequest.allows`).
     create: makes the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps no memory then.
     copies: returns the bytes that a run of a plan on a new state copies from and to the host, where they depend on the
     slices on the device; None where they follow from the plan.
@@ -45,30 +44,15 @@ class PlacementKind:
     copies: Callable[[Deployment, Plan, np.dtype[Any]], CopiedBytes | None] | None = None
     shared: bool | None = None
 
-    def suits(self, request: StateRequest) -> bool:
-        """Return whether a request can be for this kind: for one device or several, with windows or without."""
-        if self.shared is None:
-            return True
-        return self.shared == (request.peers > 0) and not (self.in_device_memory and request.windowed)
 
-
-_ROWS: list[PlacementKind] = [
+_ROWS = (
     PlacementKind("single", True, single.lay_out, single.create, shared=False),
     PlacementKind("peers", True, peers.lay_out, peers.create, shared=True),
     PlacementKind("migrated", False, migrated.lay_out, migrated.create, rehearsed, shared=False),
     PlacementKind("peers over host", False, peers_over_host.lay_out, peers_over_host.create, shared=True),
-]
-_BY_NAME = {row.name: row for row in _ROWS}
-
-
-def every() -> tuple[PlacementKind, ...]:
-    """Return all rows, in the order of preference."""
-    return tuple(_ROWS)
-
-
-def of(deployment: Deployment) -> PlacementKind:
-    """Return the row of a deployment."""
-    return _BY_NAME[deployment.kind]
+)
+KINDS = {row.name: row for row in _ROWS}
+"""The rows by name, in the order of preference; `Deployment.kind` is such a name."""
 
 
 @contextmanager
@@ -77,12 +61,12 @@ def registered(kind: PlacementKind) -> Iterator[None]:
 
     For placements from outside, such as those of tests. States made by it should be closed before the context ends.
     """
-    if kind.name in _BY_NAME:
+    if kind.name in KINDS:
         raise ValueError(f"expected a new name, got {kind.name!r}, which is in the table already; pass another name.")
-    _ROWS.insert(0, kind)
-    _BY_NAME[kind.name] = kind
+    before = dict(KINDS)
+    KINDS.clear()
+    KINDS.update({kind.name: kind}, **before)
     try:
         yield
     finally:
-        _ROWS.remove(kind)
-        del _BY_NAME[kind.name]
+        del KINDS[kind.name]

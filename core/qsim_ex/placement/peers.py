@@ -85,7 +85,7 @@ class Peers(Divided):
         self._links = Links(devices, levels, self.dtype, piece_bytes, reach)
         self.needs = needs(levels, self.dtype.itemsize, self._links.kinds, piece_bytes)
         check_memory(self._sum(), self.devices, self.memory, self.host_memory, limit, None)
-        self._seats = self._allocate()
+        self._peer_buffers = self._allocate()
         self.begin()
 
     def _sum(self) -> str:
@@ -97,31 +97,31 @@ class Peers(Divided):
         )
 
     def _allocate(self) -> list[PeerBuffer]:
-        """Allocate a seat for each device number; all or none."""
-        seats: list[PeerBuffer] = []
+        """Allocate a peer for each device number; all or none."""
+        peer_buffers: list[PeerBuffer] = []
         try:
             for place in range(1 << self.levels.peers):
-                seat = self._links.seat(place, 1 << self.levels.local)
-                seats.append(seat)
+                peer = self._links.peer(place, 1 << self.levels.local)
+                peer_buffers.append(peer)
         except OutOfMemory as error:
-            got = len(seats)
-            seats.clear()
+            got = len(peer_buffers)
+            peer_buffers.clear()
             raise OutOfMemory(f"{self._sum()}; there was room for {got}. {error}") from error
-        return seats
+        return peer_buffers
 
     def begin(self) -> None:
         """Set the state to |0…0⟩: one amplitude is written, and all wires are fresh."""
         self.layout = Layout.identity(self.levels.local + self.levels.peers)
         self.fresh = (1 << self.num_wires) - 1
-        self._seats[0].device.begin(self._seats[0].buffer)
+        self._peer_buffers[0].device.begin(self._peer_buffers[0].buffer)
 
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way."""
-        seats, self._seats = self._seats, []
+        peer_buffers, self._peer_buffers = self._peer_buffers, []
         try:
-            synchronize(seats)  # memory goes back to a pool, and the next owner does not wait for our copies
+            synchronize(peer_buffers)  # memory goes back to a pool, and the next owner does not wait for our copies
         finally:
-            seats.clear()
+            peer_buffers.clear()
 
     def another(self, num_wires: int) -> Peers:
         """Return |0…0⟩ of `num_wires` wires on the same devices; raise `NotSupported` if no wire would be local."""
@@ -139,7 +139,7 @@ class Peers(Divided):
     @property
     def places(self) -> tuple[int, ...]:
         """For each device number the place of its device in the caller's list; `arrange` may change it."""
-        return tuple(seat.place for seat in self._seats)
+        return tuple(peer.place for peer in self._peer_buffers)
 
     @property
     def links(self) -> Mapping[tuple[int, int], Link]:
@@ -187,7 +187,7 @@ class Peers(Divided):
         done = 0
         for stage in plan.stages:
             self._move(stage, tick)
-            live = [(self._seats[d], d) for d in self._live()]
+            live = [(self._peer_buffers[d], d) for d in self._live()]
             work_on(live, stage.steps, shares, done, tick)
             self.fresh = fresh_after(self.fresh, stage.steps)
             done += len(stage.steps)
@@ -211,11 +211,11 @@ class Peers(Divided):
 
     def _live(self) -> list[int]:
         """Return the device numbers whose sub state vectors are not known to be zero."""
-        return [d for d in range(len(self._seats)) if not d << self.levels.local & self.fresh]
+        return [d for d in range(len(self._peer_buffers)) if not d << self.levels.local & self.fresh]
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""
-        self._links.exchange(self._seats, self.schedule(swaps), tick)
+        self._links.exchange(self._peer_buffers, self.schedule(swaps), tick)
         self._moved(sources(self.num_wires, swaps))
 
     def schedule(self, swaps: Swaps) -> Schedule:
@@ -234,8 +234,8 @@ class Peers(Divided):
         self._bring(near)
         self.write_zeros((1 << self.levels.local) - 1)
         for number in self._live():
-            seat = self._seats[number]
-            yield NearSubState(seat.device, seat.buffer, self.layout, number)
+            peer = self._peer_buffers[number]
+            yield NearSubState(peer.device, peer.buffer, self.layout, number)
 
     def _bring(self, near: Sequence[int]) -> None:
         """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
@@ -258,12 +258,12 @@ class Peers(Divided):
         live = self._live()
         self.fresh &= ~mask
         for number in self._live():
-            seat = self._seats[number]
+            peer = self._peer_buffers[number]
             if number not in live:  # the sub state vector was known to be zero; now memory holds the zeros
-                seat.device.set_basis(seat.buffer, 0)
-                seat.device.write(seat.buffer, 0, np.zeros(1, dtype=self.dtype))
+                peer.device.set_basis(peer.buffer, 0)
+                peer.device.write(peer.buffer, 0, np.zeros(1, dtype=self.dtype))
             elif mask & local:
-                clear(seat, mask & local)
+                clear(peer, mask & local)
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout: one exchange at most, and local permutations."""
@@ -287,16 +287,16 @@ class Peers(Divided):
         if flip == 0 and list(origins) == list(range(local)):
             return
         for number in self._live():
-            seat = self._seats[number]
-            seat.device.permute(seat.buffer, local, origins, flip)
+            peer = self._peer_buffers[number]
+            peer.device.permute(peer.buffer, local, origins, flip)
         self._moved([*origins, *range(local, self.num_wires)], flip)
 
     def _rename(self, origins: Sequence[int], flip: int) -> None:
         """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
         local = self.levels.local
-        seats = list(self._seats)
-        for number, seat in enumerate(self._seats):
+        peer_buffers = list(self._peer_buffers)
+        for number, peer in enumerate(self._peer_buffers):
             new = sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip
-            seats[new] = seat
-        self._seats = seats
+            peer_buffers[new] = peer
+        self._peer_buffers = peer_buffers
         self._moved([*range(local), *origins], flip << local)

@@ -21,6 +21,7 @@ from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.bits import completed
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.links import PIECE_BYTES, Links, PeerBuffer, staging, synchronize
@@ -37,9 +38,9 @@ CARRIED_BYTES = 1 << 26
 
 @dataclass(eq=False, slots=True)
 class WindowBuffers:
-    """Room for one window: a seat on each device. `came`: marks behind the copies in; `busy`: marks behind its use."""
+    """Room for one window: a peer on each device. `came`: marks behind the copies in; `busy`: marks behind its use."""
 
-    seats: list[PeerBuffer]
+    peer_buffers: list[PeerBuffer]
     came: dict[int, Any] = field(default_factory=dict)
     busy: dict[int, Any] = field(default_factory=dict)
 
@@ -182,15 +183,15 @@ class PeersOverHost(Divided):
         try:
             self._home, self.memory_kind = first.host_memory(1 << self._size, self.dtype)
             for _ in range(frames):
-                beside = made[0].seats if made else [None] * len(self.devices)
-                made.append(WindowBuffers([self._links.seat(p, 1 << self.levels.local, beside[p]) for p in places]))
+                beside = made[0].peer_buffers if made else [None] * len(self.devices)
+                made.append(WindowBuffers([self._links.peer(p, 1 << self.levels.local, beside[p]) for p in places]))
         except OutOfMemory as error:
             made.clear()
             self._home = None
             raise OutOfMemory(f"{self._sum()}, which could not be allocated. {error}") from error
         self._frames = deque(made)
-        self._in: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
-        self._out: list[CopyQueue] = [seat.device.channel() for seat in made[0].seats]
+        self._in: list[CopyQueue] = [peer.device.copy_queue() for peer in made[0].peer_buffers]
+        self._out: list[CopyQueue] = [peer.device.copy_queue() for peer in made[0].peer_buffers]
 
     def begin(self) -> None:
         """Set the state to |0…0⟩: one amplitude is written at home, and all wires are fresh."""
@@ -201,10 +202,10 @@ class PeersOverHost(Divided):
 
     def _synchronize(self) -> None:
         """Wait for devices, links and copies."""
-        for channel in (*self._in, *self._out):
-            channel.synchronize()
+        for copy_queue in (*self._in, *self._out):
+            copy_queue.synchronize()
         for frame in self._frames:
-            synchronize(frame.seats)
+            synchronize(frame.peer_buffers)
 
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way."""
@@ -308,7 +309,7 @@ class PeersOverHost(Divided):
                     raise PlanError(
                         f"expected fresh bits {stage.fresh:#x} at the beginning of a stage, got {fresh:#x}."
                     )
-                live = [(frame.seats[d], value << self.levels.peers | d) for d in self._live(fresh)]
+                live = [(frame.peer_buffers[d], value << self.levels.peers | d) for d in self._live(fresh)]
                 work_on(live, stage.steps, shares, done, tick)
                 fresh = fresh_after(fresh, stage.steps)
                 done += len(stage.steps)
@@ -318,7 +319,9 @@ class PeersOverHost(Divided):
     def _exchange(self, frame: WindowBuffers, motion: Exchange, fresh: int, tick: Callable[[], None]) -> None:
         """Make an exchange within a window."""
         window = (1 << self.levels.local + self.levels.peers) - 1
-        self._links.exchange(frame.seats, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick)
+        self._links.exchange(
+            frame.peer_buffers, schedule(self.levels, motion.swaps, fresh & window, self._links.piece), tick
+        )
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
@@ -328,10 +331,10 @@ class PeersOverHost(Divided):
         bits: the bit at home of each position. fresh: mask of positions.
         """
         window = self.levels.local + self.levels.peers
-        marks = [channel.mark() for channel in self._out]  # the last pass is written home before this one begins
-        for channel in self._in:
+        marks = [copy_queue.mark() for copy_queue in self._out]  # the last pass is written home before this one begins
+        for copy_queue in self._in:
             for mark in marks:
-                channel.wait(mark)
+                copy_queue.wait(mark)
         coming: deque[tuple[WindowBuffers, int]] = deque()
         for value in range(1 << self._size - window):
             if value << window & fresh:
@@ -348,35 +351,35 @@ class PeersOverHost(Divided):
     def _bring(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
         """Queue the copies of a window to a frame, once the frame's former window has been copied out."""
         frame.came.clear()
-        for seat in frame.seats:
-            if seat.place in frame.busy:
-                seat.device.reach(frame.busy.pop(seat.place))
+        for peer in frame.peer_buffers:
+            if peer.place in frame.busy:
+                peer.device.reach(frame.busy.pop(peer.place))
         for d in self._live(fresh):
-            seat, channel = frame.seats[d], self._in[d]
+            peer, copy_queue = frame.peer_buffers[d], self._in[d]
             start = self._start(bits, d, value)
             for near, far in self._carried(bits, fresh):
-                channel.copy(near.of(seat.buffer), far.at(start).of(self._home))
+                copy_queue.copy(near.of(peer.buffer), far.at(start).of(self._home))
                 self.bytes_in[d] += near.size * self.dtype.itemsize
-            frame.came[d] = channel.mark()
+            frame.came[d] = copy_queue.mark()
 
     def _begun(self, frame: WindowBuffers, value: int) -> tuple[WindowBuffers, int]:
         """Let work from now on wait for the copies of the window."""
         for d, mark in frame.came.items():
-            frame.seats[d].device.wait(mark)
+            frame.peer_buffers[d].device.wait(mark)
         return frame, value
 
     def _send(self, frame: WindowBuffers, bits: tuple[int, ...], fresh: int, value: int) -> None:
         """Queue the copies of a window home, behind all work queued on the devices."""
-        marks = [seat.device.mark() for seat in frame.seats]
+        marks = [peer.device.mark() for peer in frame.peer_buffers]
         for d in self._live(fresh):
-            seat, channel = frame.seats[d], self._out[d]
+            peer, copy_queue = frame.peer_buffers[d], self._out[d]
             for mark in marks:
-                channel.wait(mark)
+                copy_queue.wait(mark)
             start = self._start(bits, d, value)
             for near, far in self._carried(bits, fresh):
-                channel.copy(far.at(start).of(self._home), near.of(seat.buffer))
+                copy_queue.copy(far.at(start).of(self._home), near.of(peer.buffer))
                 self.bytes_out[d] += near.size * self.dtype.itemsize
-            frame.busy[d] = channel.mark()
+            frame.busy[d] = copy_queue.mark()
 
     def _carried(self, bits: tuple[int, ...], fresh: int) -> Carried:
         """Return the copies of one sub state vector; zeros are not copied as far as slices stay whole."""
@@ -416,16 +419,16 @@ class PeersOverHost(Divided):
             live = self._live(fresh)
             for d in live:
                 if inside:
-                    clear(frame.seats[d], inside)
+                    clear(frame.peer_buffers[d], inside)
             try:
                 for d in live:
-                    seat = frame.seats[d]
-                    yield NearSubState(seat.device, seat.buffer, layout, value << self.levels.peers | d)
+                    peer = frame.peer_buffers[d]
+                    yield NearSubState(peer.device, peer.buffer, layout, value << self.levels.peers | d)
             finally:
                 if write:
                     self._send(frame, bits, fresh & ~inside, value)
                 else:
-                    frame.busy.update({d: frame.seats[d].device.mark() for d in live})
+                    frame.busy.update({d: frame.peer_buffers[d].device.mark() for d in live})
         if write:
             self.fresh = self._homes(bits, fresh & ~inside)
 
@@ -490,15 +493,3 @@ class PeersOverHost(Divided):
         for position, source in enumerate(moves):
             homes[bits[position]] = bits[source]
         self.layout = at.moved(self.layout, homes, self._homes(bits, turned))
-
-
-def completed(given: dict[int, int], count: int) -> list[int]:
-    """Return a permutation of `count` positions with the given sources, in which as many others as possible stay."""
-    found = dict(given)
-    taken = set(given.values())
-    for position in range(count):
-        if position not in found and position not in taken:
-            found[position] = position
-            taken.add(position)
-    left = iter([source for source in range(count) if source not in taken])
-    return [found[position] if position in found else next(left) for position in range(count)]

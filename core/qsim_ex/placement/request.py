@@ -81,6 +81,13 @@ class StateRequest:
     free: FreeMemory
     devices: tuple[int, ...]
 
+    def allows(self, shared: bool | None, in_device_memory: bool) -> bool:
+        """Return whether a kind of placement can be meant, given these columns of its row (`kinds.PlacementKind`).
+
+        A state goes to one device or several, with windows or without; None leaves that to the row's `lay_out`.
+        """
+        return shared is None or (shared == (self.peers > 0) and not (in_device_memory and self.windowed))
+
     @property
     def peers(self) -> int:
         """The number of device bits."""

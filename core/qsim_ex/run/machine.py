@@ -13,10 +13,10 @@ from qsim_ex.devices.base import Batches
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.options import Options
-from qsim_ex.placement import kinds
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, States, rows_at_once
 from qsim_ex.placement.batch_of_one import BatchOfOne
+from qsim_ex.placement.kinds import KINDS
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -81,7 +81,7 @@ class Machine:
         else:
             where, options = self.where, self._options
             how = where.deployment
-            states = BatchOfOne(kinds.of(how).create(how, where.devices, self.dtype, where.limits(options)))
+            states = BatchOfOne(KINDS[how.kind].create(how, where.devices, self.dtype, where.limits(options)))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states

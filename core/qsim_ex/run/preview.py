@@ -10,8 +10,8 @@ from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
-from qsim_ex.placement import kinds
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
@@ -65,7 +65,7 @@ def explain(circuit: Circuit, options: Options) -> str:
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:
     """Return a line on the copies between host and device for a placement that migrates; None for others."""
-    if kinds.of(deployment).copies is None:
+    if KINDS[deployment.kind].copies is None:
         return None
     from qsim_ex.devices.memory import human
 

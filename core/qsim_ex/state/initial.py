@@ -15,8 +15,8 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
 from qsim_ex.options import Options
-from qsim_ex.placement import kinds
 from qsim_ex.placement.base import PIECE, Placement
+from qsim_ex.placement.kinds import KINDS
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.state import basis
 
@@ -127,7 +127,7 @@ def begun(where: assign.Assignment, options: Options, initial: int | NDArray[np.
     Raises `OutOfMemory`; no memory stays allocated then.
     """
     deployment = where.deployment
-    made = kinds.of(deployment).create(deployment, where.devices, options.dtype, where.limits(options))
+    made = KINDS[deployment.kind].create(deployment, where.devices, options.dtype, where.limits(options))
     if isinstance(initial, int):  # so far only amplitude 0 is written
         made.layout = replace(made.layout, flip=initial)
         return made

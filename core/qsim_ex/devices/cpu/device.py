@@ -58,7 +58,7 @@ class HostCopyQueue:
 class HostCopies(Copies):
     """A device that works in host memory and finishes every call before it returns."""
 
-    def channel(self) -> CopyQueue:
+    def copy_queue(self) -> CopyQueue:
         """Return a queue whose copies are done at once."""
         return HostCopyQueue()
 

@@ -218,9 +218,9 @@ class GpuDevice(GpuBatches, LoadsNumbers, Copies):
         """Wait until all queued work is done."""
         self._runtime.synchronize()
 
-    def channel(self) -> CopyQueue:
+    def copy_queue(self) -> CopyQueue:
         """Return a new queue of copies, on a stream of its own."""
-        return self._copies.channel()
+        return self._copies.copy_queue()
 
     def mark(self) -> Any:
         """Return a mark behind all work that is queued so far."""

@@ -61,7 +61,7 @@ class CudaCopies(Copies):
         self._cupy = runtime.cupy
         self._device = runtime.device
 
-    def channel(self) -> CopyQueue:
+    def copy_queue(self) -> CopyQueue:
         """Return a queue on a stream of its own."""
         return CudaCopyQueue(self._cupy, self._device)
 

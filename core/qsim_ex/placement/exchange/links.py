@@ -1,4 +1,4 @@
-"""The links between devices: the channels and the staging memory that carry out the schedule of an exchange."""
+"""The links between devices: the copy queues and the staging memory that carry out the schedule of an exchange."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Links:
         for device in devices:
             if not isinstance(device, Copies):
                 raise NotSupported(
-                    f"{device.name} has no channels for copies, so it cannot hold a part of a state. Use other devices."
+                    f"{device.name} has no copy queues, so it cannot hold a part of a state. Use other devices."
                 )
         self.devices = tuple(devices)
         self.dtype = dtype
@@ -117,16 +117,16 @@ class Links:
             "bytes_sent": dict(zip(names, (self.sent.get(pair, 0) for pair in pairs), strict=True)),
         }
 
-    def seat(self, place: int, num_amplitudes: int, beside: PeerBuffer | None = None) -> PeerBuffer:
+    def peer(self, place: int, num_amplitudes: int, beside: PeerBuffer | None = None) -> PeerBuffer:
         """Allocate all memory that one sub state vector needs on its device; raises `OutOfMemory`.
 
-        beside: another seat on the device, whose end of the links is shared.
+        beside: another peer on the device, whose end of the links is shared.
         """
         device: Any = self.devices[place]
         if beside is not None:
             return PeerBuffer(place, device, device.allocate(num_amplitudes, self.dtype), beside.lanes)
         buffer = device.allocate(num_amplitudes, self.dtype)
-        made = [Lane(device.channel(), device.channel()) for _ in range(self.lanes)]
+        made = [Lane(device.copy_queue(), device.copy_queue()) for _ in range(self.lanes)]
         near, host = self.staging(place)
         for lane in made:
             if near:
@@ -135,38 +135,40 @@ class Links:
                 lane.host = [StagingPiece(device.host_memory(self.piece, self.dtype)[0]) for _ in range(SLOTS)]
         return PeerBuffer(place, device, buffer, made)
 
-    def exchange(self, seats: Sequence[PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None = None) -> None:
-        """Carry out a schedule; ``seats[d]`` is the seat of device number d.
+    def exchange(
+        self, peer_buffers: Sequence[PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None = None
+    ) -> None:
+        """Carry out a schedule; ``peer_buffers[d]`` is the peer of device number d.
 
         Work queued on the devices before runs before the exchange, and work queued later runs after it. `tick` is
         called now and then, when no copy is under way.
         """
         meetings = {(trade.devices, trade.lane) for trade in schedule.trades}
-        self._begin(seats, meetings)
+        self._begin(peer_buffers, meetings)
         queued = 0
         for trade in schedule.trades:
-            self._trade(seats, trade)
+            self._trade(peer_buffers, trade)
             queued += sum(trade.sent) * trade.parts[0].size * self.dtype.itemsize
-            if queued > QUEUED_BYTES * len(seats) and tick is not None:
-                synchronize(seats)
+            if queued > QUEUED_BYTES * len(peer_buffers) and tick is not None:
+                synchronize(peer_buffers)
                 tick()
                 queued = 0
-        self._end(seats, meetings)
+        self._end(peer_buffers, meetings)
         for (d, e), amplitudes in schedule.sent().items():
-            self.sent[seats[d].place, seats[e].place] += amplitudes * self.dtype.itemsize
+            self.sent[peer_buffers[d].place, peer_buffers[e].place] += amplitudes * self.dtype.itemsize
 
-    def _begin(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
+    def _begin(self, peer_buffers: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
         """Let copies out wait for the work on both of their devices."""
         taking_part = {d for devices, _ in meetings for d in devices}
-        marks = {d: seats[d].device.mark() for d in taking_part}
+        marks = {d: peer_buffers[d].device.mark() for d in taking_part}
         for devices, lane in meetings:
             for d in devices:
                 for end in devices:
-                    seats[d].lanes[lane].out.wait(marks[end])
+                    peer_buffers[d].lanes[lane].out.wait(marks[end])
 
-    def _trade(self, seats: Sequence[PeerBuffer], trade: Trade) -> None:
+    def _trade(self, peer_buffers: Sequence[PeerBuffer], trade: Trade) -> None:
         """Queue one piece: out to the other's staging both ways, then from staging into place."""
-        ends, parts = [seats[number] for number in trade.devices], trade.parts
+        ends, parts = [peer_buffers[number] for number in trade.devices], trade.parts
         staged: list[tuple[PeerBuffer, StagingPiece, Any]] = []
         left: list[Any] = []
         for k in (0, 1):
@@ -192,19 +194,19 @@ class Links:
             place.copy(laid.of(to.buffer), laid.laid_out(slot.buffer))
             slot.free = place.mark()
 
-    def _end(self, seats: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
+    def _end(self, peer_buffers: Sequence[PeerBuffer], meetings: set[tuple[tuple[int, int], int]]) -> None:
         """Let work on a device wait for the copies from it, to it, and into place."""
         for devices, lane in meetings:
-            out = [seats[d].lanes[lane].out.mark() for d in devices]
+            out = [peer_buffers[d].lanes[lane].out.mark() for d in devices]
             for d in devices:
-                for mark in (*out, seats[d].lanes[lane].place.mark()):
-                    seats[d].device.wait(mark)
+                for mark in (*out, peer_buffers[d].lanes[lane].place.mark()):
+                    peer_buffers[d].device.wait(mark)
 
 
-def synchronize(seats: Sequence[PeerBuffer]) -> None:
+def synchronize(peer_buffers: Sequence[PeerBuffer]) -> None:
     """Wait until devices and links have done all queued work."""
-    for seat in seats:
-        for lane in seat.lanes:
+    for peer in peer_buffers:
+        for lane in peer.lanes:
             lane.out.synchronize()
             lane.place.synchronize()
-        seat.device.synchronize()
+        peer.device.synchronize()

@@ -63,23 +63,27 @@ def shares_of(work: Sequence[tuple[Any, Iterable[Any]]]) -> list[Share]:
 
 
 def work_on(
-    seats: Sequence[tuple[PeerBuffer, int]], steps: Sequence[Step], shares: Sequence[Share], begin: int, tick: Tick
+    peer_buffers: Sequence[tuple[PeerBuffer, int]],
+    steps: Sequence[Step],
+    shares: Sequence[Share],
+    begin: int,
+    tick: Tick,
 ) -> None:
-    """Execute steps on the sub state vectors of some seats, each with the value of its bits from `local` up.
+    """Execute steps on the sub state vectors of some peers, each with the value of its bits from `local` up.
 
     begin: how many steps of the plan came before; `shares` has their numbers too.
     """
     targets, end = [], begin + len(steps)
-    for seat, high in seats:
-        prepared, numbers = shares[seat.place]
-        targets.append(OneState(seat.device, seat.buffer, _bits(seat), prepared, numbers[begin:end], high))
+    for peer, high in peer_buffers:
+        prepared, numbers = shares[peer.place]
+        targets.append(OneState(peer.device, peer.buffer, _bits(peer), prepared, numbers[begin:end], high))
     execute(steps, targets, tick)
 
 
-def clear(seat: PeerBuffer, fresh: int) -> None:
+def clear(peer: PeerBuffer, fresh: int) -> None:
     """Write the zeros of fresh local positions."""
-    seat.device.run(seat.buffer, _bits(seat), ZeroFill(fresh), NO_NUMBERS)
+    peer.device.run(peer.buffer, _bits(peer), ZeroFill(fresh), NO_NUMBERS)
 
 
-def _bits(seat: PeerBuffer) -> int:
-    return int(seat.buffer.size).bit_length() - 1
+def _bits(peer: PeerBuffer) -> int:
+    return int(peer.buffer.size).bit_length() - 1

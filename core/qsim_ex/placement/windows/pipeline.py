@@ -42,13 +42,13 @@ class CopyPiece(NamedTuple):
 
 
 class QueuedCopies:
-    """One direction: its channel, and the copies that have been queued on it.
+    """One direction: its copy_queue, and the copies that have been queued on it.
 
     Copies are numbered from 1. touched: for each place the last copy that read or wrote it.
     """
 
-    def __init__(self, channel: CopyQueue, places: int) -> None:
-        self.channel = channel
+    def __init__(self, copy_queue: CopyQueue, places: int) -> None:
+        self.copy_queue = copy_queue
         self.touched = np.zeros(places, dtype=np.int64)
         self.last = 0
         self.done = 0  # copies up to this one have been waited for on the host
@@ -81,8 +81,8 @@ class Pipeline:
         self._slice_bytes: int = slots[0].nbytes // rows
         self._most = max(1, piece // self._slice_bytes)
         places = sum(block.size for block in self._blocks) // self._slice
-        self._in = QueuedCopies(device.channel(), places)
-        self._out = QueuedCopies(device.channel(), places)
+        self._in = QueuedCopies(device.copy_queue(), places)
+        self._out = QueuedCopies(device.copy_queue(), places)
         self._work: dict[int, Any] = {}
         self._working: int | None = None
         self._recent: deque[Any] = deque()
@@ -126,12 +126,12 @@ class Pipeline:
         for first in range(0, len(one), most):
             a, b = one[first : first + most], other[first : first + most]
             self._before(self._in, self._out, a, b)
-            channel = self._in.channel
+            copy_queue = self._in.copy_queue
             for piece in self._pieces(np.arange(len(a), dtype=np.int64), a, of_scratch=True):
-                channel.copy(self._aside(piece), self._view(piece.source, piece, piece.source_step))
-            self._queue_pieces(channel, a, b)
+                copy_queue.copy(self._aside(piece), self._view(piece.source, piece, piece.source_step))
+            self._queue_pieces(copy_queue, a, b)
             for piece in self._pieces(np.arange(len(b), dtype=np.int64), b, of_scratch=True):
-                channel.copy(self._view(piece.source, piece, piece.source_step), self._aside(piece))
+                copy_queue.copy(self._view(piece.source, piece, piece.source_step), self._aside(piece))
             self._after(self._in, a, b)
             self.bytes_within += 3 * len(a) * self._slice_bytes
 
@@ -139,13 +139,13 @@ class Pipeline:
         if not len(to):
             return
         self._before(queue, other, to, source)
-        self._queue_pieces(queue.channel, to, source)
+        self._queue_pieces(queue.copy_queue, to, source)
         self._after(queue, to, source)
 
-    def _queue_pieces(self, channel: CopyQueue, to: Index, source: Index) -> None:
+    def _queue_pieces(self, copy_queue: CopyQueue, to: Index, source: Index) -> None:
         for piece in self._pieces(to, source):
             left = self._view(piece.to, piece, piece.to_step)
-            channel.copy(left, self._view(piece.source, piece, piece.source_step))
+            copy_queue.copy(left, self._view(piece.source, piece, piece.source_step))
 
     # --- order -----------------------------------------------------------------------------------------------------
 
@@ -153,16 +153,16 @@ class Pipeline:
         """Let the next copy on `queue`, which uses these places, wait for all earlier uses of them in other queues."""
         if queue.worked:
             for slot in queue.worked & set(np.unique(np.concatenate([to, source]) // self._rows).tolist()):
-                queue.channel.wait(self._work[slot])
+                queue.copy_queue.wait(self._work[slot])
                 queue.worked.discard(slot)
         last = int(max(other.touched[to].max(), other.touched[source].max()))
         if last > max(queue.waited, other.done):
-            queue.channel.wait(other.marks[last])
+            queue.copy_queue.wait(other.marks[last])
             queue.waited = last
 
     def _after(self, queue: QueuedCopies, to: Index, source: Index) -> None:
         """Number the copy that was just queued, and limit the length of the queue."""
-        mark = queue.channel.mark()
+        mark = queue.copy_queue.mark()
         if mark is None:  # the copy is done already, and no wait is needed
             return
         queue.last += 1
@@ -205,7 +205,7 @@ class Pipeline:
         """Wait on the host for all copies."""
         self.end_work()
         for queue in (self._in, self._out):
-            queue.channel.synchronize()
+            queue.copy_queue.synchronize()
             queue.done, queue.queued_bytes = queue.last, 0
             queue.marks.clear()
             queue.in_flight.clear()

@@ -80,7 +80,7 @@ class _Idle(Copies):
     kind = "gpu"
     name = "nothing"
 
-    def channel(self) -> CopyQueue:
+    def copy_queue(self) -> CopyQueue:
         return _IdleCopyQueue()
 
     def mark(self) -> None:

@@ -25,7 +25,7 @@ from qsim_ex.devices.base import Buffer, Copies
 from qsim_ex.devices.discover import host_free
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
-from qsim_ex.placement.bits import move_bits
+from qsim_ex.placement.bits import completed, move_bits
 from qsim_ex.steps.layout import Layout, Levels
 
 Index = NDArray[np.int64]
@@ -145,23 +145,11 @@ def turn(window: Window, sources: Sequence[int], flip: int) -> WindowPass | None
     coming = [source for source in sources[:inside] if source >= inside]
     window = window.bringing(coming[: local - inside])
     wanted = {bit: window.position[sources[bit]] for bit in range(inside)}
-    moves = _completed({bit: position for bit, position in wanted.items() if position < local}, local)
+    moves = completed({bit: position for bit, position in wanted.items() if position < local}, local)
     came = {window.bits[source]: window.bits[position] for position, source in enumerate(moves)}
     left = tuple(came.get(source, source) for source in sources)
     last = all(left[bit] == bit for bit in range(inside))
     return WindowPass(window, moves, flip if last else 0, came, left)
-
-
-def _completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
-    """Return a permutation of `count` bits with the given sources, in which as many others as possible stay."""
-    out = dict(moves)
-    taken = set(out.values())
-    for bit in range(count):
-        if bit not in out and bit not in taken:
-            out[bit] = bit
-            taken.add(bit)
-    left = iter([bit for bit in range(count) if bit not in taken])
-    return tuple(out[bit] if bit in out else next(left) for bit in range(count))
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
