@@ -1,6 +1,7 @@
 """Fixtures that every test may use: each device that is present, and both precisions.
 
-Shared test code lies beside this file (`plain`, `strategies`, `gpus`) and is imported by its plain name.
+Tests stand where what they test stands in core/qsim_ex. What they share is in `support`, imported as ``support.x``, and
+tests/support/README.md says what to use when. `contract` has what holds for every device, placement, option and method.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from support.gpus import gpu_missing
 from support.paths import ROOT
 from support.plain_device import PlainDevice
@@ -23,15 +25,19 @@ from qsim_ex.options import Options
 # Processes that tests start import this checkout too, whatever else is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])
 
-# A shell starts what runs in the background deaf to Ctrl-C, and children inherit that; some tests press it.
+# A shell lets background processes ignore Ctrl-C, and children inherit that; some tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is; limits of time stand where a test is about time.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 
 
 def device_names() -> list[Any]:
-    """Every device of this version; those that are not present skip themselves with a reason."""
+    """Return the names of all devices; tests of those that are not present skip themselves with the reason."""
     names: list[Any] = ["plain"]
     if importlib.util.find_spec("qsim_ex.devices.cpu.device"):
         names.append("cpu")
@@ -60,7 +66,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @pytest.fixture
 def options(device: Any, precision: str, monkeypatch: pytest.MonkeyPatch) -> Options:
-    """Options that make the engine work on `device` in one of both precisions."""
+    """Options that run the engine on `device` in each precision."""
     if isinstance(device, PlainDevice):
         monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     return Options(device=device.kind, precision=precision)

@@ -1,4 +1,4 @@
-"""What cannot be meant is refused with its own error, which says what to do, before memory is touched."""
+"""Bad input is refused with its own error, which says what to do, before memory is touched."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class _OnGpu:
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(name: str) -> None:
-    """Bad input is accepted, refused with another error, or only after memory was taken."""
+    """Each bad input raises its own error with its message."""
     action, error, message = BAD[name]
     with pytest.raises(error, match=message) as caught:
         action()
@@ -167,7 +167,7 @@ BAD_QUESTIONS: dict[str, tuple[Callable[[StateVector], Any], type[Exception], st
 
 @pytest.mark.parametrize("name", BAD_QUESTIONS)
 def test_bad_questions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question that cannot be meant is answered, or changes the state."""
+    """A bad question is refused, and the state stays."""
     device = PlainDevice()
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     question, error, message = BAD_QUESTIONS[name]
@@ -178,7 +178,7 @@ def test_bad_questions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_copy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of a state that the host cannot hold is tried."""
+    """A copy of a state that the host cannot hold is refused with both sizes."""
     device = PlainDevice()
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     with StateVector(3, device="cpu") as state:

@@ -1,4 +1,4 @@
-"""Old public paths go on working, and warn with the public home of what they name."""
+"""Old public paths still work, and warn with the public home of the name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_an_old_path_gives_the_public_object_and_warns(module: str, old: str, ne
 
 
 def test_names_that_never_were_are_not_found() -> None:
-    """A name that no version had is an error of the kind that Python gives."""
+    """A name that no version had raises the error that Python raises."""
     with pytest.raises(AttributeError, match=r"'qsim_ex\.circuit\.noise' has no attribute 'nonsense'"):
         importlib.import_module("qsim_ex.circuit.noise").nonsense  # noqa: B018
     with pytest.raises(ModuleNotFoundError):

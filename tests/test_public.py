@@ -12,13 +12,13 @@ import qsim_ex
 
 @pytest.mark.parametrize("name", qsim_ex.__all__)
 def test_names_are_there(name: str) -> None:
-    """A public name cannot be imported, or is not listed."""
+    """Every public name can be imported and is listed."""
     assert getattr(qsim_ex, name) is not None
     assert name in dir(qsim_ex)
 
 
 def test_other_names_are_not() -> None:
-    """A misspelt name is something else than an AttributeError."""
+    """A misspelt name is an AttributeError that repeats it."""
     with pytest.raises(AttributeError, match="StateVektor"):
         qsim_ex.StateVektor  # noqa: B018
 
@@ -32,7 +32,7 @@ def test_other_names_are_not() -> None:
     ],
 )
 def test_imports_are_lazy(code: str, absent: str) -> None:
-    """Importing loads a compiler or a GPU library that may not be needed."""
+    """Importing loads no compiler and no GPU library that may not be needed."""
     check = f"import sys; {code}; print([name for name in {absent.split()} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""The definition of what happens to a density matrix is that of Qiskit and of Cirq, and sharp enough to trust."""
+"""The definition for density matrices is that of Qiskit and of Cirq, and small errors are seen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def random_kraus(count: int, size: int, seed: int) -> Array:
 @settings(max_examples=50, deadline=None)
 @given(circuit=circuits(max_qubits=5, max_gates=10))
 def test_without_chance_it_is_the_state(circuit: Circuit) -> None:
-    """Some operation, permutation or state does something else to a density matrix than to its state."""
+    """Without chance the density matrix is |ψ><ψ|, for every operation."""
     psi = reference.simulate(circuit)
     assert reference.density_matrix(circuit) == pytest.approx(np.outer(psi, psi.conj()), abs=1e-12)
 
@@ -54,20 +54,20 @@ def in_qiskit(strength: float = 0.2) -> tuple[Circuit, QuantumCircuit]:
 
 
 def test_as_in_qiskit() -> None:
-    """A channel, a reset or a state is on other wires than Qiskit's, or the matrices are read in another order."""
+    """Channels, resets and initial states do what Qiskit's do, on the same wires."""
     ours, theirs = in_qiskit()
     assert reference.density_matrix(ours) == pytest.approx(DensityMatrix(theirs).data, abs=1e-12)
 
 
 def test_one_percent_is_seen() -> None:
-    """A channel that is wrong by one part in a hundred passes for the right one."""
+    """A channel whose strength is off by one part in a hundred differs visibly."""
     wanted = DensityMatrix(in_qiskit()[1]).data
     wrong = reference.density_matrix(in_qiskit(0.2 * 1.01)[0])
     assert np.abs(wrong - wanted).max() > 1e-4
 
 
 def test_as_in_cirq() -> None:
-    """A measurement in the middle, a reset or a channel is another one than in Cirq."""
+    """A measurement in the middle, a reset and channels do what Cirq's do."""
     two = random_kraus(3, 4, 5)
     a, b, c = cirq.LineQubit.range(3)  # wires 2, 1, 0
     theirs = cirq.Circuit(
@@ -90,7 +90,7 @@ def test_as_in_cirq() -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 999), count=st.integers(2, 5))
 def test_a_density_matrix_stays_one(seed: int, count: int) -> None:
-    """A channel loses probability, or leaves what is not Hermitian or not positive."""
+    """A density matrix keeps trace 1 and stays Hermitian and positive."""
     builder = CircuitBuilder(3, 1).channel(random_kraus(count, 4, seed), [1, 2]).gate("cx", [1, 0])
     circuit = builder.reset([1]).measure([0], [0]).channel(random_kraus(2, 2, seed), [0]).save().build()
     half = random_unitary(8, seed + 1) * np.linspace(0, 1, 8)

@@ -26,7 +26,7 @@ def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:
 
 @given(st.integers(0, 130), st.integers(0, 12), st.integers(0, 999))
 def test_counts_are_the_bits(num_clbits: int, shots: int, seed: int) -> None:
-    """Counts of up to 130 classical bits are not those of the rows, or are not in order."""
+    """Counts of up to 130 classical bits are those of the rows, in order."""
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, (shots, num_clbits), dtype=np.uint8)
     bits = bits[rng.integers(0, shots, shots)] if shots else bits  # repeat some rows
@@ -41,7 +41,7 @@ def test_counts_are_the_bits(num_clbits: int, shots: int, seed: int) -> None:
 
 
 def test_no_shots_no_counts() -> None:
-    """A result without shots makes up counts."""
+    """A result without shots refuses to count."""
     with pytest.raises(MeasurementError, match="shots"):
         result_of(None, 3).counts()
     with pytest.raises(MeasurementError, match="shots"):
@@ -49,7 +49,7 @@ def test_no_shots_no_counts() -> None:
 
 
 def test_plans_are_counted_when_asked_for_and_kept_for_a_while() -> None:
-    """Results tell the same of their plans however late they are asked, and all but the latest let their plans go."""
+    """A result reports the same plan however late it is asked, and only the latest results keep their plans."""
     simulator = Simulator(device="cpu")
     made = [CircuitBuilder(2, 2).gate("h", [k % 2]).measure([0, 1], [0, 1]).build() for k in range(2)]
     first = simulator.run(made[0], 5)

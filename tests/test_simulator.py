@@ -1,4 +1,4 @@
-"""A circuit in, a result out: the right bits, states and story of the run."""
+"""A circuit in, a result out: the right bits, states and report of the run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ghz(num_wires: int) -> CircuitBuilder:
 @same_device
 @given(circuit=circuits(max_qubits=6), data=st.data())
 def test_saved_states_are_the_definition(options: Options, circuit: Circuit, data: st.DataObject) -> None:
-    """A state that is saved on the way, or at the end, differs from the definition."""
+    """A state that is saved on the way, or at the end, is that of the definition."""
     place = data.draw(st.integers(0, len(circuit.instructions)))
     first, rest = circuit.instructions[:place], circuit.instructions[place:]
     both = Circuit(circuit.num_qubits, 0, (*first, Save("way"), *rest, Save("end")), circuit.operands)
@@ -61,7 +61,7 @@ def test_saved_states_are_the_definition(options: Options, circuit: Circuit, dat
 @same_device
 @given(circuit=circuits(min_qubits=1, max_qubits=6), data=st.data())
 def test_classical_bits_are_the_shots(options: Options, circuit: Circuit, data: st.DataObject) -> None:
-    """A measured wire lands in another classical bit, or the shots differ from those of the state."""
+    """A measured wire is in its classical bit, and the shots are those of the state."""
     n = circuit.num_qubits
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))]
     num_clbits = data.draw(st.integers(len(wires), 80))
@@ -81,7 +81,7 @@ def test_classical_bits_are_the_shots(options: Options, circuit: Circuit, data: 
 
 
 def test_measuring_again_overwrites(options: Options) -> None:
-    """A wire that is measured twice shows two values, or a classical bit keeps its first one."""
+    """A wire that is measured twice gives one value, and a classical bit has its last one."""
     builder = ghz(3).gate("x", [2])
     circuit = builder.measure([0, 2], [0, 1]).measure([0], [2]).measure([1], [1]).build()
     counts = Simulator(options).run(circuit, shots=200, seed=1).counts()
@@ -90,7 +90,7 @@ def test_measuring_again_overwrites(options: Options) -> None:
 
 
 def test_seeds_fix_the_shots(options: Options) -> None:
-    """A seed does not give the same shots again, or a result without one does not tell its own."""
+    """A seed gives the same shots again, and a result without one reports its own."""
     circuit = ghz(4).gate("ry", [2], 0.4).measure(range(4), range(4)).build()
     simulator = Simulator(options)
     first, again, other = (simulator.run(circuit, shots=100, seed=seed) for seed in (1, 1, 2))
@@ -104,7 +104,7 @@ def test_seeds_fix_the_shots(options: Options) -> None:
 
 @pytest.mark.parametrize("num_wires", [0, 3])
 def test_circuits_of_nothing(options: Options, num_wires: int) -> None:
-    """A circuit without wires, gates, classical bits or measured wires fails."""
+    """Circuits without wires, gates, classical bits or measured wires run."""
     circuit = CircuitBuilder(num_wires, 2).measure([], []).save().build()
     result = Simulator(options).run(circuit, shots=5)
     assert result.bits().tolist() == [[0, 0]] * 5
@@ -116,13 +116,13 @@ def test_circuits_of_nothing(options: Options, num_wires: int) -> None:
 
 
 def test_resets_of_fresh_wires_are_nothing(options: Options) -> None:
-    """A reset of wires that nothing has touched is refused."""
+    """A reset of wires that nothing has touched does nothing."""
     circuit = CircuitBuilder(2, 2).reset([0, 1]).gate("x", [0]).reset([1]).measure([0, 1], [0, 1]).build()
     assert Simulator(options).run(circuit, shots=3).counts() == {1: 3}
 
 
 def test_initialise_at_the_beginning(options: Options) -> None:
-    """Wires that are given a state, also after gates on others, do not have it."""
+    """Wires that are given a state have it, also after gates on others."""
     vector = random_state(2)
     circuit = CircuitBuilder(3).gate("h", [1]).gate("x", [1]).initialize(vector, [2, 0]).save().build()
     found = Simulator(options).run(circuit).saved["statevector"]
@@ -130,7 +130,7 @@ def test_initialise_at_the_beginning(options: Options) -> None:
 
 
 def test_new_angles_do_not_plan_again(options: Options) -> None:
-    """A circuit with new angles is planned or prepared as if it were another one."""
+    """A circuit with new angles uses the plan of the old ones."""
     results = []
     for angle in (0.1, 0.2, np.pi, 0.0):
         builder = CircuitBuilder(3).gate("rx", [0], angle).gate("cp", [0, 1], angle).gate("rzz", [1, 2], angle)
@@ -144,7 +144,7 @@ def test_new_angles_do_not_plan_again(options: Options) -> None:
 
 
 def test_a_result_says_where_it_ran(options: Options, device: Any) -> None:
-    """A result keeps silent about device, reason, precision, plan or time, or JSON cannot hold it."""
+    """A result reports device, reason, precision, plan and times, as JSON."""
     result = Simulator(options).run(ghz(3).save("a").measure(range(3), range(3)).build(), shots=10, seed=3)
     told = json.loads(json.dumps(result.metadata()))
     assert told["device"] == device.name
@@ -161,14 +161,14 @@ def test_a_result_says_where_it_ran(options: Options, device: Any) -> None:
 
 
 def test_a_simulator_that_has_run_can_be_sent_elsewhere(options: Options) -> None:
-    """What a simulator remembers of its devices cannot be pickled, or its options are lost."""
+    """A simulator that has run can be pickled, and keeps its options."""
     simulator = Simulator(options)
     simulator.state(ghz(3).build()).close()
     assert pickle.loads(pickle.dumps(simulator)).options == options
 
 
 def test_progress_counts_to_the_end(options: Options) -> None:
-    """Progress jumps, ends early, or begins anew after a saved state."""
+    """Progress counts every step once from 0 to the end, over saved states."""
     told: list[tuple[int, int]] = []
     builder = ghz(9).save("a")
     for wire in range(9):
@@ -180,7 +180,7 @@ def test_progress_counts_to_the_end(options: Options) -> None:
 
 
 def test_a_run_is_cancelled_between_steps(options: Options) -> None:
-    """A cancelled run goes on, or ends without saying so."""
+    """A cancelled run ends before the next step, and says after which."""
     cancel = threading.Event()
     told: list[int] = []
 
@@ -195,7 +195,7 @@ def test_a_run_is_cancelled_between_steps(options: Options) -> None:
 
 
 def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
-    """Ctrl-C is noticed only at the end of a run of a minute."""
+    """Ctrl-C ends a run of a minute within seconds."""
     if device.name == "plain":
         pytest.skip("the executor that works by definition runs no kernels")
     builder = CircuitBuilder(22)
@@ -223,7 +223,7 @@ def test_ctrl_c_ends_a_long_run(options: Options, device: Any) -> None:
 
 
 def test_state_from_any_start(options: Options) -> None:
-    """The state of a circuit does not begin where it was told to."""
+    """The state of a circuit begins at the initial state that is given."""
     psi = random_state(3)
     circuit = ghz(3).measure([0], [0]).build()
     simulator = Simulator(options)
@@ -237,7 +237,7 @@ def test_state_from_any_start(options: Options) -> None:
 
 
 def test_explain_needs_no_memory(options: Options) -> None:
-    """Explaining a circuit allocates its state, or leaves out steps and saved states."""
+    """Explaining a circuit of 50 wires needs no state, and shows its sweeps and saved states."""
     circuit = ghz(50).save("middle").gate("h", [49]).build()
     text = Simulator(options).explain(circuit)
     assert text.count("sweep") >= 2

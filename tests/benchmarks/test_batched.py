@@ -1,4 +1,4 @@
-"""The benchmark of batches measures what it says, and the peer is told what is meant."""
+"""The benchmark of batches measures what it says, and the peer gets the circuits that are meant."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Definition:
 
 
 def held(address: int, count: int, dtype: Any) -> Any:
-    """What lies at an address."""
+    """Return the memory at an address."""
     return np.frombuffer((ctypes.c_byte * (count * dtype.itemsize)).from_address(address), dtype)
 
 
 def test_a_seed_changes_angles_alone() -> None:
-    """States of a batch have other structures, or the same numbers."""
+    """States of a batch share one structure and differ in their angles."""
     first, second = batched.mixed(5, 40, 1), batched.mixed(5, 40, 2)
     assert structure_of(first) == structure_of(second)
     assert {gate.name for gate in first} == {"rx", "ry", "rz", "cx", "cz", "rzz"}
@@ -93,7 +93,7 @@ def test_a_seed_changes_angles_alone() -> None:
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_every_part_is_measured_and_right(precision: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A part has no time, or states that were not computed are taken for right."""
+    """Every part of a batch has its times, and the states are checked and right."""
     out = tmp_path / "batched.json"
     asked = [*SMALL, "--precision", precision, "--repeat", "2", "--commit", "c", "--out", str(out)]
     assert batched.main(asked) == 0
@@ -106,7 +106,7 @@ def test_every_part_is_measured_and_right(precision: str, tmp_path: Path, capsys
 
 
 def test_a_wrong_state_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows that changed places are taken for right."""
+    """Rows that changed places are reported as wrong."""
     right = batched.OurBatch.row
     monkeypatch.setattr(batched.OurBatch, "row", lambda self, state: right(self, 1 if state == 0 else state))
     assert batched.main([*SMALL, "--repeat", "1"]) == 1
@@ -115,7 +115,7 @@ def test_a_wrong_state_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_the_peer_is_told_every_gate(precision: Any) -> None:
-    """A matrix goes to another state, a control is left out, or wires are in another order."""
+    """The peer applies every gate to its own state, with its controls and its order of wires."""
     circuits = [
         [*batched.mixed(4, 30, seed), Gate("swap", (2, 0)), Gate("cp", (3, 1), (0.1 * seed,))] for seed in range(5)
     ]
@@ -131,7 +131,7 @@ def test_the_peer_is_told_every_gate(precision: Any) -> None:
 
 
 def test_both_take_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The peer's time is not beside ours, or the ratio is the wrong way round."""
+    """The peer's times stand beside ours, and the ratio is the peer's over ours."""
     monkeypatch.setattr(
         batched, "peer_of", lambda given: BatchedSession(Definition(), given.n, given.states, "single", HostMemory())
     )

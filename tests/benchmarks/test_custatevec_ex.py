@@ -1,4 +1,4 @@
-"""The peer cuStateVec Ex says what is meant for states in several pieces, to a library that only listens."""
+"""The peer cuStateVec Ex passes what is meant for states in several pieces to a library that only listens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERING = (2, 0, 1, 3)
 
 
 class Listener:
-    """In place of the library: keeps what it is told, and has the amplitude `index` at each index."""
+    """In place of the library: keeps its calls, and has the amplitude `index` at each index."""
 
     version = "1.15.0"
 
@@ -60,7 +60,7 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> tuple[ex.ExPeer, Listener]:
 
 @pytest.mark.parametrize("device_wires", [None, 3, 1])
 def test_host_memory_is_asked_for_by_device_wires(monkeypatch: pytest.MonkeyPatch, device_wires: int | None) -> None:
-    """All wires are put on the device, or the wires are given in the wrong order."""
+    """The library is given all wires, and as device wires those that were asked for or all of them."""
     found, listener = peer(monkeypatch)
     found.open(Setup(4, "single", 1, device_wires=device_wires), "controls").close()
     told = listener.told("ConfigureStateVectorSingleDevice")
@@ -68,7 +68,7 @@ def test_host_memory_is_asked_for_by_device_wires(monkeypatch: pytest.MonkeyPatc
 
 
 def test_several_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices are left out, or the wires of each of them are not those that are left."""
+    """The library is given every device, and each device has the wires that are left."""
     found, listener = peer(monkeypatch)
     found.open(Setup(4, "double", 1, gpus=4), "controls").close()
     _, kind, wires, local, devices, count, network, capability = listener.told("ConfigureStateVectorMultiDevice")
@@ -78,7 +78,7 @@ def test_several_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("setup", [Setup(4, "single", 1, device_wires=2), Setup(4, "single", 1, gpus=2)])
 def test_amplitudes_are_read_where_the_ordering_says(monkeypatch: pytest.MonkeyPatch, setup: Setup) -> None:
-    """Amplitudes are read before pending operations are done, or at the index of another wire ordering."""
+    """Amplitudes are read after pending operations, at the indices of the library's wire ordering."""
     watch = Setup(4, "single", 1, (0, 1, 2, 4, 8, 15), setup.gpus, setup.device_wires)
     found, listener = peer(monkeypatch)
     session = found.open(watch, "controls")
@@ -100,6 +100,6 @@ def test_amplitudes_are_read_where_the_ordering_says(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_the_library_refuses_is_not_tried(monkeypatch: pytest.MonkeyPatch, setup: Setup, reason: str) -> None:
-    """A state that the library cannot hold is measured as a failure."""
+    """A state that the library cannot hold is refused with the reason before it is measured."""
     with pytest.raises(CannotDivide, match=reason):
         peer(monkeypatch)[0].variants(setup)

@@ -25,7 +25,7 @@ DIVISIONS = {
 
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_divided_states_are_right(division: str) -> None:
-    """A session gives the amplitudes of another circuit, or of another division than was asked for."""
+    """A session gives the amplitudes of the definition, for every family, division and variant."""
     peer = load("ours", "cpu")
     for family in FAMILIES:
         case = Case(family, 11, "double", **DIVISIONS[division])
@@ -36,7 +36,7 @@ def test_divided_states_are_right(division: str) -> None:
 @pytest.mark.parametrize(("device_wires", "in_flight"), [(10, 1), (9, 3), (8, 3)])
 @pytest.mark.parametrize("variant", ["whole", "spread"])
 def test_facts_say_where_the_state_was(device_wires: int, in_flight: int, variant: str) -> None:
-    """What is said of a divided state is not what was asked for, or a spread one was on its device altogether."""
+    """The facts of a session name its division, and a spread state is not on its device altogether."""
     setup = Setup(11, "single", 1, device_wires=device_wires, in_flight=in_flight)
     session = load("ours", "cpu").open(setup, variant)
     session.load(Case("qv", 11, "single").gates(0))
@@ -56,7 +56,7 @@ def test_facts_say_where_the_state_was(device_wires: int, in_flight: int, varian
 
 
 def test_bytes_between_devices_are_those_planned() -> None:
-    """More or less is sent between devices than the plan says."""
+    """The bytes that are sent between devices are those of the plan."""
     session = load("ours", "cpu").open(Setup(11, "single", 1, gpus=4), "default")
     for family in FAMILIES:
         session.load(Case(family, 11, "single").gates(0))
@@ -67,7 +67,7 @@ def test_bytes_between_devices_are_those_planned() -> None:
 
 
 def test_gpus_are_named_on_a_gpu() -> None:
-    """Several GPUs are asked for, and one is used; or a window larger than was said."""
+    """The options of a setup name every GPU, and the device wires if some were asked for."""
     several = options(Setup(30, "single", 1, gpus=4), "gpu", "default")
     assert several.devices == (0, 1, 2, 3)
     assert several.device_wires is None
@@ -79,7 +79,7 @@ def test_gpus_are_named_on_a_gpu() -> None:
     ("device_wires", "in_flight", "whole", "spread"), [(29, None, 1, 1), (28, None, 3, 3), (29, 3, 2, 1), (28, 2, 2, 2)]
 )
 def test_some_of_a_state_is_elsewhere(device_wires: int, in_flight: int | None, whole: int, spread: int) -> None:
-    """Unless it is asked for, all of a state in host memory is on the device, and nothing is measured."""
+    """A state in host memory has at most as many buffers on the device as leave some of it elsewhere."""
     setup = Setup(30, "single", 1, device_wires=device_wires, in_flight=in_flight)
     assert options(setup, "gpu", "whole").in_flight_buffers == whole
     assert options(setup, "gpu", "spread").in_flight_buffers == spread
@@ -89,21 +89,21 @@ def test_some_of_a_state_is_elsewhere(device_wires: int, in_flight: int | None, 
     "division", [{"gpus": 3}, {"device_wires": 12}, {"gpus": 4, "device_wires": 10}, {"device_wires": 0}]
 )
 def test_what_cannot_be_divided_is_an_error(division: dict[str, int]) -> None:
-    """A division that contradicts the number of wires reaches a peer."""
+    """A division that contradicts the number of wires is refused before any peer gets it."""
     with pytest.raises(ValueError, match="expected"):
         Setup(11, "single", 1, **division)
 
 
 @pytest.mark.parametrize("name", ["qsim", "aer", "lightning"])
 def test_others_refuse_divided_states(name: str) -> None:
-    """A peer that holds a state in one piece is measured beside divided ones."""
+    """A peer that holds a state in one piece refuses divided ones with its reason."""
     pytest.importorskip({"qsim": "qsimcirq", "aer": "qiskit_aer", "lightning": "pennylane_lightning"}[name])
     with pytest.raises(CannotDivide, match=f"{name}: it holds a state in one piece only"):
         load(name, "cpu").variants(Setup(11, "single", 1, gpus=2))
 
 
 def test_the_command_writes_a_table_of_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command does not divide, leaves out ceilings, or its table lacks the levels."""
+    """The command divides the state, measures the ceilings, and its table names the levels."""
     out = tmp_path / "out.json"
     asked = ["cpu", "--n", "11", "--device-wires", "9", "--families", "qft", "--peers", "ours", "--repeat", "1"]
     assert run.main([*asked, "--threads", "2", "--commit", "c", "--out", str(out)]) == 0
@@ -117,13 +117,13 @@ def test_the_command_writes_a_table_of_levels(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_what_cannot_be_divided_ends_the_command() -> None:
-    """The command begins to measure what the first peer will refuse."""
+    """The command ends before it measures anything if the state cannot be divided so."""
     with pytest.raises(SystemExit):
         run.main(["cpu", "--n", "11", "--device-wires", "12"])
 
 
 def test_peak_counts_what_is_held_at_once() -> None:
-    """Memory that was given back counts twice, or that of another device."""
+    """The peak of each device counts its own memory, and none that was given back."""
     peak = Peak()
     peak.taken(0, 100, 5)
     peak.taken(1, 100, 7)
@@ -135,7 +135,7 @@ def test_peak_counts_what_is_held_at_once() -> None:
 
 @pytest.mark.gpu
 def test_peak_sees_cupys_pool() -> None:
-    """CuPy tells its hooks something else than we read."""
+    """The peak of CuPy's pool counts memory once that is taken, given back and taken again."""
     cupy = pytest.importorskip("cupy")
     try:
         cupy.cuda.runtime.getDeviceCount()

@@ -20,7 +20,7 @@ DIVISIONS = {
 
 @pytest.mark.parametrize("x", [0, 1, 512, 693, 1023])
 def test_the_circuit_is_the_transform(x: int) -> None:
-    """The circuit is another transform than the formula, in the order of its bits or in its sign."""
+    """The circuit has the amplitudes of the formula, in the order of its bits and in its sign."""
     everything = np.arange(1 << 10)
     matrix_row = np.exp(2j * np.pi * x * everything / 2**10) / 2**5
     assert np.allclose(large.known(10, x, everything), matrix_row, atol=1e-12)
@@ -30,7 +30,7 @@ def test_the_circuit_is_the_transform(x: int) -> None:
 
 @pytest.mark.parametrize("n", [35, 40, 62])
 def test_phases_of_large_indices_are_exact(n: int) -> None:
-    """The product of two large numbers loses its lowest bits, which are the phase."""
+    """The phase of the product of two large indices is exact to its lowest bits."""
     x, y = (1 << n) - 3, (1 << n) - 5
     angle = 2 * np.pi * 15 / 2**n  # (−3)·(−5) modulo 2^n
     assert large.known(n, x, np.array([y]))[0] * 2 ** (n / 2) == pytest.approx(np.exp(1j * angle), abs=1e-15)
@@ -41,7 +41,7 @@ def test_phases_of_large_indices_are_exact(n: int) -> None:
 def test_every_division_is_right(
     division: str, precision: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command runs another division than it is told, or compares nothing."""
+    """The command runs the division that it is given, and compares slices of the state."""
     out = tmp_path / "large.json"
     asked = ["cpu", "--n", "11", "--precision", precision, "--slices", "5", "--slice-bits", "6", "--repeat", "2"]
     asked += ["--commit", "c"]
@@ -57,7 +57,7 @@ def test_every_division_is_right(
 
 
 def test_slices_are_apart_and_reach_both_ends() -> None:
-    """The end of a state, where most placements go wrong, is not looked at."""
+    """The slices that are compared differ, and reach from the first amplitude to the last."""
     chosen = large.sampled(35, 16, 16, 35)
     assert chosen.shape == (16, 1 << 16)
     assert chosen.min() == 0
@@ -67,7 +67,7 @@ def test_slices_are_apart_and_reach_both_ends() -> None:
 
 
 def test_one_wrong_slice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two slices that changed places are taken for right."""
+    """Two slices that changed places end the command with code 1."""
     right = large.known
 
     def swapped(n: int, x: int, indices: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ def test_one_wrong_slice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_state_that_cannot_be_made_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Too little memory ends in a traceback instead of the sum."""
+    """Too little memory ends the command with code 2 and the error's text."""
     asked = ["cpu", "--n", "20", "--device-wires", "16", "--max-memory", "1000", "--max-host-memory", "1000"]
     assert large.main(asked) == 2
     assert "OutOfMemory" in capsys.readouterr().err

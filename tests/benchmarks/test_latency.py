@@ -9,7 +9,7 @@ from benchmarks.families import structure_of
 
 
 def test_a_seed_changes_angles_alone() -> None:
-    """Two repetitions have other structures, or the same numbers."""
+    """Two repetitions share one structure and differ in their angles."""
     first, second = latency.circuit(1), latency.circuit(2)
     assert len(first) == latency.GATES
     assert structure_of(first) == structure_of(second)
@@ -18,7 +18,7 @@ def test_a_seed_changes_angles_alone() -> None:
 
 @pytest.mark.parametrize("framework", ["qiskit", "cirq"])
 def test_both_frameworks_get_the_circuit(framework: str) -> None:
-    """What a framework is given is another circuit, or is not measured."""
+    """The framework's own circuit has the probabilities of the definition."""
     pytest.importorskip(framework)
     words = latency.for_qiskit if framework == "qiskit" else latency.for_cirq
     made = words(latency.circuit(3))
@@ -36,7 +36,7 @@ def test_both_frameworks_get_the_circuit(framework: str) -> None:
 
 
 def test_parts_name_every_part() -> None:
-    """A part of a warm run is not measured, or the parts are more than the whole."""
+    """Every part of a warm run has its time, and its first parts together take less than the whole."""
     found = latency.parts("qft", 5, "cpu")["us"]
     assert all(value >= 0 for value in found.values())
     assert found["look up"] + found["bind"] < found["done"]

@@ -14,7 +14,7 @@ RATES = {f"peers XOR {mask}": 1e9 for mask in range(1, 8)}
 @pytest.mark.parametrize("migration", [1, 2, 4])
 @pytest.mark.parametrize("variant", ["whole", "spread"])
 def test_a_migration_moves_what_does_not_stay(migration: int, variant: str) -> None:
-    """A visit that is timed as a full migration leaves windows where they are, or moves some of them twice."""
+    """A visit that is timed as a full migration moves each window once that does not stay on the device."""
     setup = Setup(11, "single", 1, device_wires=11 - migration)
     row = links.migration("cpu", setup, variant, 1e9, repeat=2)
     stays = row.facts["slots"]
@@ -25,7 +25,7 @@ def test_a_migration_moves_what_does_not_stay(migration: int, variant: str) -> N
 
 @pytest.mark.parametrize("gpus", [2, 4, 8])
 def test_an_exchange_sends_its_part(gpus: int) -> None:
-    """What is timed as an exchange of some device bits trades others, or nothing after the first time."""
+    """An exchange of some device bits sends the same part of the state every time."""
     rows = list(links.exchanges("cpu", Setup(11, "double", 1, gpus=gpus), RATES, repeat=2))
     size = (16 << 11) // gpus
     assert [row.moved for row in rows] == [size - (size >> bits) for bits in range(1, gpus.bit_length())]
@@ -33,7 +33,7 @@ def test_an_exchange_sends_its_part(gpus: int) -> None:
 
 
 def test_ceilings_copy_every_piece() -> None:
-    """A ceiling is that of fewer bytes than are copied, or of other partners."""
+    """A ceiling copies every piece, and there is one for each pair of partners."""
 
     class Counting(links.NumpyCopier):
         piece = 1000
@@ -53,7 +53,7 @@ def test_ceilings_copy_every_piece() -> None:
 
 
 def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command leaves out migrations or exchanges."""
+    """The command prints and writes every migration, exchange and ceiling."""
     out = tmp_path / "links.json"
     asked = ["cpu", "--n", "11", "--device-wires", "9", "--gpus", "2", "--repeat", "1", "--commit", "c"]
     assert links.main([*asked, "--out", str(out)]) == 0
@@ -68,6 +68,6 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_state_that_does_not_migrate_is_refused() -> None:
-    """A migration of a state in one piece is measured as if it were one."""
+    """A state in one piece, which does not migrate, ends the command."""
     with pytest.raises(SystemExit):
         links.main(["cpu", "--n", "11", "--device-wires", "11"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import means
+from support.exact_distributions import means
 
 from benchmarks import many
 from benchmarks.ansatz import ESTIMATED, SAMPLED, SWEPT, Ansatz
@@ -31,7 +31,7 @@ def states(ansatz: Ansatz, turn: int, bindings: int) -> np.ndarray:
 
 
 def exact(what: str, turn: int) -> Means:
-    """What a row should find."""
+    """Return the exact means of a row."""
     if what == "estimator":
         letters = np.random.default_rng(0).choice(list("IXYZ"), (SIZES.strings, ESTIMATED.n))
         return Means.exact(_expectations(states(ESTIMATED, turn, SIZES.bindings), letters))
@@ -60,7 +60,7 @@ def _expectations(psi: np.ndarray, letters: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("what", ROWS)
 def test_everybody_finds_what_is_right(what: str) -> None:
-    """A peer runs another circuit, takes the angles in another order, or reads its bits in another order."""
+    """Every peer finds the exact means for its angles, and not those of other angles."""
     pytest.importorskip(PACKAGES[what.split(maxsplit=1)[0]])
     wanted, other = exact(what, 4), exact(what, 5)
     found = [contestant for make in ROWS[what].values() for contestant in make()]
@@ -74,21 +74,21 @@ def test_everybody_finds_what_is_right(what: str) -> None:
 
 
 def test_the_circuits_are_as_they_are_told() -> None:
-    """There are more or fewer gates than the goals speak of, or two turns have the same angles."""
+    """The circuits have the gates that the goals speak of, and two turns have different angles."""
     assert [len(ansatz.gates) for ansatz in (SAMPLED, SWEPT)] == [150, 62]
     assert SAMPLED.parameters == sum(name != "cx" for name, _ in SAMPLED.gates) == 120
     assert (SAMPLED.angles(1, 3) != SAMPLED.angles(2, 3)).all()
 
 
 def test_every_goal_has_its_row() -> None:
-    """A goal is for a row that is not measured, and so is never judged."""
+    """Every goal is for a row that is measured."""
     assert {what for _, what in many.GOALS} <= set(ROWS)
 
 
 def test_the_command_without_aer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a peer is missing the command ends, says nothing of it, or leaves out ours too."""
+    """Where a peer is missing the command measures ours and names the peer as not measured."""
     pytest.importorskip("qiskit")
     monkeypatch.setitem(sys.modules, "qiskit_aer", None)
     out = tmp_path / "many.json"

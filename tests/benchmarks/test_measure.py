@@ -128,7 +128,7 @@ def test_a_broken_peer_is_reported_and_stops_nobody() -> None:
 
 
 def test_missing_peers_stand_under_the_table() -> None:
-    """What was not measured is said."""
+    """Peers that were not measured stand under the table."""
     assert "not measured: aer: not here" in markdown(document(cells(OraclePeer("ours", 1))))
 
 
@@ -140,7 +140,7 @@ def test_little_memory_means_one_after_the_other() -> None:
 
 
 def test_a_peer_that_cannot_divide_is_refused_with_its_reason() -> None:
-    """What a peer cannot hold is measured as a failure, or another peer's reason is given."""
+    """A peer that cannot hold a divided state is listed as missing, with its own reason."""
     case = Case("qv", 6, "double", device_wires=4)
     peers = [OraclePeer("ours", 1), OraclePeer("peer", 1, most_migration=1)]
     here, refused = able(case, peers)
@@ -150,13 +150,13 @@ def test_a_peer_that_cannot_divide_is_refused_with_its_reason() -> None:
 
 
 def test_cells_keep_what_a_session_says_of_a_divided_state() -> None:
-    """The facts of a session are lost on the way to the JSON."""
+    """The facts of a session reach the JSON."""
     found = cells(OraclePeer("ours", 1), case=Case("qv", 6, "double", device_wires=4))
     assert found[0].to_json()["facts"] == {"device_wires": 4}
 
 
 def test_host_memory_decides_who_takes_turns() -> None:
-    """States that fit on the devices side by side, but not on the host, are measured at the same time."""
+    """States that fit on the devices side by side, but not on the host, are measured one after the other."""
     case = Case("qv", 6, "double", device_wires=2)
     peers = [OraclePeer("ours", 1), OraclePeer("peer", 1)]
     room = 2 * case.state_bytes()

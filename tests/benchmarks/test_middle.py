@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import means, unitary
+from support.exact_distributions import means, unitary
 
 from benchmarks import middle
 from benchmarks.middle import Case
@@ -45,7 +45,7 @@ def exact(case: Case, seed: int) -> Means:
 
 @pytest.mark.parametrize("peer", MAKERS)
 def test_everybody_measures_the_same(peer: str) -> None:
-    """A peer runs another circuit, collapses other wires, or reads its bits in another order."""
+    """Every peer finds the exact means of the circuit, and not those of other angles."""
     pytest.importorskip(PACKAGES[peer])
     wanted, other = exact(CASE, 4), exact(CASE, 5)
     for contestant in MAKERS[peer]():
@@ -55,7 +55,7 @@ def test_everybody_measures_the_same(peer: str) -> None:
 
 
 def test_the_circuit_is_as_it_is_told() -> None:
-    """Wires are measured twice while others were not, or there is no layer after the last measurement."""
+    """Each layer measures other wires, and a layer follows the last measurement."""
     case = Case()
     assert case.bits == 30
     assert len({case.measured(layer) for layer in range(10)}) == 10
@@ -66,7 +66,7 @@ def test_the_circuit_is_as_it_is_told() -> None:
 
 @pytest.mark.parametrize("branching", [True, False])
 def test_the_command(branching: bool, tmp_path: Path) -> None:
-    """Branching has a share of the shots only, or is measured where it was to be left out."""
+    """Branching runs all shots, and is listed as missing where it was left out."""
     pytest.importorskip("qiskit_aer")
     out = tmp_path / "middle.json"
     asked = ["--n", "3", "--measurements", "2", "--shots", "200", "--peer-shots", "50", "--repeat", "2"]

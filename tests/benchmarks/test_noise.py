@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.distributions import embedded, means, unitary
+from support.exact_distributions import embedded, means, unitary
 
 from benchmarks import noise, table
 from benchmarks.families import structure_of
@@ -50,7 +50,7 @@ def _kraus(case: Case, wires: tuple[int, ...]) -> list[np.ndarray]:
 @pytest.mark.parametrize("peer", MAKERS)
 @pytest.mark.parametrize("kind", ["depolarizing", "damping"])
 def test_everybody_has_this_noise(kind: Kind, peer: str) -> None:
-    """A peer has other noise, in another convention or at other places, or reads its bits in another order."""
+    """Every peer finds the exact means with this noise, and not those without noise."""
     pytest.importorskip(PACKAGES[peer])
     case = Case(kind, 3, cycles=2, trajectories=1500, strength=0.3)
     wanted = exact(case, 4)
@@ -62,7 +62,7 @@ def test_everybody_has_this_noise(kind: Kind, peer: str) -> None:
 
 
 def test_a_seed_changes_angles_alone() -> None:
-    """Two turns have other structures, or the same numbers."""
+    """Two turns share one structure and differ in their angles."""
     case = Case("depolarizing", 5)
     assert structure_of(case.gates(1)) == structure_of(case.gates(2))
     assert case.gates(1) != case.gates(2)
@@ -70,14 +70,14 @@ def test_a_seed_changes_angles_alone() -> None:
 
 
 def test_goals_are_for_their_sizes() -> None:
-    """A quick look at fewer trajectories is held against the goal, or the real thing is not."""
+    """The goals hold for the full number of trajectories, and not for a quick look at fewer."""
     assert Case("depolarizing", 12).goals("cpu")
     assert Case("depolarizing", 12).goals("gpu")
     assert not Case("depolarizing", 12, trajectories=10).goals("cpu")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command measures other things than it is told, or forgets one by one's share."""
+    """The command measures what it is given, keeps every share, and its table can be printed again."""
     pytest.importorskip("qsimcirq")
     pytest.importorskip("qiskit_aer")
     out = tmp_path / "noise.json"

@@ -1,4 +1,4 @@
-"""Whole calls in turn: who goes on, what is compared, and what is told."""
+"""Whole calls in turn: which variant goes on, what is compared, and what is reported."""
 
 import argparse
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def failing(turn: int) -> Callable[[], Any]:
 
 
 def test_the_fastest_variant_goes_on() -> None:
-    """A peer is measured with settings that are bad for it."""
+    """A peer is measured with the fastest of its variants."""
     slow, quick = contestant("aer", "default", 5), contestant("aer", "branching", 3)
     found = turns.row("what", [contestant("ours", "default", 1), slow, quick], [Times("aer", 3.5)], 2)
     assert set(found["seconds"]) == {"ours/default", "aer/branching"}
@@ -40,7 +40,7 @@ def test_the_fastest_variant_goes_on() -> None:
 
 
 def test_a_share_is_scaled() -> None:
-    """A tenth of the work is taken for all of it, or the JSON hides that it was a tenth."""
+    """The time of a tenth of the work is scaled to all of it, and the JSON has the share."""
     found = turns.row("what", [contestant("ours", "default", 1), contestant("qsim", "few", 2, share=0.1)], [], 1)
     assert found["medians"]["qsim"] == pytest.approx(20)
     assert found["shares"] == {"qsim/few": 0.1}
@@ -59,12 +59,12 @@ def test_a_share_is_scaled() -> None:
     ],
 )
 def test_a_goal_is_judged(goal: turns.Goal, medians: dict[str, float], met: bool | None) -> None:
-    """A goal that is missed counts as met, or one that nobody measured as either."""
+    """A goal is met or missed by its medians, and neither where nobody was measured."""
     assert turns.judged(goal, medians)["met"] is met
 
 
 def test_another_physics_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
-    """A peer that simulates something else wins or loses unseen."""
+    """A peer that simulates something else is reported as wrong."""
     found = turns.row("what", [contestant("ours", "a", 1), contestant("aer", "b", 1, value=0.6)], [], 1)
     assert not found["agreement"]["aer/b"]["agrees"]
     assert _finished(found) == 1
@@ -72,7 +72,7 @@ def test_another_physics_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_chance_is_no_deviation_and_a_small_one_is() -> None:
-    """Means over shots of one distribution are told apart, or those of two are not."""
+    """Means over shots of one distribution agree, and those of two distributions do not."""
     rng = np.random.default_rng(1)
     one, other, apart = (Means.of_bits((rng.random((4000, 6)) < p).astype(np.uint8)) for p in (0.5, 0.5, 0.56))
     assert one.deviation(other) < one.allowed()
@@ -82,7 +82,7 @@ def test_chance_is_no_deviation_and_a_small_one_is() -> None:
 
 
 def test_one_that_fails_ends_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """A peer out of memory ends the table, or its failure is not told."""
+    """A peer that fails is reported, and the others are measured."""
     peer = Contestant("aer", "default", failing, lambda v: Means.exact(np.array([v])))
     found = turns.row("what", [contestant("ours", "default", 1), peer], [Times("aer", 2)], 2)
     assert len(found["seconds"]["ours/default"]) == 2
@@ -92,7 +92,7 @@ def test_one_that_fails_ends_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_that_is_not_here_is_told() -> None:
-    """A missing package ends the table, or is kept quiet."""
+    """A missing package is listed with its error, and the others are measured."""
 
     def absent() -> list[Contestant]:
         raise ModuleNotFoundError("No module named 'qiskit_aer'")

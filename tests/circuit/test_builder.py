@@ -42,7 +42,7 @@ def test_pauli_rotation(paulis: str, angle: float) -> None:
 
 
 def test_controls_with_wanted_values() -> None:
-    """A gate acts exactly where every control has its wanted value."""
+    """A gate acts exactly where every control has its control value."""
     found = matrix(CircuitBuilder(3).gate("ry", [0], 0.7, controls=[1, 2], control_values=0b10))
     expected = np.eye(8)
     c, s = math.cos(0.35), math.sin(0.35)
@@ -93,14 +93,14 @@ BAD: dict[str, tuple[type[Exception], str, Callable[[CircuitBuilder], object]]] 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(name: str) -> None:
-    """Each mistake has its own error, which says what was given or wanted."""
+    """Each mistake has its own error, which says what was given or expected."""
     kind, words, mistake = BAD[name]
     with pytest.raises(kind, match=words):
         mistake(CircuitBuilder(3, 1))
 
 
 def test_equal_structures_are_one_object():
-    """Circuits that differ in numbers alone have two structures, or circuits of other gates have one."""
+    """Circuits that differ in numbers alone share one structure, and circuits of other gates do not."""
 
     def rotation(angle, name="rx"):
         return CircuitBuilder(2).gate(name, [0], angle).build()

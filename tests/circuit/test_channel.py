@@ -18,7 +18,7 @@ DAMPING = np.array([[[1, 0], [0, 0.6]], [[0, 0.8], [0, 0]]])
 
 
 def test_a_channel_keeps_its_matrices() -> None:
-    """The operands of a channel are not its matrices in C order, or its wires are not in the caller's order."""
+    """The operands of a channel are its matrices in C order, and its wires are in the caller's order."""
     pair = np.array([np.kron(a, b) for a in FLIP for b in DAMPING])
     circuit = CircuitBuilder(3).gate("rx", [0], 0.3).channel(pair, [2, 0], name="pair").build()
     channel = circuit.instructions[-1]
@@ -38,14 +38,14 @@ def test_a_channel_keeps_its_matrices() -> None:
     ],
 )
 def test_mixed_says_whether_the_state_counts(kraus: Any, mixed: bool) -> None:
-    """A channel of scaled unitaries is taken for one that must ask the state, or the other way round."""
+    """A channel is mixed exactly if its matrices are scaled unitaries."""
     (channel,) = CircuitBuilder(1).channel(kraus, [0]).build().instructions
     assert isinstance(channel, Channel)
     assert channel.mixed is mixed
 
 
 def test_zeros_are_dropped() -> None:
-    """A matrix that is zero is kept, and would one day be divided by its norm."""
+    """A matrix that is zero is dropped."""
     kraus = [np.zeros((2, 2)), FLIP[0], 1e-8 * X, FLIP[1]]
     (channel,) = CircuitBuilder(1).channel(kraus, [0]).build().instructions
     assert isinstance(channel, Channel)
@@ -53,7 +53,7 @@ def test_zeros_are_dropped() -> None:
 
 
 def test_one_matrix_is_unitary() -> None:
-    """A channel that leaves nothing to chance is more than an operation."""
+    """A channel that leaves nothing to chance becomes a unitary operation."""
     (op,) = CircuitBuilder(1).channel([X, 0 * X], [0], name="sure").build().instructions
     assert isinstance(op, Op)
     assert op.unitary
@@ -76,13 +76,13 @@ def test_one_matrix_is_unitary() -> None:
     ],
 )
 def test_what_is_no_channel(kraus: Any, wires: list[int], error: type[Exception], message: str) -> None:
-    """What is no channel is taken for one, or the error does not say what is wrong."""
+    """Matrices that are no channel are refused, and the error says what is wrong."""
     with pytest.raises(error, match=re.escape(message)):
         CircuitBuilder(6).channel(kraus, wires, name="test")
 
 
 def test_the_tolerance_is_the_callers() -> None:
-    """A channel in single precision is refused although the caller allows for it, or taken although nobody does."""
+    """A channel in single precision is accepted exactly if the caller's tolerance allows for it."""
     rough = FLIP * (1 + 1e-6)
     with pytest.raises(errors.NoiseError, match="differs from 1 by"):
         CircuitBuilder(1).channel(rough, [0])

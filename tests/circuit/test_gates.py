@@ -93,7 +93,7 @@ def test_matches_qiskit(gate: Gate) -> None:
 
 
 def test_every_standard_gate_of_qiskit_is_a_row() -> None:
-    """Qiskit's standard gates are all in the table, but for those that are not unitary and RC3X (by its definition)."""
+    """Every standard gate of Qiskit has a row, but for those that are not unitary and RC3X (by its definition)."""
     named = {gate.qiskit for gate in GATES.values()}
     assert set(get_standard_gate_name_mapping()) - named == {"id", "delay", "measure", "reset", "rcccx"}
 

@@ -1,4 +1,4 @@
-"""e^{iφ} by a table and a series."""
+"""e^{iφ} by a table and a series is exact to rounding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qsim_ex.circuit.phases import TURN, phases, phases_of_turns
 @pytest.mark.parametrize("largest", [1e-9, 1.0, 7.0, 1e3, 9.9e4, 1e7, 1e15])
 @pytest.mark.parametrize("shape", [(), (5,), (700,), (3, 4001)])
 def test_phases_are_those_of_the_definition(largest, shape):
-    """No angle of any size comes out further from its phase than rounding, however many there are."""
+    """Angles of any size, few or many, have their phases to rounding."""
     angles = np.random.default_rng(len(shape)).uniform(-largest, largest, shape)
     found = phases(angles)
     assert found.shape == shape
@@ -32,7 +32,7 @@ def test_angles_at_the_ends_of_the_table():
 
 
 def test_an_angle_that_is_no_number_stays_alone():
-    """NaN among many angles spoils no other one."""
+    """NaN among many angles leaves the phases of the others as they are."""
     angles = np.linspace(-3, 3, 1000)
     angles[17] = np.nan
     with np.errstate(invalid="ignore"):

@@ -61,7 +61,7 @@ CONTROLS: dict[str, tuple[Callable[[cirq.Operation], cirq.Operation], Callable[[
 
 @pytest.mark.parametrize("name", sorted(CONTROLS))
 def test_controls(name: str) -> None:
-    """An operation is applied where its control does not hold, or looks at another instance of a key."""
+    """An operation is applied exactly where its control holds, for the instance of the key that is meant."""
     control, holds = CONTROLS[name]
     found = records(controlled(control))
     wanted = [holds(one, other) for one, other in zip(found["a"], found["b"], strict=True)]
@@ -70,7 +70,7 @@ def test_controls(name: str) -> None:
 
 
 def test_teleportation() -> None:
-    """What was sent does not arrive."""
+    """The state that was sent arrives."""
     sent = cirq.PhasedXZGate(x_exponent=0.3, z_exponent=0.7, axis_phase_exponent=0.2)
     circuit = cirq.Circuit(
         sent(A),
@@ -95,7 +95,7 @@ def test_teleportation() -> None:
 
 
 def test_like_cirq() -> None:
-    """A random circuit with controls is not distributed as cirq.Simulator's."""
+    """A circuit with controls is distributed as cirq.Simulator's."""
     circuit = cirq.Circuit(
         cirq.Ry(rads=1.1)(A),
         cirq.measure(A, key="a"),
@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[Callable[[], cirq.Circuit], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_what_is_not_there_is_named(name: str) -> None:
-    """What cannot be done is done wrongly."""
+    """Controls that are not supported are refused with the reason."""
     make, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         records(make())

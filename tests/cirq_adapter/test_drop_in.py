@@ -122,7 +122,7 @@ def test_frozen_circuits(simulator):
 
 
 def test_states_larger_than_a_device_by_options_alone() -> None:
-    """Options that divide a state do not reach the engine, or change records and amplitudes."""
+    """Options that divide a state reach the engine, and records and amplitudes stay the same."""
     line = cirq.LineQubit.range(8)
     gates = cirq.Circuit(cirq.H.on_each(*line), [cirq.CNOT(line[k], line[(k + 3) % 8]) for k in range(8)])
     measured = gates + cirq.measure(*line, key="m")

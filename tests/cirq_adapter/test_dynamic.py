@@ -1,4 +1,6 @@
-"""Circuits that go on after a measurement, and resets: as ``cirq.Simulator`` and ``cirq.DensityMatrixSimulator``."""
+"""Circuits with measurements in the middle and resets agree with ``cirq.Simulator`` and
+``cirq.DensityMatrixSimulator``.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def by_cirq(name: str) -> cirq.Result:
 
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_records(simulator: QsimExSimulator, name: str) -> None:
-    """The joint distribution of all records is another one than Cirq's, or an instance is lost."""
+    """All records together have Cirq's shapes and distribution."""
     circuit = cirq.Circuit(CIRCUITS[name])
     ours = simulator.run(circuit, repetitions=SHOTS)
     cirqs = by_cirq(name)
@@ -121,7 +123,7 @@ def test_records(simulator: QsimExSimulator, name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_circuits(make: Any, seed: int) -> None:
-    """Measurements, resets and noise at random places are confused with one another."""
+    """Measurements, resets and noise at random places give Cirq's distribution of records."""
     random = np.random.default_rng(seed)
     extra: list[Any] = [cirq.measure, cirq.reset, cirq.amplitude_damp(0.3).on, cirq.depolarize(0.2).on]
     circuit = cirq.Circuit()
@@ -135,7 +137,7 @@ def test_random_circuits(make: Any, seed: int) -> None:
 
 
 def test_a_planted_error_is_seen(simulator: QsimExSimulator) -> None:
-    """A circuit that differs in one angle, by 0.2 before the second measurement, passes for the right one."""
+    """A circuit that differs by 0.2 in one angle before the second measurement is found."""
     first, second = (
         cirq.Circuit(spread(), cirq.measure(A, key="m"), cirq.ry(0.7 + more).on(A), cirq.measure(A, key="m"))
         for more in (0, 0.2)
@@ -146,7 +148,7 @@ def test_a_planted_error_is_seen(simulator: QsimExSimulator) -> None:
 
 
 def test_the_end_stays_cheap() -> None:
-    """Measurements at the end, of Pauli products too, are made on the way, so that shots no longer share a state."""
+    """Measurements at the end, of Pauli products too, stand at the end, so that shots share a state."""
     circuit = cirq.Circuit(
         spread(),
         cirq.measure(B, key="m"),
@@ -164,7 +166,7 @@ def test_the_end_stays_cheap() -> None:
 
 
 def test_sweeps_and_batches(make: Any) -> None:
-    """Points of a sweep share their seeds, or are other ones than single runs."""
+    """Points of a sweep have seeds of their own, and the records of single runs."""
     circuit = cirq.Circuit(cirq.ry(T)(A), cirq.measure(A, key="m"), cirq.H(A), cirq.CX(A, B), cirq.measure(A, key="m"))
     sweep = cirq.Linspace("t", 0, 3, 4)
     together = make(seed=5).run_sweep(circuit, sweep, repetitions=300)
@@ -241,7 +243,7 @@ def applied(matrix: Any, qubits: Any, state: Any) -> Any:
 @pytest.mark.parametrize("initial", [0, 0b110, "vector"])
 @pytest.mark.parametrize("name", [name for name in TRAJECTORIES if name != "syndromes"])
 def test_states_agree_with_what_was_measured(simulator: QsimExSimulator, dtype: Any, name: str, initial: Any) -> None:
-    """The state of a trajectory is not the one that its measurements leave, whatever state it began in."""
+    """The state of a trajectory is the one that its measurements leave, whatever state it began in."""
     circuit = cirq.Circuit(TRAJECTORIES[name])
     begin = np.eye(8, dtype=np.complex128)[initial if isinstance(initial, int) else 0]
     if initial == "vector":
@@ -257,7 +259,7 @@ def test_states_agree_with_what_was_measured(simulator: QsimExSimulator, dtype: 
 
 
 def test_states_after_syndromes(simulator: QsimExSimulator) -> None:
-    """Ancillas that are read, reset and read again leave the others in another state."""
+    """Ancillas that are read, reset and read again leave the others in the state of the definition."""
     circuit = cirq.Circuit(TRAJECTORIES["syndromes"])
     begin = np.kron(cirq.testing.random_superposition(4, random_state=2), [1, 0]).astype(np.complex128)
     for result in simulator.simulate_sweep(circuit, [{}] * 10, qubit_order=[A, B, C], initial_state=begin):
@@ -268,7 +270,7 @@ def test_states_after_syndromes(simulator: QsimExSimulator) -> None:
 @pytest.mark.parametrize("noise", [None, cirq.amplitude_damp(0.2)], ids=["ideal", "noisy"])
 @pytest.mark.parametrize("vector", [False, True], ids=["from zero", "from a vector"])
 def test_mean_of_trajectories(make: Any, noise: Any, vector: bool) -> None:
-    """The mean over the states of many trajectories is another one than Cirq's density matrix."""
+    """The mean over the states of many trajectories is Cirq's density matrix."""
     circuit = cirq.Circuit(spread(), cirq.measure(A, key="m"), cirq.H(A), cirq.reset(B), spread(1), cirq.measure(C))
     initial = cirq.testing.random_superposition(8, random_state=4).astype(np.complex64) if vector else 0
     count, order = 800, [A, B, C]
@@ -279,7 +281,7 @@ def test_mean_of_trajectories(make: Any, noise: Any, vector: bool) -> None:
 
 
 def test_keys_hold_the_last_value(simulator: QsimExSimulator) -> None:
-    """A key that is measured again on the way holds the first value."""
+    """A key that is measured again in the middle has the last value."""
     circuit = cirq.Circuit(cirq.X(A), cirq.measure(A, key="m"), cirq.X(A), cirq.measure(A, key="m"), cirq.H(A))
     result = simulator.simulate(circuit)
     assert result.measurements["m"].tolist() == [0]
@@ -288,7 +290,7 @@ def test_keys_hold_the_last_value(simulator: QsimExSimulator) -> None:
 
 
 def test_states_are_the_seeds(make: Any) -> None:
-    """A state of a sweep is another one than the seed gives alone, with another measurement."""
+    """A state of a sweep is the one that the seed gives alone, with the same measurement."""
     circuit = cirq.Circuit(cirq.ry(T)(A), cirq.measure(A, key="m"), cirq.H(A), cirq.CX(A, B), cirq.measure(B, key="n"))
     alone = make(seed=5)
     for result in make(seed=5).simulate_sweep(circuit, cirq.Linspace("t", 0, 3, 5)):
@@ -298,7 +300,7 @@ def test_states_are_the_seeds(make: Any) -> None:
 
 
 def test_preparation_from_a_basis_state(simulator: QsimExSimulator) -> None:
-    """A preparation of qubits that an initial basis state leaves |0>, or does not, gives another state than Cirq's."""
+    """Preparing qubits from any initial basis state gives the state that Cirq gives."""
     circuit = cirq.Circuit(cirq.StatePreparationChannel(STATE).on(C, A), cirq.CNOT(A, B))
     for initial in (0b010, 0b100):
         found = simulator.simulate(circuit, qubit_order=[A, B, C], initial_state=initial).final_state_vector
@@ -307,7 +309,7 @@ def test_preparation_from_a_basis_state(simulator: QsimExSimulator) -> None:
 
 
 def test_a_bad_initial_vector(simulator: QsimExSimulator) -> None:
-    """A vector that is not normalised is taken where a circuit goes on after a measurement."""
+    """A vector that is not normalised is refused where a circuit goes on after a measurement."""
     circuit = cirq.Circuit(cirq.measure(A), cirq.H(A))
     with pytest.raises(errors.StateError, match="of norm 1, got"):
         simulator.simulate(circuit, initial_state=np.array([1, 1], dtype=np.complex64))
@@ -333,7 +335,7 @@ def assert_means(simulator: QsimExSimulator, circuit: cirq.Circuit, density: Any
 @pytest.mark.parametrize("noise", [None, cirq.amplitude_damp(0.2), cirq.depolarize(0.1)], ids=str)
 @pytest.mark.parametrize("vector", [False, True], ids=["from zero", "from a vector"])
 def test_values(make: Any, noise: Any, vector: bool) -> None:
-    """Expectation values are not those of the density matrix, or are further from it than their errors say."""
+    """Expectation values are those of the density matrix within their errors."""
     initial = cirq.testing.random_superposition(8, random_state=4) if vector else 0
     circuit = cirq.Circuit(spread(), cirq.measure(A, B, key="m"), cirq.H(A), cirq.reset(C), spread(1))
     density = density_of(circuit, noise, initial)
@@ -347,7 +349,7 @@ def test_values(make: Any, noise: Any, vector: bool) -> None:
 
 @pytest.mark.parametrize("noise", [None, cirq.amplitude_damp(0.2)], ids=str)
 def test_values_after_permitted_measurements(make: Any, noise: Any) -> None:
-    """Permitted measurements at the end do not disturb a mean, or disturb what commutes with them."""
+    """Permitted measurements at the end disturb a mean as the density matrix says."""
     circuit = cirq.Circuit(spread(), cirq.measure(A, key="m"), cirq.H(A), spread(1), cirq.measure(A), cirq.measure(C))
     simulator = make(seed=8, noise=noise, trajectories=700)
     with pytest.raises(errors.MeasurementError, match="permit_terminal_measurements"):
@@ -356,7 +358,7 @@ def test_values_after_permitted_measurements(make: Any, noise: Any) -> None:
 
 
 def test_exact_values_have_no_errors(simulator: QsimExSimulator) -> None:
-    """Exact values have errors or trajectories; a point of a sweep that leaves nothing to chance has, too."""
+    """Exact values have no errors and no trajectories, for each point of a sweep separately."""
     circuit = cirq.Circuit(cirq.ry(T)(A), cirq.X(B).with_probability(T))
     found = simulator.simulate_expectation_estimates_sweep(
         circuit, [cirq.Z(A), cirq.Z(B)], cirq.Points("t", [1.0, 0.5])
@@ -373,6 +375,6 @@ def test_exact_values_have_no_errors(simulator: QsimExSimulator) -> None:
 
 @pytest.mark.parametrize("trajectories", [0, 1.5, "many"])
 def test_bad_numbers_of_trajectories(trajectories: Any) -> None:
-    """A number of trajectories that is none is taken."""
+    """An impossible number of trajectories is refused."""
     with pytest.raises(errors.ShotsError):
         QsimExSimulator(trajectories=trajectories)

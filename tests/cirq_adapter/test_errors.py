@@ -1,4 +1,4 @@
-"""Bad input, and what later versions will do: each its own error, with what was given and what to do."""
+"""Bad input and unsupported features raise errors of their own, with what was given and what to do."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ LATER = {
 @pytest.mark.parametrize(("feature", "operations"), LATER.items(), ids=list(LATER))
 @pytest.mark.parametrize("act", ["run", "simulate"])
 def test_features_of_later_versions_are_named(simulator, act, feature, operations):
-    """What this version cannot do is refused by name, with the place, and never done wrongly."""
+    """Features that this version lacks are refused by name, with the place."""
     circuit = cirq.Circuit(operations, cirq.measure(C, key="end"))
     with pytest.raises(errors.NotSupported, match=feature) as caught:
         getattr(simulator, act)(circuit)
@@ -259,7 +259,7 @@ def test_features_of_later_versions_are_named(simulator, act, feature, operation
 
 @pytest.mark.parametrize("noise", [cirq.depolarize(0.1, 2), "loud", 0.1], ids=str)
 def test_what_is_no_noise(noise):
-    """What is neither a noise model nor a one-qubit gate is refused when the simulator is made."""
+    """An object that is neither a noise model nor a one-qubit gate is refused when the simulator is made."""
     with pytest.raises(errors.OptionError, match="or a one-qubit gate, got"):
         QsimExSimulator(noise=noise)
 

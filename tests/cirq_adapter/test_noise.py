@@ -72,7 +72,7 @@ CHANNELS: dict[str, tuple[cirq.Operation, int, bool]] = {  # the operation, how 
 
 @pytest.mark.parametrize("name", CHANNELS)
 def test_channels(name: str) -> None:
-    """A channel is another one than Cirq's, has its qubits in another order, or more matrices than it needs."""
+    """A channel is Cirq's, on its qubits in their order, with no more matrices than it needs."""
     op, count, mixed = CHANNELS[name]
     assert ours(busy(op)) == pytest.approx(by_cirq(busy(op)), abs=1e-10)
     (found,) = channels(busy(op))
@@ -80,13 +80,13 @@ def test_channels(name: str) -> None:
 
 
 def test_one_percent_is_seen() -> None:
-    """A channel that is wrong by one part in a hundred passes for the right one."""
+    """A channel whose strength is off by one part in a hundred differs visibly."""
     wrong = ours(busy(cirq.amplitude_damp(0.2 * 1.01).on(A)))
     assert np.abs(wrong - by_cirq(busy(cirq.amplitude_damp(0.2).on(A)))).max() > 1e-4
 
 
 def test_single_precision() -> None:
-    """A mixture whose matrices are unitary to single precision alone asks the state, or is refused."""
+    """A mixture whose matrices are unitary to single precision alone is accepted as a mixture."""
     rough = [(0.5, random_unitary(2, k).astype(SINGLE)) for k in range(2)]
     op = cirq.MixedUnitaryChannel(rough).on(B)
     (found,) = channels(busy(op))
@@ -97,19 +97,19 @@ def test_single_precision() -> None:
 
 
 def test_resets() -> None:
-    """A reset in the middle is left out, is a channel, or stands on another qubit."""
+    """A reset in the middle is a reset of its qubit."""
     assert ours(busy(cirq.reset(A))) == pytest.approx(by_cirq(busy(cirq.reset(A))), abs=1e-12)
     assert [i for i in translate(busy(cirq.reset(A))).circuit.instructions if isinstance(i, Reset)] == [Reset((2,))]
 
 
 def test_certain_channels_are_gates() -> None:
-    """A channel that leaves nothing to chance stays one."""
+    """A channel that leaves nothing to chance becomes a gate."""
     circuit = cirq.Circuit(cirq.bit_flip(1.0).on(A), cirq.X(A).with_probability(1))
     assert all(isinstance(i, Op) for i in translate(circuit).circuit.instructions)
 
 
 def test_a_sweep_of_strengths_has_symbols() -> None:
-    """A symbol in a probability is not replaced, or is named by nobody."""
+    """A symbol in a probability is replaced, and one without a value is named."""
     circuit = busy(cirq.X(B).with_probability(sympy.Symbol("p")))
     found = translate(circuit, {"p": 0.3}, [A, B, C])
     wanted = by_cirq(busy(cirq.X(B).with_probability(0.3)))
@@ -147,7 +147,7 @@ MODELS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_noise_models(name: str) -> None:
-    """A simulator's noise model adds other noise than Cirq's simulators do."""
+    """A simulator's noise model adds the noise that Cirq's simulators add."""
     model = QsimExSimulator(noise=MODELS[name]).noise
     assert ours(busy(), model) == pytest.approx(by_cirq(busy(), model), abs=1e-10)
     if MODELS[name] is not None:
@@ -155,7 +155,7 @@ def test_noise_models(name: str) -> None:
 
 
 def test_symbols_under_noise_keep_their_rows() -> None:
-    """With noise, points of a sweep differ in structure where a symbol has a special value."""
+    """With noise, points of a sweep share one structure, also where a symbol has a special value."""
     circuit = cirq.Circuit(cirq.X(A) ** sympy.Symbol("t"), cirq.X(B), cirq.Z(B) ** sympy.Symbol("t"))
     found = [translate(circuit, {"t": t}, noise=QsimExSimulator(noise=AfterTwo()).noise).circuit for t in (1, 0.3)]
     assert found[0].structure is found[1].structure
@@ -167,7 +167,7 @@ MEASURED = cirq.Circuit(
 
 
 def test_noise_after_a_measurement_is_left_out_of_samples() -> None:
-    """Noise that befalls measured qubits makes samples cost trajectories, or noise that counts is left out."""
+    """Noise on measured qubits is left out of samples, and all other noise is there."""
     noise = cirq.ConstantQubitNoiseModel(cirq.depolarize(0.1))
     after = [cirq.Circuit(MEASURED), MEASURED.with_noise(noise)]
     for circuit, model in zip(after, (noise, cirq.NO_NOISE), strict=True):
@@ -181,7 +181,7 @@ def test_noise_after_a_measurement_is_left_out_of_samples() -> None:
 
 @pytest.mark.parametrize("name", ["a channel", "constant", "after two"])
 def test_samples_are_those_of_the_density_matrix(name: str) -> None:
-    """A noisy run draws from another distribution than the diagonal of Cirq's density matrix."""
+    """A noisy run draws from the diagonal of Cirq's density matrix."""
     shots = 20_000
     simulator = QsimExSimulator(noise=MODELS[name], seed=5, device="cpu")
     bits = simulator.run(busy() + cirq.measure(A, B, C, key="m"), repetitions=shots).measurements["m"]
@@ -192,7 +192,7 @@ def test_samples_are_those_of_the_density_matrix(name: str) -> None:
 
 
 def test_what_was_written_is_never_left_out() -> None:
-    """A gate of the caller's on a measured qubit disappears with the noise."""
+    """A gate of the caller's on a measured qubit stays."""
     circuit = cirq.Circuit(cirq.measure(A), cirq.H(A))
     found = translate(circuit, noise=QsimExSimulator(noise=cirq.bit_flip(0.1)).noise, sampled=True).circuit
     assert [type(i) for i in found.instructions] == [Measure, Op]
@@ -219,13 +219,13 @@ class Elsewhere(cirq.NoiseModel):
     ids=["key", "wide", "controlled"],
 )
 def test_channels_that_are_refused(operation: Any, error: type[Exception], message: str) -> None:
-    """A channel that cannot be had is done wrongly, or the error does not say where it is."""
+    """A channel that is not supported is refused, and the error says where it is."""
     with pytest.raises(error, match=message) as caught:
         translate(cirq.Circuit(operation))
     assert "in moment 0" in caught.value.__notes__[0]
 
 
 def test_noise_elsewhere() -> None:
-    """Noise on a qubit that the circuit has not ends in a KeyError."""
+    """Noise on a qubit that the circuit lacks raises a WireError."""
     with pytest.raises(errors.WireError, match=r"adds cirq.NamedQubit\('other'\)"):
         translate(busy(), noise=Elsewhere())

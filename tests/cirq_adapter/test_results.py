@@ -1,4 +1,4 @@
-"""Result objects: Cirq's own types, without needless copies, and what they say about where they ran."""
+"""Results are of Cirq's own types, without needless copies, and say where they ran."""
 
 from __future__ import annotations
 

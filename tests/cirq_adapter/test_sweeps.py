@@ -333,7 +333,7 @@ def test_bad_points(simulator, name):
 
 
 def test_bad_circuits_of_sweeps(simulator):
-    """What a circuit cannot do is said of a sweep as it is of one point, with the moment."""
+    """A circuit that is refused for one point is refused for a sweep, with the moment."""
     noisy = cirq.bit_flip(0.1)(B).with_classical_controls("m")
     circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"), noisy)
     messages = []
@@ -347,7 +347,7 @@ def test_bad_circuits_of_sweeps(simulator):
 
 
 def test_a_broken_rule_is_heard(monkeypatch):
-    """What goes wrong in a rule that is given many numbers at once is an error, and no reason to go point by point."""
+    """An error in a rule that gets many numbers at once is raised, and does not lead to single points."""
 
     def broken(gate, place):
         if isinstance(place.number(gate.exponent), np.ndarray):

@@ -16,7 +16,7 @@ from qsim_ex.cli.report import BAD_INPUT, BUG, CHECK_FAILED, NOT_POSSIBLE
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
 
-HONEST = "honest=support.command_line:honest"
+HONEST = "honest=support.frontends:honest"
 
 
 def register(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
@@ -49,7 +49,7 @@ def test_demo_agrees(qsim_ex, precision):
 @pytest.mark.parametrize("liar", ["wrong_phase", "wrong_shots"])
 def test_demo_finds_out_a_liar(qsim_ex, monkeypatch, liar):
     """One wrong sign, or one shot in the wrong place, fails the demonstration and names who was wrong."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", f"{HONEST}, liar=support.command_line:{liar}")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", f"{HONEST}, liar=support.frontends:{liar}")
     ended = qsim_ex("demo", "--shots", "1000", "--device", "cpu")
     assert ended.code == CHECK_FAILED
     assert f"do not agree: {liar.replace('_', ' ')}." in ended.out
@@ -57,7 +57,7 @@ def test_demo_finds_out_a_liar(qsim_ex, monkeypatch, liar):
 
 def test_demo_page(qsim_ex, monkeypatch):
     """The page shows who took part, who is missing and how to get them, and who runs no gates."""
-    both = f"{HONEST},shop=support.command_line:unbought,flips=support.command_line:flips"
+    both = f"{HONEST},shop=support.frontends:unbought,flips=support.frontends:flips"
     monkeypatch.setenv("QSIM_EX_FRONTENDS", both)
     ended = qsim_ex("demo", "--shots", "2000", "--seed", "4", "--device", "cpu")
     assert ended.code == 0
@@ -146,7 +146,7 @@ def test_doctor_names_the_missing_parts(qsim_ex, monkeypatch):
 
 
 def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
-    """Where the driver is too old no package helps, and none is advised."""
+    """Where the driver is too old, no package is advised."""
     with_gpu(monkeypatch, (), driver=(11, 8))
     (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"]
     assert "CUDA 11.8" in problem["what"]
@@ -154,7 +154,7 @@ def test_doctor_knows_an_old_driver(qsim_ex, monkeypatch):
 
 
 def test_doctor_says_which_kernels_came_with_the_package(qsim_ex, monkeypatch):
-    """One line for each kind of GPU: what came, that nothing came, or that the driver refuses it: that is a finding."""
+    """Each kind of GPU has a line: its kernels came, none came, or the driver refuses them, which is a finding."""
     with_gpu(monkeypatch, ())
     monkeypatch.setattr(doctor, "gpu_missing", lambda: None)
     monkeypatch.setattr(doctor, "gpu", lambda _number: SimpleNamespace(memory=lambda: (1 << 30, 2 << 30)))
@@ -199,7 +199,7 @@ def test_help_lists_commands_and_codes(qsim_ex):
 
 @pytest.mark.parametrize("words", [(), ("rnu",), ("run",), ("run", "a", "b")])
 def test_bad_command_lines(qsim_ex, words):
-    """A command line that cannot be meant ends with code 2 and two short lines."""
+    """A malformed command line ends with code 2 and two short lines."""
     ended = qsim_ex(*words)
     assert ended.code == BAD_INPUT
     assert ended.err.count("\n") == 2
@@ -207,8 +207,8 @@ def test_bad_command_lines(qsim_ex, words):
 
 
 def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
-    """An error that nobody foresaw shows its traceback, asks to be reported, and has a code of its own."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.command_line:broken")
+    """An unexpected error shows its traceback, asks to be reported, and has a code of its own."""
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.frontends:broken")
     ended = qsim_ex("run", DATA / "bell3.qasm", "--json")
     assert ended.code == BUG
     assert "Traceback" in ended.err
@@ -218,7 +218,7 @@ def test_a_bug_is_told_as_one(qsim_ex, monkeypatch):
 
 def test_frontend_is_chosen_by_the_ending(qsim_ex, monkeypatch, tmp_path):
     """A third framework's files are read by its frontend, which the engine has never heard of."""
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.command_line:broken,flips=support.command_line:flips")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "broken=support.frontends:broken,flips=support.frontends:flips")
     path = tmp_path / "three.flip"
     path.write_text("0 2 2 3")
     told = qsim_ex("run", path, "--shots", "4", "--json").document
@@ -229,12 +229,12 @@ def test_frontend_is_chosen_by_the_ending(qsim_ex, monkeypatch, tmp_path):
 
 
 def test_no_frontend(qsim_ex, monkeypatch):
-    """Without any frontend the way to get one is told; a registered one that lacks its package names its command."""
+    """Without any frontend the page says how to get one; a registered one that lacks its package names its command."""
     monkeypatch.setenv("QSIM_EX_FRONTENDS", "")
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_POSSIBLE
     assert "pip install -e '.[qiskit,cirq]'" in ended.err
-    monkeypatch.setenv("QSIM_EX_FRONTENDS", "shop=support.command_line:unbought,mill=no_such_module:frontend")
+    monkeypatch.setenv("QSIM_EX_FRONTENDS", "shop=support.frontends:unbought,mill=no_such_module:frontend")
     ended = qsim_ex("run", DATA / "bell3.qasm")
     assert ended.code == NOT_POSSIBLE
     assert "shop: the package has not been bought. Run: pip install" in ended.err
@@ -253,7 +253,7 @@ def test_installed_frontends_are_found(monkeypatch):
     """Entry points of installed packages are found, each name once, after what the variable names."""
     from qsim_ex.frameworks import frontends
 
-    installed = [EntryPoint(name, "support.command_line:flips", frontends.GROUP) for name in ("honest", "flips")]
+    installed = [EntryPoint(name, "support.frontends:flips", frontends.GROUP) for name in ("honest", "flips")]
     register(monkeypatch, *installed)
     monkeypatch.setenv("QSIM_EX_FRONTENDS", HONEST)
     assert [(point.name, point.attr) for point in frontends.registered()] == [("honest", "honest"), ("flips", "flips")]

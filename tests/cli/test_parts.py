@@ -1,4 +1,4 @@
-"""The small parts of the command line: sizes, times, pictures, progress, and work that can be interrupted."""
+"""The small parts of the command line work: sizes, times, pictures, progress, and work that can be interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["", "GiB", "-1", "8 GiBs", "1e9", "0", "0.1", "8 i", "∞"])
 def test_bad_sizes(text):
-    """What is no size, or less than a byte, is refused with what was given."""
+    """A malformed size, or one below a byte, is refused together with what was given."""
     with pytest.raises(ValueError, match=r"is not a size|less than one byte"):
         parse_size(text)
 
@@ -60,7 +60,7 @@ def test_bins():
 
 
 def test_ranges():
-    """Bits that follow one another are written as a range, in any order they come."""
+    """Bits that follow one another are written as a range, in whatever order they are given."""
     assert ranges((11, 0, 1, 2, 4, 12)) == "0–2 4 11–12"
     assert ranges(()) == ""
 
@@ -71,7 +71,7 @@ def terminal() -> Console:
 
 
 def shown(watch: progress.Watch, console: Console) -> str:
-    """What a watch prints during work of a tenth of a second."""
+    """Return what a watch prints during work of a tenth of a second."""
     with watch:
         watch.stage("sweeping the floor")
         watch.step(1, 4)
@@ -100,7 +100,7 @@ def test_progress_stays_away(monkeypatch):
 
 
 def test_work_returns_and_raises():
-    """What work returns and what it raises come out as if it were called directly."""
+    """The result and the error of supervised work are those of a direct call."""
     assert Supervised(lambda cancel: cancel.is_set()).result() is False
     with pytest.raises(KeyError, match="lost"):
         Supervised(lambda _: {}["lost"]).result()

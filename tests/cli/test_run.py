@@ -138,7 +138,7 @@ def test_page_shows_the_most_frequent(qsim_ex):
 
 
 def test_a_circuit_that_goes_on_after_a_measurement(qsim_ex):
-    """It is refused, or its plan cannot be shown, or nobody is told what is left to chance."""
+    """A circuit with measurements in the middle runs and can be explained, and conditions see the measured bits."""
     counts = qsim_ex("run", DATA / "midway.qasm", "--shots", "300", "--json").document["counts"]
     assert sum(counts.values()) == 300
     assert len(counts) > 1
@@ -172,7 +172,7 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
     ],
 )
 def test_bad_files(qsim_ex, file, says):
-    """What cannot be read or run is told in one line, with its place, and nothing is printed on stdout."""
+    """A file that cannot be read or run ends in one line that says where, and stdout stays empty."""
     ended = qsim_ex("run", DATA / file, "--shots", "10")
     assert ended.code == BAD_INPUT
     assert re.search(says, ended.err)
@@ -222,7 +222,7 @@ def test_missing_gpu(qsim_ex, monkeypatch):
     ],
 )
 def test_bad_options(qsim_ex, words, says):
-    """An option that does not exist or cannot have this value is refused and named."""
+    """An unknown option, or an impossible value of one, is refused and named."""
     ended = qsim_ex("run", DATA / "bell3.qasm", *words)
     assert ended.code == BAD_INPUT
     assert says in ended.err

@@ -1,4 +1,4 @@
-"""Threads that talk over a loopback get what the others gave, and none of them waits for one that is gone."""
+"""Threads that talk over a loopback get what the others gave, and none of them waits for one that has ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 60
 
 
 def together(size: int, work: Callable[[Loopback], Any]) -> list[Any]:
-    """What each rank returns, or the error that it raises."""
+    """Return each rank's result, or the error that it raises."""
     ends = loopback(size)
     found: list[Any] = [None] * size
 
@@ -61,7 +61,7 @@ def test_everybody_gets_what_the_others_gave(size: int) -> None:
 
 
 def test_exchanged_arrays_may_be_reused_at_once() -> None:
-    """What a rank receives is what was sent, although the sender overwrites it as soon as the call returns."""
+    """A rank receives what was sent, although the sender overwrites it as soon as the call returns."""
 
     def work(end: Loopback) -> list[float]:
         mine, theirs = np.empty(1000), np.empty(1000)
@@ -149,7 +149,7 @@ def test_arrays_of_another_shape_or_precision_are_refused() -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    """A connection without ranks, and ranks that there are not, are refused before anybody waits."""
+    """A connection without ranks, and ranks that do not exist, are refused before anybody waits."""
     with pytest.raises(ValueError, match="size >= 1"):
         loopback(0)
     (end,) = loopback(1)

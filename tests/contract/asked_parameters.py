@@ -149,5 +149,5 @@ ASKED: Mapping[str, Shared] = {
 
 
 def collapsed(state: State, wire: int, value: int) -> State:
-    """What is left of a state when a wire was found at a value, with norm 1."""
+    """Return the state after a wire was found at a value, with norm 1."""
     return held(state, wire, value) / np.sqrt(chances(state, wire)[value])

@@ -1,4 +1,4 @@
-"""What every device with batches does, whichever it is: each method against its namesake on one row after the other.
+"""The contract of devices with batches: each method does to every row what its namesake does to one state.
 
 A test module of a device subclasses `BatchContract` and gives it a fixture `device`. Expected answers are the plain
 device's; that a row does not depend on the others is asked bit for bit.
@@ -92,7 +92,7 @@ def run(device: Any, plan: Plan, operands: np.ndarray, dtype: Any, rows: int) ->
 
 
 def run_plain(plan: Plan, operands: np.ndarray) -> np.ndarray:
-    """One state after a plan, by definition, in complex128."""
+    """Return one state after a plan, by definition, in complex128."""
     psi = np.full(1 << plan.num_wires, np.nan, dtype=np.complex128)
     psi[0] = 1
     for step, own in zip(plan.steps, fill(plan.numbers, operands), strict=True):
@@ -115,7 +115,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=ROWS)
     def test_plans(self, device: Any, dtype: Any, data: st.DataObject, rows: int) -> None:
-        """A row is not the state of its own numbers, or depends on how many rows there are."""
+        """A row is the state of its own numbers, however many rows there are."""
         circuit, operands = data.draw(structures(rows))
         shape = data.draw(shapes()) if self.any_shape and data.draw(st.booleans()) else device.shape(dtype)
         plan = planned(circuit, shape)
@@ -132,7 +132,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=st.sampled_from([2, 3, 7]))
     def test_a_row_reaches_no_other(self, device: Any, dtype: Any, data: st.DataObject, rows: int) -> None:
-        """NaN among the amplitudes of one row is found in another after a step."""
+        """NaN among the amplitudes of one row leaves all other rows as they are."""
         circuit, operands = data.draw(structures(rows))
         n = circuit.num_qubits
         plan = make_plan(circuit.instructions, n, Layout.identity(n), device.shape(dtype))
@@ -152,7 +152,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=ROWS, num_bits=st.integers(0, 12))
     def test_marginals(self, device: Any, dtype: Any, data: st.DataObject, rows: int, num_bits: int) -> None:
-        """A row's sums are another's, miss a condition, or depend on how many rows there are."""
+        """A row's sums are its own, heed the condition, and do not depend on how many rows there are."""
         values = random_rows(rows, num_bits, dtype)
         bits = data.draw(st.lists(st.sampled_from(range(num_bits)), unique=True)) if num_bits else []
         when = condition(data, [bit for bit in range(num_bits) if bit not in bits])
@@ -165,7 +165,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=ROWS, num_bits=st.integers(0, 12))
     def test_paulis(self, device: Any, dtype: Any, data: st.DataObject, rows: int, num_bits: int) -> None:
-        """A row's expectations are another's, parts are out of order, or they depend on how many rows there are."""
+        """A row's expectations are its own, part after part, and do not depend on how many rows there are."""
         values = random_rows(rows, num_bits, dtype)
         masks = st.integers(0, (1 << num_bits) - 1)
         parts = data.draw(st.lists(st.tuples(masks, st.lists(masks, min_size=1, max_size=4)), min_size=1, max_size=3))
@@ -178,7 +178,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=ROWS, num_bits=st.integers(0, 9))
     def test_take_rows(self, device: Any, dtype: Any, data: st.DataObject, rows: int, num_bits: int) -> None:
-        """Rows that are taken, some twice and others not at all, are not those that were asked for."""
+        """The rows taken are those asked for, in this order, also if some are taken twice."""
         values = random_rows(rows, num_bits, dtype)
         chosen = np.array(data.draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=9)), dtype=np.int64)
         to = device.allocate(len(chosen) << num_bits, dtype)
@@ -188,7 +188,7 @@ class BatchContract:
     @asked
     @given(data=st.data(), rows=ROWS, num_bits=st.integers(0, 10))
     def test_search_and_gather(self, device: Any, dtype: Any, data: st.DataObject, rows: int, num_bits: int) -> None:
-        """With the row as the high part of an index, a shot falls into another row or on another value."""
+        """With the row as the high part of an index, `search` and `gather` find the row's own values."""
         values = random_rows(rows, num_bits, dtype)
         buffer = put(device, values)
         bits = data.draw(st.permutations(range(num_bits)))[: data.draw(st.integers(0, num_bits))]
@@ -205,7 +205,7 @@ class BatchContract:
 
     @pytest.mark.parametrize("num_bits", [0, 1, 6])
     def test_begin_batch(self, device: Any, dtype: Any, num_bits: int) -> None:
-        """Anything but the first amplitude of each row is written, or one of these is not 1."""
+        """The first amplitude of each row becomes 1, and nothing else is written."""
         buffer = put(device, np.full((3, 1 << num_bits), 7, dtype=dtype))
         device.begin_batch(buffer, num_bits)
         wanted = np.full((3, 1 << num_bits), 7)

@@ -100,7 +100,7 @@ def _permits(method: Method, name: str) -> None:
 
 
 def _averages(_: Method, name: str) -> None:
-    """The mean of so many samples of ±1 is a multiple of two over their number."""
+    """The mean of this many samples of ±1 is a multiple of two over their number."""
     for count in (3, 7):
         mean = _called("sample_expectation_values")(program=TOSSED, observables=cirq.Z(A), **{name: count})
         assert (count * mean[0]) % 2 == pytest.approx(count % 2)

@@ -1,4 +1,4 @@
-"""What may be decided about a parameter: it gives what it should, it is a seed, it ends the work, or it is refused.
+"""The decisions about a parameter: it has the effect it should, it is a seed, it ends the work, or it is refused.
 
 A `Method` is called with its usual parameters and with another value for one of them. What is found then is held
 against numbers that were worked out by hand, or by definition, and must differ from what is found without it.

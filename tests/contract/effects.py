@@ -1,4 +1,4 @@
-"""What each option does, as something that can be seen: one function for each, which looks at any way in."""
+"""The visible effect of each option: one function for each, which looks for it at any way in."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def max_host_memory(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def precision(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """Amplitudes of half the size, and less exact where they, or values, come back."""
+    """The amplitudes have half the size, and amplitudes and values in the result are less exact."""
     single, double = (entry.call({**CPU, "precision": name}) for name in ("single", "double"))
     assert (single.where["precision"], double.where["precision"]) == ("single", "double")
     assert 2 * single.where["bytes_per_device"] == double.where["bytes_per_device"]
@@ -101,12 +101,12 @@ def precision(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def threads(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """The CPU works with so many threads, and says so."""
+    """The CPU works with this many threads, and reports it."""
     assert entry.call({**CPU, "threads": 1}).where["description"].endswith(" 1 thread")
 
 
 def compile_(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """It is what a device is told when it prepares its steps; a CPU has nothing to interpret and may take it as it is.
+    """A device gets it when it prepares its steps; a CPU has nothing to interpret and may ignore it.
 
     The device is heard, whichever of its two ways of preparing is taken.
     """
@@ -155,7 +155,7 @@ def least(entry: Entry) -> int:
 
 
 def runs_of(told: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """What was told, one list for each run that came to its end."""
+    """Return the calls of a progress callback, one list for each run that came to its end."""
     runs: list[list[tuple[int, int]]] = [[]]
     for done, total in told:
         if runs[-1] and runs[-1][-1][0] == runs[-1][-1][1] != done:
@@ -165,7 +165,7 @@ def runs_of(told: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 
 
 def watch(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """It is told stages, steps and bytes, and at the end that all are done."""
+    """The watcher gets stages, steps and bytes, and at the end all of them are done."""
     for changes in ({}, entry.chance):
         told: list[Progress] = []
         entry.call({**entry.windows, "watch": told.append}, **changes)
@@ -209,7 +209,7 @@ def checkpoint(entry: Entry, tmp_path: Path) -> None:
 
 
 def checkpoint_every(entry: Entry, tmp_path: Path) -> None:
-    """A run that is killed before so many seconds are over begins anew."""
+    """A run that is killed before this many seconds are over begins anew."""
     begun = []
     for seconds in (3600, 0):
         keeps = {**WINDOWS, "checkpoint": tmp_path / str(seconds), "checkpoint_every": seconds}
@@ -225,7 +225,7 @@ def checkpoint_every(entry: Entry, tmp_path: Path) -> None:
 
 
 def shots(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """So many outcomes come back."""
+    """The result has this many outcomes."""
     assert entry.call({**CPU, "shots": 7}).found.size < entry.call({**CPU, "shots": 70}).found.size
 
 
@@ -237,7 +237,7 @@ def memory(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def executor(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """What is given works on the circuits."""
+    """The runner that is given works on the circuits."""
     from concurrent.futures import ThreadPoolExecutor
 
     seen: set[str] = set()
@@ -276,7 +276,7 @@ def cirq_dtype(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 
 
 def default_shots(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
-    """So many outcomes of each PUB come back."""
+    """The result has this many outcomes of each PUB."""
     assert entry.call({**CPU, "default_shots": SHOTS}).found.size == SHOTS
 
 

@@ -65,7 +65,7 @@ def _packed(found: Any) -> Any:
 
 
 def _trajectories(_: Method, name: str) -> None:
-    """So many are averaged, the result says so, and four times as many halve the standard error."""
+    """The result averages and reports this many, and four times as many halve the standard error."""
     found = [
         Simulator(device="cpu", seed=1).run_batch(left_to_chance(), observables=[Z[1]], **{name: count})
         for count in (500, 2000)

@@ -95,12 +95,12 @@ class Seen:
 
     @property
     def where(self) -> Mapping[str, Any]:
-        """What the engine says of its last run."""
+        """Return the engine's report of its last run."""
         return self.says[-1]
 
 
 def of_result(result: Any) -> dict[str, Any]:
-    """What a result says of itself."""
+    """Return the report of a result."""
     return {
         "device": result.device,
         "description": result.device_description,
@@ -111,7 +111,7 @@ def of_result(result: Any) -> dict[str, Any]:
 
 
 def of_state(state: Any) -> dict[str, Any]:
-    """What a state says of itself."""
+    """Return the report of a state."""
     where = state.where
     return {
         "device": where.device.name,
@@ -124,7 +124,7 @@ def of_state(state: Any) -> dict[str, Any]:
 
 @contextmanager
 def listening() -> Iterator[list[dict[str, Any]]]:
-    """What the engine says of every run that somebody asks it for meanwhile, on any thread."""
+    """The engine's reports of all runs while the context lasts, on any thread."""
     said: list[dict[str, Any]] = []
     with mock.patch.multiple(Simulator, **{name: _told(name, said) for name in ("run", "run_batch", "state")}):
         yield said
@@ -142,7 +142,7 @@ def _told(name: str, said: list[dict[str, Any]]) -> Any:
 
 
 def numbers(found: Any) -> np.ndarray:
-    """What any of the methods gives back, as one array."""
+    """Return the result of any of the methods, as one array."""
     match found:
         case np.ndarray():
             return found

@@ -1,6 +1,6 @@
-"""What every placement answers, whichever it is: the contract that `Single` and all divided states fulfil.
+"""The contract of placements: the answers that `Single` and all divided states give.
 
-A deployment is a way to make a placement; `test_divided.py` lists them. Expected answers are definitions in NumPy.
+`test_placements.py` has the cases. Expected answers are definitions in NumPy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from qsim_ex.steps import Layout, Shape
 
 
 @dataclass(frozen=True)
-class Deployment:
+class PlacementCase:
     """A way to make a placement.
 
     make: a placement of so many wires and this dtype in |0…0>, all bits fresh. wires: fewest and most that tests use.
@@ -71,11 +71,11 @@ class Case:
         return self.placement.num_wires
 
     def close(self, found: Any, wanted: Any, tolerance: float = 1e-12) -> None:
-        """Whether an answer is what is wanted; sums over amplitudes as stored are exact to float64."""
+        """Assert that an answer is the expected one; sums over amplitudes as stored are exact to float64."""
         assert np.allclose(found, wanted, rtol=0, atol=tolerance), (found, wanted)
 
     def unchanged(self) -> None:
-        """No question loses amplitudes."""
+        """Assert that the placement still holds psi."""
         self.close(self.placement.read(0, 1 << self.n, range(self.n)), self.psi)
 
 
@@ -91,7 +91,9 @@ def put(placement: Any, amplitudes: np.ndarray, layout: Layout) -> np.ndarray:
     return stored[[layout.index(value) for value in range(len(stored))]]
 
 
-def draw_case(data: st.DataObject, deployment: Deployment, dtype: np.dtype[Any], num_wires: int | None = None) -> Case:
+def draw_case(
+    data: st.DataObject, deployment: PlacementCase, dtype: np.dtype[Any], num_wires: int | None = None
+) -> Case:
     """A random state in a random layout, in which some bits are fresh and some amplitudes zero."""
     fewest, most = deployment.wires
     n = data.draw(st.integers(fewest, most), label="wires") if num_wires is None else num_wires
@@ -133,12 +135,12 @@ asked = settings(
 
 
 class Contract:
-    """Every answer of a placement, in any layout, with any bits fresh; fixtures: `deployment` and `dtype`."""
+    """Tests of every answer of a placement, in any layout, with any bits fresh; fixtures: `deployment` and `dtype`."""
 
     @asked
     @given(data=st.data())
-    def test_amplitudes(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """An amplitude is looked for in another sub state vector, or at another place in it."""
+    def test_amplitudes(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """Amplitudes read by value or by range are those of the state, in any order of wires."""
         case = draw_case(data, deployment, dtype)
         n, order = case.n, data.draw(st.permutations(range(case.n)))
         by_order = np.empty_like(case.psi)
@@ -153,8 +155,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_amplitudes_as_they_lie(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """An index is not the one that the layout says, or a piece of the state is left out or given twice."""
+    def test_amplitudes_as_they_lie(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """Amplitudes in the order of memory are where the layout says, and the pieces hold each of them once."""
         case = draw_case(data, deployment, dtype)
         size, layout = 1 << case.n, case.placement.layout
         stored = np.zeros(size, dtype=complex)
@@ -169,8 +171,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_probabilities(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A marginal is summed over other wires, in another order, or forgets its condition where wires are far."""
+    def test_probabilities(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A marginal is the sum over its wires in their order, under its condition, also where wires are far."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n)
         when = draw_when(data, others)
@@ -185,8 +187,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_shots(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A shot is another value than the one its number falls on in the running sum over values."""
+    def test_shots(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A shot is the value on which its number falls in the running sum over values."""
         case = draw_case(data, deployment, dtype)
         numbers = sampling.uniforms(data.draw(st.integers(0, 99)), 0, data.draw(st.integers(1, 40)))
         ends = np.cumsum(np.abs(case.psi) ** 2)
@@ -199,8 +201,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_search(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A target behind a prefix is looked for in another sub state vector, or among other wires."""
+    def test_search(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """For each prefix a target falls on the value of the searched wires at which the running sum passes it."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, case.placement.levels.local)
         squares = np.abs(case.psi) ** 2
@@ -222,8 +224,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_pauli_strings(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A string with X on far wires, or several that share visits, has not the value of its definition."""
+    def test_pauli_strings(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """Strings have the values of their definition, with X on far wires and where several share visits."""
         case = draw_case(data, deployment, dtype)
         size = 1 << case.n
         pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
@@ -239,8 +241,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_density(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A reduced density matrix is that of other wires, transposed, or lacks what far wires hold."""
+    def test_density(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A reduced density matrix is the partial trace over all other wires, far ones among them."""
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, min(4, case.placement.levels.local))
         rows = np.zeros((1 << len(wires), 1 << len(others)), dtype=complex)
@@ -250,11 +252,11 @@ class Contract:
 
     @asked
     @given(data=st.data(), other=st.sampled_from(["same", "single", "other precision"]))
-    def test_inner(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject, other: str) -> None:
-        """States in different layouts, places or precisions are compared at different indices, or one is lost."""
+    def test_inner(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject, other: str) -> None:
+        """Inner products of states in different layouts, places and precisions are Σ conj(a)·b; both states stay."""
         one = draw_case(data, deployment, dtype)
         kind = np.dtype(np.complex64 if dtype == np.complex128 else np.complex128) if other[0] == "o" else dtype
-        on_cpu = Deployment("single", lambda n, dtype: single(n, dtype, CpuDevice(2)), (0, 0))
+        on_cpu = PlacementCase("single", lambda n, dtype: single(n, dtype, CpuDevice(2)), (0, 0))
         deployed = on_cpu if other == "single" else deployment
         two = draw_case(data, deployed, kind, one.n)
         wanted = np.vdot(one.psi, two.psi)
@@ -266,8 +268,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_scale(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A projection spares a sub state vector, or reaches one at which its condition does not hold."""
+    def test_scale(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A projection multiplies exactly the amplitudes at which its condition holds."""
         case = draw_case(data, deployment, dtype)
         when = draw_when(data, list(range(case.n)))
         inside, outside = data.draw(st.sampled_from([(2.0, 0.0), (0.5, 1.0), (1.0, 0.25), (1.0, 1.0)]))
@@ -279,8 +281,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_arrange_and_write(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """Moving amplitudes to another layout loses some, or overwriting a range touches others."""
+    def test_arrange_and_write(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """Moving amplitudes to another layout keeps the state, and writing a range changes this range alone."""
         case = draw_case(data, deployment, dtype)
         n, layout = case.n, data.draw(layouts(case.n))
         case.placement.arrange(layout)
@@ -300,8 +302,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_other_numbers_of_wires(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A clone shares memory, a new wire is not |0>, or a wire that is taken away takes amplitudes along."""
+    def test_other_numbers_of_wires(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A clone has memory of its own, a new wire is |0>, and removing a wire leaves the others' state."""
         if not deployment.copies:
             pytest.skip("this placement cannot be copied")
         case = draw_case(data, deployment, dtype)
@@ -328,8 +330,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_entangled_wires_stay(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A wire that is in a superposition is taken away, and with it a part of the state."""
+    def test_entangled_wires_stay(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """Removing a wire that is in a superposition is refused, and the state stays."""
         case = draw_case(data, deployment, dtype)
         wires, _ = draw_wires(data, case.n)
         weights = np.bincount(values_of(wires, case.n), np.abs(case.psi) ** 2)
@@ -340,8 +342,8 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_circuits(self, deployment: Deployment, dtype: np.dtype[Any], data: st.DataObject) -> None:
-        """A circuit, planned for these levels and run here, leaves another state than its definition."""
+    def test_circuits(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+        """A circuit, planned for these levels and run here, leaves the state of its definition."""
         fewest, most = deployment.wires
         circuit = data.draw(circuits(min_qubits=max(fewest, 1), max_qubits=most))
         placement = deployment.make(circuit.num_qubits, dtype)

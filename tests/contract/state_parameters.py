@@ -102,7 +102,7 @@ def _checks_norm(_: Method, name: str) -> None:
 
 
 def _alone(name: str, shared: Shared) -> Method:
-    """What is asked of a state as of a batch of them."""
+    """The questions that a state and a batch of states have in common."""
     return shared.of(lambda read: _state(name, read), lambda expected: expected(MINE))
 
 

@@ -1,4 +1,4 @@
-"""Whole runs in every deployment: the same amplitudes and shots, told where; and after every fault another run."""
+"""Whole runs in every deployment give the same amplitudes and shots and say where they ran, also after errors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from support.deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import ON_CPU, ON_GPUS
 from support.gpus import gpu_missing
 from support.strategies import circuits
+from support.tiny_machine import TinyMachine
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
@@ -19,18 +20,6 @@ from qsim_ex.devices import discover
 from qsim_ex.errors import DeviceError, NotSupported, OptionError, OutOfMemory
 
 WIRES = 8
-
-GPU_DEPLOYMENTS: dict[str, dict[str, Any]] = {
-    "peers 2": {"virtual_peers": 2},
-    "peers 4": {"virtual_peers": 4},
-    "migrated": {"device_wires": 11},
-    "migrated, spread": {"device_wires": 11, "host_memory": "spread"},
-    "migrated, 5 wires": {"device_wires": 9, "in_flight_buffers": 1},
-    "peers over host": {"virtual_peers": 2, "device_wires": 10},
-    "2 GPUs": {"devices": (0, 1)},
-    "4 GPUs": {"devices": (0, 1, 2, 3)},
-    "2 GPUs over host": {"devices": (0, 1), "device_wires": 10},
-}
 
 few = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -73,29 +62,29 @@ def layers(num_qubits: int, count: int = 4) -> Circuit:
 
 @few
 @given(circuit=circuits(min_qubits=6, max_qubits=WIRES).filter(narrow))
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_the_same_amplitudes_and_shots(deployment: str, circuit: Circuit) -> None:
-    """A deployment gives other amplitudes than the definition, or other shots than one device."""
+    """A deployment gives the amplitudes of the definition and the shots of one device."""
     measured = wide_as(circuit, WIRES)
-    result = Simulator(device="cpu", **DEPLOYMENTS[deployment]).run(measured, shots=40, seed=3)
+    result = Simulator(device="cpu", **ON_CPU[deployment].options).run(measured, shots=40, seed=3)
     wanted = reference.simulate(Circuit(WIRES, 0, circuit.instructions, circuit.operands))
     assert np.linalg.norm(result.saved["end"] - wanted) < 1e-12
     alone = Simulator(device="cpu").run(measured, shots=40, seed=3)
     assert np.array_equal(result.packed, alone.packed)
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_result_says_how_it_was_divided(deployment: str) -> None:
-    """A result hides its placement, bytes, links or kind of memory, or JSON cannot hold them."""
-    result = Simulator(device="cpu", **DEPLOYMENTS[deployment]).run(wide_as(layers(WIRES), WIRES), shots=3)
+    """A result names its placement, bytes, links and kind of memory, as JSON."""
+    result = Simulator(device="cpu", **ON_CPU[deployment].options).run(wide_as(layers(WIRES), WIRES), shots=3)
     told = json.loads(json.dumps(result.metadata()))
     how = told["deployment"]
-    assert deployment.startswith(told["placement"])
+    assert told["placement"] == ON_CPU[deployment].kind
     assert how["kind"] == told["placement"]
     assert how["device_wires"] + how["peer_wires"] + how["migration_wires"] == WIRES
     assert how["reason"]
     assert told["peak_bytes"] == how["bytes_per_device"]
-    if "peers" in deployment:
+    if how["peer_wires"]:
         assert set(told["links"].values()) == {"same device"}
         assert sum(told["bytes_sent"].values()) > 0
     if how["migration_wires"]:
@@ -105,23 +94,23 @@ def test_a_result_says_how_it_was_divided(deployment: str) -> None:
         assert told["bytes_held_on_host"] <= how["bytes_on_host"]
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_planned_and_moved_bytes_agree(deployment: str) -> None:
-    """The plan counts other bytes between devices than are sent."""
+    """The bytes sent between devices are those that the plan counts."""
     circuit = layers(WIRES)
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment])
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     with simulator.state(circuit) as state, state.placed() as placed:
-        if deployment.startswith("peers") and "host" not in deployment:
+        if ON_CPU[deployment].kind == "peers":
             assert sum(placed.sent.values()) == simulator.summary(circuit).bytes_peers  # type: ignore[attr-defined]
     assert "wires on index bits" in simulator.explain(circuit)
 
 
-@pytest.mark.parametrize("deployment", [name for name in DEPLOYMENTS if name != "single"])
+@pytest.mark.parametrize("deployment", [name for name in ON_CPU if name != "single"])
 def test_memory_that_fails_halfway_is_given_back(
     deployment: str, machine: TinyMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory that cannot be had after some of it was leaves the process unable to run, or keeps what it got."""
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment])
+    """After an allocation that failed halfway the same run works once there is memory."""
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     allocate, made = machine.allocate, [0]
 
     def second(num_amplitudes: int, dtype: Any) -> Any:
@@ -152,7 +141,7 @@ def test_memory_that_fails_halfway_is_given_back(
     ],
 )
 def test_after_what_cannot_be_another_run(changes: dict[str, Any], error: type[Exception], message: str) -> None:
-    """What cannot be is tried all the same, or spoils the process."""
+    """Impossible options are refused with the reason, and the next run in the process works."""
     device = "auto" if "devices" in changes else "cpu"
     if "devices" in changes and not gpu_missing():
         pytest.skip("a GPU is here")
@@ -162,7 +151,7 @@ def test_after_what_cannot_be_another_run(changes: dict[str, Any], error: type[E
 
 
 def test_an_operation_wider_than_a_sub_state_vector_is_refused() -> None:
-    """An operation that no sub state vector can hold is tried, or the state that was begun cannot go on."""
+    """An operation that no sub state vector can hold is refused, and the state can be worked on."""
     matrix = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0]
     with StateVector(WIRES, device="cpu", device_wires=2) as state:
         with pytest.raises(NotSupported, match="3"):
@@ -171,7 +160,7 @@ def test_an_operation_wider_than_a_sub_state_vector_is_refused() -> None:
 
 
 def test_a_plan_for_machines_that_are_not_here() -> None:
-    """A QFT of 38 wires on 4 GPUs and host memory cannot be explained on a machine without a GPU."""
+    """A QFT of 38 wires on 4 GPUs and host memory is explained on a machine without a GPU."""
     builder = CircuitBuilder(38)
     for k in reversed(range(38)):
         builder.gate("h", [k])
@@ -191,13 +180,13 @@ def test_a_plan_for_machines_that_are_not_here() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("deployment", GPU_DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_GPUS)
 def test_on_gpus(deployment: str, precision: Any, tmp_path: Any) -> None:
-    """On real GPUs a deployment gives other amplitudes or shots, or hand-made work and saved states go astray."""
+    """On real GPUs a deployment gives the right amplitudes and shots, also after work by hand and from a file."""
     if reason := gpu_missing():
         pytest.skip(reason)
-    options = GPU_DEPLOYMENTS[deployment]
-    if len(options.get("devices", (0,))) > discover.gpu_count():
+    options = ON_GPUS[deployment].options
+    if ON_GPUS[deployment].gpus > discover.gpu_count():
         pytest.skip(f"{discover.gpu_count()} GPUs")
     wires, tolerance = 14, 1e-5 if precision == "single" else 1e-12
     circuit = layers(wires)
@@ -230,7 +219,7 @@ def test_on_gpus(deployment: str, precision: Any, tmp_path: Any) -> None:
 
 
 def test_operations_of_the_corpus_are_of_one_kind() -> None:
-    """`narrow` lets through what no sub state vector can hold."""
+    """`narrow` refuses a circuit with an operation that no sub state vector can hold, and accepts the corpus."""
     wide = CircuitBuilder(6).permutation(list(range(32)), range(5)).build()
     assert not narrow(wide)
     assert narrow(layers(6))

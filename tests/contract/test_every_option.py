@@ -1,7 +1,7 @@
-"""Every option on every way in: it is honoured, which is seen by an effect, or refused, in words that help.
+"""Every option on every way in is honoured, which is seen by an effect, or refused, in words that help.
 
-Ways in and options are read from signatures, so whoever adds one is told here to decide. What an option does stands in
-`effects`, and it does so everywhere but where `REFUSED` or `PLANNED` names the pair.
+Ways in and options are read from signatures, so this test names each new one until it is decided. What an option does
+stands in `effects`, and it does so everywhere but where `REFUSED` or `PLANNED` names the pair.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ PLANNING: Mapping[type, set[str]] = {
 
 @pytest.mark.parametrize("owner", PLANNING, ids=lambda owner: owner.__name__)
 def test_every_method_is_a_way_in(owner: type) -> None:
-    """A method that runs circuits stands in the list of ways in, so that all options are tried on it."""
+    """Every method that runs circuits stands in the list of ways in, so that all options are tried on it."""
     known = {entry.name.removeprefix(f"{owner.__name__}.") for entry in ENTRIES if entry.runs}
     assert _public(owner) - PLANNING[owner] <= known
 
@@ -173,6 +173,6 @@ def test_no_decision_is_stale() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)
 def test_an_unknown_option_is_refused(entry: Entry) -> None:
-    """A name that is no option is never taken in silence."""
+    """An unknown option raises an error at every way in."""
     with pytest.raises((OptionError, AttributeError), match="presicion"):
         entry.call({"presicion": "single"})

@@ -1,7 +1,7 @@
-"""Every parameter of every method that runs or asks something: an effect of it is seen, or it is refused.
+"""Every parameter of every method that runs or asks something has a visible effect, or is refused.
 
-Methods and parameters are read from signatures, so whoever adds one is told here to decide. Options, which a method
-takes under any name, are those of `test_every_option`.
+Methods and parameters are read from signatures, so this test names each new one until it is decided. Options, which a
+method takes under any name, are those of `test_every_option`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ DERIVED = {name: parameters for owner in OWNERS for name, parameters in _methods
 
 
 def test_every_parameter_is_decided() -> None:
-    """A parameter that is new waits for a decision, and no decision is about one that is gone."""
+    """Every parameter of a signature is decided, and every decision is about a parameter that exists."""
     derived = {(method, name) for method, parameters in DERIVED.items() for name in parameters}
     decided = {(method, name) for method, known in METHODS.items() for name in known.decided}
     assert sorted(derived - decided) == [], "decide what can be seen of these parameters, or who refuses them"
@@ -68,7 +68,7 @@ def test_every_parameter_is_decided() -> None:
 
 
 def test_every_method_is_known() -> None:
-    """A method that has no parameters today is one of those that were looked at."""
+    """Every method without parameters stands in the list of those that were looked at."""
     without = {f"{owner}.{name}" for owner, names in WITHOUT.items() for name in names}
     assert {method for method, parameters in DERIVED.items() if not parameters} == without
 
@@ -79,5 +79,5 @@ def test_every_method_is_known() -> None:
     ids=str,
 )
 def test_a_parameter_does_what_was_decided(method: str, name: str) -> None:
-    """Its effect is seen in what comes back, or the error that refuses it."""
+    """The effect of a parameter is seen in the result, or the error that refuses it is raised."""
     METHODS[method].decided[name](METHODS[method], name)

@@ -1,6 +1,6 @@
-"""A job of several circuits that was killed goes on with the circuit at which it was, through every framework.
+"""A job of several circuits that was killed continues with the circuit at which it was, through every framework.
 
-Nobody names a seed: the files know it.
+Nobody names a seed: it is in the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
 
 Found = tuple[np.ndarray, int]
-"""What a job found, and the seed that gives it again."""
+"""The findings of a job, and the seed that gives them again."""
 
 
 def _backend(circuits: list[Any], **how: Any) -> Callable[..., Found]:
@@ -85,7 +85,7 @@ def _counting(told: list[int], most: float = np.inf) -> Callable[[int, int], Non
 @pytest.mark.parametrize("name", JOBS)
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_a_job_goes_on_where_it_was_killed(name: str, share: float, tmp_path: Path) -> None:
-    """It does what is left, finds what an uninterrupted job with its seed finds, and leaves nothing on the disk."""
+    """It runs what is left, finds what an uninterrupted job with its seed finds, and leaves no file."""
     job = JOBS[name]
     keeps: dict[str, Any] = {**WINDOWS, "checkpoint": tmp_path / "job", "checkpoint_every": 0}
     told: list[int] = []
@@ -107,7 +107,7 @@ def test_a_job_goes_on_where_it_was_killed(name: str, share: float, tmp_path: Pa
 
 
 def test_another_job_is_refused(tmp_path: Path) -> None:
-    """The file of one job is not taken for that of another, nor for one with another seed."""
+    """The file of one job is refused by another job, and by one with another seed."""
     keeps: dict[str, Any] = {**WINDOWS, "checkpoint": tmp_path / "job", "checkpoint_every": 0}
     with pytest.raises(Stopped):
         JOBS["circuits"](**keeps, seed=5, progress=_counting([], 30))

@@ -1,4 +1,4 @@
-"""States of more than 2^31 amplitudes, where 32-bit indices end: known states, since no other oracle reaches there."""
+"""States of more than 2^31 amplitudes, where 32-bit indices end, are right; they are known in closed form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Every deployment fulfils the contract of placements. A new one is a line of `DEPLOYMENTS`."""
+"""Every placement fulfils the contract: each row of the table of deployments, and divisions that no option leads to.
+
+A new placement is tried through its rows in `support.deployments`. `BY_HAND` has what only a placement's class can be
+told: slices of one amplitude, links that are not there, devices that work late, states that exist for tests.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.placements import Contract, Deployment, single
+from contract.placements import Contract, PlacementCase, single
 from hypothesis import strategies as st
+from support.deployments import ON_CPU, DeploymentRow
 from support.held_state import Held
 from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
 from support.two_halves import TwoHalves
 
+from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import DeviceError, MissingPackage
+from qsim_ex.options import Options
+from qsim_ex.placement import kinds
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 from qsim_ex.placement.peers_over_host import PeersOverHost
+from qsim_ex.placement.request import FreeMemory
 from qsim_ex.steps import Layout, Levels
 
 CPU = CpuDevice(2)
 
 
-def held(local: int, slice_: int, peers: int = 0, *, stays: bool = False, device: Any = CPU) -> Deployment:
+def held(local: int, slice_: int, peers: int = 0, *, stays: bool = False, device: Any = CPU) -> PlacementCase:
     """A state in one NumPy array, handed out by definition."""
     levels = Levels(local, peers, slice_)
     devices = [device] * (1 << peers)
-    return Deployment(
+    return PlacementCase(
         f"held {local}/{slice_}/{peers}{' stays' * stays} {device.name}",
         lambda num_wires, dtype: Held(num_wires, dtype, levels, devices, stays, num_wires),
         (local + max(peers, 1), local + max(peers, 3)),
@@ -46,7 +55,7 @@ def migrated(far: int, slice_: int, local: int, slots: int, scenario: Any, devic
         return Migrated(on, Layout.identity(num_wires), levels, dtype, slots=slots, scenario=scenario, piece=32)
 
     name = f"migrated {far} {local}/{slice_} {slots} {scenario} {'1 GPU' if gpus else device.name}"
-    found = Deployment(name, make, (local + far, local + min(far + 2, 5)), gpus=gpus)
+    found = PlacementCase(name, make, (local + far, local + min(far + 2, 5)), gpus=gpus)
     return on_gpus(found) if gpus else found
 
 
@@ -56,7 +65,7 @@ def stirred(placement: Held, data: st.DataObject) -> None:
 
 
 def peers(count: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
-    """A state over some virtual devices of the CPU, or over so many GPUs, which some of them may share."""
+    """A state over virtual devices of the CPU, or over this many GPUs, which peers may share."""
     bits = count.bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Peers:
@@ -65,12 +74,12 @@ def peers(count: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
 
     fewest = max(2 * bits, slice_ + 1 + bits)
     if not gpus:
-        return Deployment(f"{count} peers/{slice_} {link}", make, (fewest, bits + 4))
-    return on_gpus(Deployment(f"{count} peers/{slice_} {link}, {gpus} GPU", make, (fewest, bits + 8), gpus=gpus))
+        return PlacementCase(f"{count} peers/{slice_} {link}", make, (fewest, bits + 4))
+    return on_gpus(PlacementCase(f"{count} peers/{slice_} {link}, {gpus} GPU", make, (fewest, bits + 8), gpus=gpus))
 
 
 def over_host(count: int, local: int, slice_: int, link: Link, *, gpus: int = 0) -> Any:
-    """A state at home in host memory, with windows on some virtual devices of the CPU, or on so many GPUs."""
+    """A state at home in host memory, with windows on virtual devices of the CPU, or on this many GPUs."""
     bits = count.bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> PeersOverHost:
@@ -79,8 +88,8 @@ def over_host(count: int, local: int, slice_: int, link: Link, *, gpus: int = 0)
 
     name = f"{count} peers {local}/{slice_} over host, {link}"
     if not gpus:
-        return Deployment(name, make, (local + max(bits, 1), local + bits + 3))
-    return on_gpus(Deployment(f"{name}, {gpus} GPU", make, (local + max(bits, 1), local + bits + 5), gpus=gpus))
+        return PlacementCase(name, make, (local + max(bits, 1), local + bits + 3))
+    return on_gpus(PlacementCase(f"{name}, {gpus} GPU", make, (local + max(bits, 1), local + bits + 5), gpus=gpus))
 
 
 @cache
@@ -91,22 +100,22 @@ def gpu(number: int) -> Any:
     return GpuDevice(number)
 
 
-def on_gpus(deployment: Deployment) -> Any:
-    """A deployment that skips itself where there are not enough GPUs."""
-    return pytest.param(deployment, marks=pytest.mark.gpu)
+def on_gpus(case: PlacementCase) -> Any:
+    """A case that skips itself where there are not enough GPUs."""
+    return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def halves(slice_: int) -> Deployment:
+def halves(slice_: int) -> PlacementCase:
     """A state in two threads, each of which has at least one bit above its slices."""
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> TwoHalves:
         return TwoHalves([CPU, CPU], num_wires, dtype, Levels(num_wires - 1, 1, slice_))
 
-    return Deployment(f"two halves/{slice_}", make, (slice_ + 2, 6))
+    return PlacementCase(f"two halves/{slice_}", make, (slice_ + 2, 6))
 
 
-DEPLOYMENTS: list[Any] = [
-    Deployment("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
+BY_HAND: list[Any] = [
+    PlacementCase("single", lambda num_wires, dtype: single(num_wires, dtype, CPU), (0, 6)),
     held(1, 0),
     held(3, 0),
     held(3, 1),
@@ -128,7 +137,7 @@ DEPLOYMENTS: list[Any] = [
     over_host(4, 4, 2, "peer"),
     halves(0),
     halves(2),
-    on_gpus(Deployment("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
+    on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),
     migrated(5, 1, 4, 3, "whole", gpus=1),
@@ -141,17 +150,32 @@ DEPLOYMENTS: list[Any] = [
 ]
 
 
-@pytest.fixture(params=DEPLOYMENTS, ids=str)
-def deployment(request: pytest.FixtureRequest) -> Deployment:
+def from_table(row: DeploymentRow) -> PlacementCase:
+    """A row of the table of deployments, laid out and created by its kind of placement."""
+    options = Options(device="cpu", **row.options)
+    free = FreeMemory("cpu", ((0, 1 << 30),), 1 << 30)
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> Any:
+        found = next(candidates(num_wires, options, free))
+        made = kinds.KINDS[found.kind].create(found, [CPU] * len(found.devices), dtype, None)
+        assert made.kind == row.kind
+        return made
+
+    fewest = max(row.wires, 2 * (len(row.devices).bit_length() - 1))
+    return PlacementCase(f"{row} by options", make, (fewest, max(fewest + 2, 6)))
+
+
+@pytest.fixture(params=[*BY_HAND, *map(from_table, ON_CPU.values())], ids=str)
+def deployment(request: pytest.FixtureRequest) -> PlacementCase:
     """Each way to hold a state."""
-    found: Deployment = request.param
+    found: PlacementCase = request.param
     if found.gpus and (reason := gpu_missing(found.gpus)):
         pytest.skip(reason)
     return found
 
 
 def gpu_missing(count: int) -> str:
-    """Why there are not so many GPUs here, or an empty string."""
+    """Return why there are fewer GPUs here, or an empty string."""
     try:
         gpu(count - 1)
     except (DeviceError, MissingPackage) as error:
@@ -160,4 +184,4 @@ def gpu_missing(count: int) -> str:
 
 
 class TestPlacements(Contract):
-    """The contract, for each deployment in both precisions."""
+    """Each case fulfils the contract, in both precisions."""

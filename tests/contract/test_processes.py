@@ -1,4 +1,4 @@
-"""What was used goes on in a forked child, in pools of processes, copied and pickled, and answers as before."""
+"""Objects that were used work in a forked child, in pools of processes, copied and pickled, and answer as before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ pytest.importorskip("qiskit")
 pytest.importorskip("cirq")
 
 from qiskit.providers import JobError, JobStatus
-from support.used import ask, in_fork, measured, used
+from support.child_processes import in_fork
+from support.used_objects import ask, measured, used
 
 from qsim_ex import BatchedStateVector, Simulator, StateVector
 from qsim_ex.devices import discover
@@ -48,7 +49,7 @@ def things() -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_copies_answer_alike(things: dict[str, Any], way: str) -> None:
-    """A copy of a used object gives the answers of the original, which goes on."""
+    """A copy of a used object gives the answers of the original, which can still be used."""
     for name, thing in things.items():
         wanted = ask(name, thing)
         assert ask(name, WAYS[way](thing)) == wanted, name
@@ -61,7 +62,7 @@ def test_children_answer_alike(how: str) -> None:
     paths = [str(path) for path in (ROOT / "core", ROOT, TESTS)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", str(TESTS / "support" / "used.py"), how],
+        [sys.executable, "-W", "ignore::DeprecationWarning", str(TESTS / "support" / "child_processes.py"), how],
         capture_output=True,
         text=True,
         timeout=300,
@@ -76,7 +77,7 @@ def test_children_answer_alike(how: str) -> None:
 @pytest.mark.parametrize("make", [lambda: StateVector(2, device="cpu"), lambda: BatchedStateVector(2, 2, device="cpu")])
 @pytest.mark.parametrize("way", WAYS)
 def test_who_owns_memory_is_not_copied(way: str, make: Callable[[], Any]) -> None:
-    """Two objects that would own the same memory are refused, with what to do instead."""
+    """Copying an object that owns memory is refused, and the error says what to do instead."""
     with make() as state, pytest.raises(TypeError, match=r"owns memory .* \(to_numpy\)"):
         WAYS[way](state)
 
@@ -121,7 +122,7 @@ def test_copies_of_jobs_that_failed_fail_alike() -> None:
 @FORKS
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # later Pythons warn of any fork beside a thread
 def test_a_child_does_not_wait_for_a_job_of_its_parent() -> None:
-    """A forked child that asks for the result of a job that runs in the parent is told so, and does not hang."""
+    """Asking in a forked child for a job that runs in the parent raises an error at once."""
     with Stops() as executor:
         job = QsimExBackend(device="cpu").run(measured(), shots=20, executor=executor)
 
@@ -138,7 +139,7 @@ def test_a_child_does_not_wait_for_a_job_of_its_parent() -> None:
 @FORKS
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_locks_that_others_hold_are_open_in_a_child() -> None:
-    """A lock of the engine that another thread held when the process forked can be taken in the child."""
+    """A lock of the engine that another thread held during the fork can be taken in the child."""
     plain, again = fork.lock(), fork.reentrant_lock()
     held, end = threading.Event(), threading.Event()
 
@@ -167,7 +168,8 @@ def test_a_fork_waits_for_what_numba_compiles() -> None:
     script = """
 import os, signal, sys, threading, time
 sys.path[:0] = {paths!r}
-from support.used import in_fork
+import support.used_objects  # with NumPy, Qiskit and Cirq imported whole, Numba and the engine are what is left
+from support.child_processes import in_fork
 from qsim_ex import CircuitBuilder, Simulator
 circuit = CircuitBuilder(3, 3).gate("h", [0]).measure(range(3), range(3)).build()
 def run():
@@ -203,7 +205,7 @@ def test_compilations_that_were_begun_are_forgotten_in_a_child(monkeypatch: pyte
 @FORKS
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_a_process_that_has_used_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a forked child a demand for a GPU is a DeviceError that says why, 'auto' takes the CPU, and says why."""
+    """In a forked child demanding a GPU raises a DeviceError, 'auto' takes the CPU, and both say why."""
     discover.driver_count.cache_clear()
     monkeypatch.setattr("ctypes.CDLL", lambda _name: Driver())
     assert discover.driver_count() == 1

@@ -1,4 +1,4 @@
-"""The placement that is chosen fits, is the first that does, and where none does the error shows every sum."""
+"""The placement that is chosen fits and is the first that does; where none fits, the error shows every sum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ H200 = 139 * GIB
 
 
 def gpus(count: int, each: int = H200, host: int = 500 * GIB) -> FreeMemory:
-    """So many equal GPUs."""
+    """Return the free memory of this many equal GPUs."""
     return FreeMemory("gpu", tuple((number, each) for number in range(count)), host)
 
 
@@ -45,14 +45,14 @@ def fits(found: Deployment, free: FreeMemory) -> bool:
     ],
 )
 def test_the_smallest_that_fits(wires: int, count: int, host: int, kind: str, local: int, devices: int) -> None:
-    """A state takes more devices than it needs, or host memory where devices suffice."""
+    """A state takes the fewest devices on which it fits, and host memory only where devices do not suffice."""
     found = deploy(wires, Options(precision="single"), gpus(count, host=host))
     assert (found.kind, found.levels.local, len(found.devices)) == (kind, local, devices)
     assert fits(found, gpus(count, host=host))
 
 
 def test_every_table_of_free_bytes() -> None:
-    """A placement does not fit, is not the first that fits, loses a wire, or holds fewer bytes than the state."""
+    """The chosen placement is the first that fits, has every wire, and holds the bytes of the state."""
     sizes = (1 << 10, 5 * GIB, H200)
     tables = [
         FreeMemory("gpu", tuple(enumerate(each)), host)
@@ -95,7 +95,7 @@ def test_every_table_of_free_bytes() -> None:
     flight=st.sampled_from([None, 1, 2, 5]),
 )
 def test_demands_are_met_on_the_cpu(wires: int, device_wires: int, shared: int, memory: Any, flight: Any) -> None:
-    """Tiny sub state vectors, as tests ask for them, are not what they get."""
+    """The sub state vectors, peers, host memory and buffers that are asked for are those that are laid out."""
     options = Options(
         device="cpu",
         device_wires=device_wires,
@@ -125,7 +125,7 @@ def test_demands_are_met_on_the_cpu(wires: int, device_wires: int, shared: int, 
 
 
 def test_device_wires_and_devices_are_demands() -> None:
-    """A state is laid out otherwise than asked for, or the result does not say that it was asked for."""
+    """A state is laid out as asked for, and its reason says that it was asked for."""
     found = deploy(30, Options(devices=[0, 1, 2, 3], device_wires=28), gpus(4))  # type: ignore[arg-type]
     assert (found.kind, found.levels.local, found.devices) == ("peers", 28, (0, 1, 2, 3))
     assert found.reason == "asked for: device_wires=28, 4 devices"
@@ -140,7 +140,7 @@ def test_device_wires_and_devices_are_demands() -> None:
 
 
 def test_max_memory_is_believed() -> None:
-    """Where free memory is reported too low, max_memory does not override it, or the result is told otherwise."""
+    """`max_memory` and `max_host_memory` count in place of the free memory, and the error names both."""
     low = gpus(1, each=GIB, host=GIB)
     assert deploy(34, Options(precision="single", max_memory=H200), low).kind == "single"
     found = deploy(36, Options(precision="single", max_memory=H200, max_host_memory=600 * GIB), low)
@@ -161,7 +161,7 @@ def test_max_memory_is_believed() -> None:
     ],
 )
 def test_what_cannot_be_is_told(wires: int, changes: dict[str, Any], error: type[Exception], message: str) -> None:
-    """An impossible demand is softened, or the error does not say what would fit."""
+    """An impossible demand is refused, and the error says what would fit."""
     with pytest.raises(error, match=message):
         deploy(wires, Options(**{"precision": "single", **changes}), gpus(4))
 
@@ -188,12 +188,12 @@ def test_what_cannot_be_is_told(wires: int, changes: dict[str, Any], error: type
     ],
 )
 def test_options_that_cannot_be_meant(changes: dict[str, Any], message: str) -> None:
-    """An option takes a value that means nothing."""
+    """A meaningless value of an option is refused."""
     with pytest.raises(OptionError, match=message):
         Options(**changes)
 
 
 def test_a_misspelt_option_is_named() -> None:
-    """The nearest of the new options is not found."""
+    """The error for a misspelt option names the nearest one."""
     with pytest.raises(OptionError, match="Did you mean 'device_wires'"):
         Options().with_({"device_wire": 3})

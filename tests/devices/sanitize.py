@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent)]
 
 import numpy as np
-from support.cuda.definition import numbers_of_rows, random_state, random_sweep
+from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 from support.plain_device import PlainDevice
 
 from qsim_ex import reference

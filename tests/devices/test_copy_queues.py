@@ -1,4 +1,4 @@
-"""Queues of copies carry amplitudes to where they are told, in the order that marks demand."""
+"""Queues of copies carry amplitudes where they are sent, in the order that marks demand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counted(count: int, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def test_host_memory(device: Any, dtype: np.dtype[Any]) -> None:
-    """Host memory is of another size or dtype than was asked for, or its kind is not told."""
+    """Host memory has the size and dtype asked for, and its kind is reported."""
     assert isinstance(device, Copies)
     memory, kind = device.host_memory(1 << 12, dtype)
     assert (memory.shape, memory.dtype) == ((1 << 12,), dtype)
@@ -42,7 +42,7 @@ def test_host_memory(device: Any, dtype: np.dtype[Any]) -> None:
 
 
 def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More host memory than is free is asked of the system, or the error does not say how much there is."""
+    """Asking for more host memory than is free is refused with both sizes."""
     monkeypatch.setattr(memory.host, "memory", lambda: (1 << 20, 1 << 30))
     with pytest.raises(OutOfMemory, match=r"2\.0 MiB.*1\.0 MiB are free"):
         CpuDevice(1).host_memory(1 << 17, np.complex128)
@@ -50,7 +50,7 @@ def test_too_much_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("pinned", [True, False])
 def test_copies(device: Any, dtype: np.dtype[Any], pinned: bool) -> None:
-    """A copy of one run, or of the same part of many rows, takes other amplitudes or puts them elsewhere."""
+    """A copy of one run, or of the same part of many rows, takes these amplitudes and writes no others."""
     size = 1 << 14
     host = device.host_memory(size, dtype)[0] if pinned else np.empty(size, dtype)
     host[:] = counted(size, dtype)
@@ -80,7 +80,7 @@ def test_copies(device: Any, dtype: np.dtype[Any], pinned: bool) -> None:
 
 
 def test_marks_order_queues(device: Any) -> None:
-    """A queue goes on before what it was told to wait for is done: many long copies go back and forth."""
+    """A queue waits for the marks that it is given, while many long copies go back and forth."""
     size = 1 << 20
     buffer = device.allocate(size, np.complex64)
     host = [device.host_memory(size, np.complex64)[0] for _ in range(2)]

@@ -1,4 +1,4 @@
-"""A file of a state that somebody has forged is refused by name of what is wrong, or is a state; nothing else."""
+"""A forged file of a state is refused, and the error names what is wrong; or it is a valid state."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_that_is_no_header_is_refused(name: str) -> None:
-    """What is not one JSON object of finite numbers and unique names, of a few levels, is a SavedStateError."""
+    """Text that is not one JSON object of finite numbers and unique names, of a few levels, is a SavedStateError."""
     text, message = TEXTS[name]
     with pytest.raises(SavedStateError, match=message):
         saved_state.look_into(io.BytesIO(file_of(text)), Path("a"))
@@ -172,7 +172,7 @@ LOOSE = settings(max_examples=300, deadline=None, suppress_health_check=[HealthC
 @LOOSE
 @given(data=st.sampled_from(WRITTEN), flips=st.lists(st.tuples(st.integers(0, 4800), st.integers(1, 255)), max_size=4))
 def test_bytes_that_changed_are_refused(folder: Path, data: bytes, flips: list[tuple[int, int]]) -> None:
-    """Whatever bytes of a file are changed, it is refused, or is the state that it was."""
+    """Whatever bytes of a file are changed, it is refused, or loads as the state that it was."""
     changed = bytearray(data)
     for place, mask in flips:
         changed[place % len(data)] ^= mask
@@ -208,7 +208,7 @@ FIELDS = {
 def test_forged_files_with_right_checksums_are_states_or_refused(
     folder: Path, changes: dict[str, Any], first: int, values: list[complex]
 ) -> None:
-    """Whatever fields and amplitudes are put into a file with right checksums, it is a state or a SavedStateError."""
+    """Whatever fields and amplitudes a file with right checksums has, it is a state or a SavedStateError."""
     frame = struct.pack("<Q", first % (1 << 64)) + np.array(values, dtype=complex).tobytes()
     refused = outcome(file_of({**GOOD, **changes}, frame + struct.pack("<I", zlib.crc32(frame))), folder)
     if refused is None:
@@ -230,7 +230,7 @@ def test_any_bytes_are_a_header_or_a_bad_one(text: bytes) -> None:
     ("name", "value"), [("address", [40, *range(1, 12)]), ("address", [0] * 12), ("flip", 1 << 40)], ids=str
 )
 def test_a_forged_layout_reaches_no_kernel(tmp_path: Path, name: str, value: Any) -> None:
-    """A process that loads a file with a forged layout gets an error and lives; questions to it ended the process."""
+    """A process that loads a file with a forged layout gets an error and lives on."""
     path = tmp_path / "a"
     with StateVector(12, device="cpu") as state:
         state.gate("h", [0]).save(path)

@@ -1,4 +1,4 @@
-"""A state in a file comes back as it was, anywhere, and a file that is not what it was is refused."""
+"""A state in a file loads unchanged into any placement, and a damaged file is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.deployments import DEPLOYMENTS
+from support.deployments import ON_CPU
 from support.states import random_state
 
 from qsim_ex import StateVector
@@ -22,33 +22,33 @@ WIRES = 8
 
 def made(deployment: str, precision: str = "double") -> StateVector:
     """A random state whose wires are not in order and of which one is inverted."""
-    options = DEPLOYMENTS[deployment]
+    options = ON_CPU[deployment].options
     state = StateVector(WIRES, device="cpu", precision=precision, initial=random_state(WIRES, 3), **options)
     return state.gate("x", [2]).gate("swap", [0, 5]).gate("h", [1])
 
 
-@pytest.mark.parametrize("to", DEPLOYMENTS)
-@pytest.mark.parametrize("of", DEPLOYMENTS)
+@pytest.mark.parametrize("to", ON_CPU)
+@pytest.mark.parametrize("of", ON_CPU)
 def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state that was saved in one placement comes back changed in another one, or in the other precision."""
+    """A state saved in one placement loads unchanged into any other, and rounded into the other precision."""
     monkeypatch.setattr(saved_state, "PIECE", 16)
     with made(of) as state:
         wanted = state.to_numpy()
         state.save(tmp_path / "a")
-    with StateVector.load(tmp_path / "a", device="cpu", **DEPLOYMENTS[to]) as back:
+    with StateVector.load(tmp_path / "a", device="cpu", **ON_CPU[to].options) as back:
         assert back.dtype == np.complex128
-        assert to.startswith(back.placement)
+        assert back.placement == ON_CPU[to].kind
         assert np.array_equal(back.to_numpy(), wanted)
         back.gate("h", [1])  # and it goes on as a state does
         assert back.norm() == pytest.approx(1)
-    with StateVector.load(tmp_path / "a", device="cpu", precision="single", **DEPLOYMENTS[to]) as half:
+    with StateVector.load(tmp_path / "a", device="cpu", precision="single", **ON_CPU[to].options) as half:
         assert half.dtype == np.complex64
         assert half.to_numpy() == pytest.approx(wanted, abs=1e-7)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
-    """The file is laid out otherwise than docs/saved_states.md says, so that other programs cannot read it."""
+    """The file is laid out as docs/saved_states.md says."""
     import json
     import zlib
 
@@ -71,7 +71,7 @@ def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
 
 
 def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state that has not grown yet is written with all its zeros, or comes back with something else there."""
+    """A state that has not grown is written without its zeros, and loads unchanged."""
     monkeypatch.setattr(saved_state, "PIECE", 16)
     with StateVector(WIRES, device="cpu", virtual_peers=4) as state:
         state.gate("h", [0]).save(tmp_path / "a")
@@ -83,7 +83,7 @@ def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("place", [3, 20, 40, 4096 + 3, 4096 + 200, -1])
 def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of which one bit has changed is taken for a state."""
+    """A file of which one bit has changed is refused."""
     monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
@@ -98,7 +98,7 @@ def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.
 
 
 def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two pieces whose checksums are right, in each other's place, are taken for a state."""
+    """A piece in another's place is refused, while the order of the pieces in the file is free."""
     monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
@@ -118,7 +118,7 @@ def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytes
 def test_a_file_that_was_cut_is_refused_before_memory_is_taken(
     tmp_path: Path, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A truncated file is read up to where it ends."""
+    """A truncated file is refused before memory is allocated for its state."""
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)
@@ -129,7 +129,7 @@ def test_a_file_that_was_cut_is_refused_before_memory_is_taken(
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    """A missing file, a folder, or a file of something else raises what no caller expects."""
+    """A missing file, a folder, or a file of something else raises a SavedStateError."""
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(SavedStateError, match="cannot be read"):
             StateVector.load(path)
@@ -139,7 +139,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_failing_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that fails or is full leaves half a file, or takes the one that was there."""
+    """A disk that fails or is full leaves the old file as it was, and no other."""
     path = tmp_path / "a"
     with made("single") as state, made("peers 2") as other:
         state.save(path)
@@ -165,7 +165,7 @@ def test_a_failing_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_was_touched_is_known_after_loading(tmp_path: Path) -> None:
-    """A wire that nothing has acted on is refused to be initialised after a load, or one that was is not."""
+    """After a load untouched wires can be initialised, and touched ones cannot."""
     initialise = [CircuitBuilder(3).initialize([0.6, 0.8], [wire]).build() for wire in range(3)]
     with StateVector(3, device="cpu").gate("h", [0]) as state:
         state.save(tmp_path / "a")

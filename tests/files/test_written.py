@@ -1,4 +1,4 @@
-"""A file appears under its name when it is whole, whoever else writes to that name and whatever links lie about."""
+"""A file appears under its name when it is whole, whoever else writes to that name and whatever links there are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listed(folder: Path) -> list[str]:
 
 
 def test_two_processes_leave_one_whole_file(tmp_path: Path) -> None:
-    """Whoever reads a path to which two processes write all the time finds one whole file of one of them."""
+    """A reader of a path to which two processes write all the time finds one whole file of one of them."""
     path = tmp_path / "a"
     script = f"""
 import sys
@@ -48,7 +48,7 @@ for number in range(40):
 
 
 def test_two_threads_leave_one_whole_file(tmp_path: Path) -> None:
-    """A file that is begun while another is being written to the same path spoils neither; the last to end stays."""
+    """Two files written to one path at the same time are both whole, and the last to end stays."""
     path, begun, end = tmp_path / "a", threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -70,7 +70,7 @@ def test_two_threads_leave_one_whole_file(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_writer_leaves_is_removed(tmp_path: Path) -> None:
-    """The next writer removes what a killed one left, and nothing that merely has a like name."""
+    """The next writer removes what a killed one left, and no other file with a similar name."""
     path = tmp_path / "a*"
     script = f"""
 import os, signal
@@ -132,7 +132,7 @@ def test_the_longest_name_is_no_trouble(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
 def test_nothing_is_left_where_the_writer_fails(tmp_path: Path, error: type[BaseException]) -> None:
-    """What raises while a file is written leaves the earlier file and no other."""
+    """An error while a file is written leaves the earlier file and no other."""
     path = tmp_path / "a"
     path.write_text("before")
 

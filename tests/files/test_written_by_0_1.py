@@ -1,4 +1,4 @@
-"""Files that version 0.1 wrote, kept in tests/data/written_by_0_1, still load and mean what they meant."""
+"""Files that version 0.1 wrote, kept in tests/data/written_by_0_1, still load with the same meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.paths import DATA
-from support.written import RUNS, STATES, circuit_of, run_circuit, run_of
+from support.written_by_0_1 import RUNS, STATES, circuit_of, run_circuit, run_of
 
 from qsim_ex import StateVector, reference
 from qsim_ex.files import saved_state
@@ -28,7 +28,7 @@ def test_a_state_loads(name: str, to: dict[str, int]) -> None:
 
 
 def test_the_files_are_unlike_one_another() -> None:
-    """Among the files are layouts in another order, inverted wires, both precisions, and pieces that are missing."""
+    """The files have layouts in another order, inverted wires, both precisions, and missing pieces."""
     found = [saved_state.look(FILES / f"{name}.qsx") for name in STATES]
     assert any(file.layout.address != tuple(range(file.num_wires)) for file in found)
     assert any(file.layout.flip for file in found)
@@ -38,7 +38,9 @@ def test_the_files_are_unlike_one_another() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on(tmp_path: Path, name: str) -> None:
-    """A run that 0.1 left goes on where it stood, and ends with the amplitudes of the definition and the same shots."""
+    """A run that 0.1 left continues where it stopped, and ends with the amplitudes of the definition and the same
+    shots.
+    """
     run = RUNS[name]
     for file in FILES.glob(f"{name}.qsx*"):
         shutil.copy(file, tmp_path)

@@ -1,4 +1,4 @@
-"""Which bindings are asked for which observables."""
+"""Bindings are grouped by the observables that are asked of them, and little is computed in vain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache of compiled kernels that is damaged, not writable, not private or nowhere costs time, not results."""
+"""A cache of compiled kernels that is damaged, not writable, not private or missing costs time alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 BOUND = shutil.which("setpriv") if hasattr(os, "geteuid") and os.geteuid() == 0 else None
-"""What takes root's right to write everywhere from a process."""
+"""The prefix that takes root's right to write everywhere from a process."""
 PERMISSIONS = pytest.mark.skipif(
     os.name == "nt" or (os.geteuid() == 0 and BOUND is None), reason="permissions of POSIX, and for root setpriv"
 )
@@ -37,7 +37,7 @@ pwd.getpwuid = unknown
 
 
 def run(before: str = "", **environment: str) -> tuple[list[str], str]:
-    """What a new process prints, and what it warns of. Permissions hold for it even if it is root's."""
+    """Return a new process's output and warnings. Permissions hold for it even if it is root's."""
     paths = os.pathsep.join(path for path in sys.path if path)
     given = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": paths, **environment}
     bound = [] if BOUND is None else [BOUND, "--bounding-set=-dac_override,-dac_read_search"]
@@ -74,7 +74,7 @@ def test_every_way_of_damage_is_survived(filled: Path) -> None:
 
 @PERMISSIONS
 def test_what_cannot_be_written_or_read_is_no_trouble(filled: Path, tmp_path: Path) -> None:
-    """A cache that may be read but not written to is used; where none can be read or made, kernels are compiled."""
+    """A readable cache is used; where none can be read or made, kernels are compiled."""
     folders = [filled, *(path for path in filled.iterdir() if path.is_dir())]
     for path in folders:
         path.chmod(0o500)
@@ -104,7 +104,7 @@ def test_an_unknown_user_without_a_home(tmp_path: Path) -> None:
 
 @POSIX
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is kept in a folder that others may write to or that is somebody else's; one warning says what to do."""
+    """A folder that others may write to, or that somebody else owns, is not used; one warning says what to do."""
     monkeypatch.setenv("QSIM_EX_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cache_folder, "_warned", set())
     made = cache_folder.made("kernels")

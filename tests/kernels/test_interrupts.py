@@ -68,7 +68,7 @@ BEFORE = {"qsim_ex": "", "qsim_ex_provider": "import qiskit", "qsim_ex_cirq": "i
     ],
 )
 def test_after_ctrl_c_the_process_works(name: str, calls: int, tmp_path: Path) -> None:
-    """The first run is interrupted after so many calls, wherever that is, and the next one in the process is right."""
+    """After Ctrl-C at any call of the first run, the next run in the process is right."""
     paths = os.pathsep.join(str(path) for path in (ROOT / "core", ROOT))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(first=FIRST[name], before=BEFORE[name]), str(calls)],

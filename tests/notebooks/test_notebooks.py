@@ -38,7 +38,7 @@ def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_kept_with_its_outputs(path: Path) -> None:
-    """A reader on a forge sees the pictures: the outputs are in the file, of one run from top to bottom."""
+    """The outputs are in the file, from one run from top to bottom."""
     notebook = nbformat.read(path, as_version=4)
     numbers = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -47,5 +47,5 @@ def test_notebook_is_kept_with_its_outputs(path: Path) -> None:
 
 
 def test_there_are_notebooks() -> None:
-    """The folder was found."""
+    """The folder has notebooks."""
     assert NOTEBOOKS

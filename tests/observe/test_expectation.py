@@ -1,4 +1,4 @@
-"""Expectation values are the quadratic forms that they are defined as."""
+"""Expectation values are the quadratic forms that define them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pauli_labels(draw: st.DrawFn, num_wires: int) -> dict[str, complex]:
 @same_device
 @given(data=st.data())
 def test_pauli_sums_are_quadratic_forms(options: Options, data: st.DataObject) -> None:
-    """A Pauli sum's value, in any layout, is not <ψ|H|ψ>."""
+    """A Pauli sum's value, in any layout, is <ψ|H|ψ>."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     sums = data.draw(st.lists(pauli_labels(n), max_size=3))
@@ -53,7 +53,7 @@ def test_pauli_sums_are_quadratic_forms(options: Options, data: st.DataObject) -
 
 
 def test_real_coefficients_give_real_values(options: Options) -> None:
-    """A Hermitian sum has a complex value, or a complex coefficient is dropped."""
+    """A Hermitian sum has a real value, and a complex coefficient gives a complex one."""
     with StateVector(2, options=options) as state:
         assert state.expectation(PauliSum.from_labels({"ZI": 2, "XX": 1})) == 2.0
         assert isinstance(state.expectation(PauliSum.from_labels({"ZI": 2})), float)
@@ -63,7 +63,7 @@ def test_real_coefficients_give_real_values(options: Options) -> None:
 
 
 def test_strings_with_one_x_part_share_a_pass(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each string costs a pass over memory of its own."""
+    """Strings with the same X-part share one pass over memory."""
     labels = {"XXI": 1, "YYZ": 2, "YXI": 3, "ZZZ": 4, "IIZ": 5, "IXI": 6}
     with state_in(options, random_state(3)) as state:
         passes = []
@@ -76,7 +76,7 @@ def test_strings_with_one_x_part_share_a_pass(options: Options, monkeypatch: pyt
 @same_device
 @given(data=st.data())
 def test_matrices_are_quadratic_forms(options: Options, data: st.DataObject) -> None:
-    """A dense observable acts on other wires, or transposed."""
+    """The value of a dense observable is <ψ|M|ψ> on its wires in their order."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, min(n, 3)))]
@@ -95,7 +95,7 @@ def test_matrices_are_quadratic_forms(options: Options, data: st.DataObject) -> 
 
 
 def test_observables_that_cannot_be_meant(options: Options) -> None:
-    """An observable on wires that are not there, or of the wrong shape, gives a number."""
+    """An observable on wires that do not exist, or of the wrong shape, is refused."""
     with StateVector(2, options=options) as state:
         with pytest.raises(WireError, match="wire 2"):
             state.expectation(PauliSum((PauliString(0b100, 0),)))

@@ -30,7 +30,7 @@ def value(packed: NDArray[np.uint8], clbits: tuple[int, ...]) -> NDArray[np.int6
 
 @pytest.mark.parametrize(("clbits", "matrix"), [((3,), ONE), ((9, 2), TWO), ((7, 8), TWO)])
 def test_frequencies(clbits: tuple[int, ...], matrix: NDArray[np.float64]) -> None:
-    """Values are misread more or less often than their row of the matrix says, or are read as what cannot be."""
+    """Values are misread as often as their row of the matrix says, and never where its entry is 0."""
     true = sampled(11)
     read = apply_readout(true, (ReadoutError(clbits, matrix),), seed=11)
     before, after = value(true, clbits), value(read, clbits)
@@ -42,7 +42,7 @@ def test_frequencies(clbits: tuple[int, ...], matrix: NDArray[np.float64]) -> No
 
 
 def test_other_bits_and_the_input_stay() -> None:
-    """A bit without a readout error changes, or the array that was given does."""
+    """Bits without a readout error stay, and so does the array that was given."""
     true = sampled(11)
     given = true.copy()
     read = apply_readout(true, (ReadoutError((2, 9), TWO), ReadoutError((5,), ONE)), seed=1)
@@ -52,7 +52,7 @@ def test_other_bits_and_the_input_stay() -> None:
 
 
 def test_the_seed_decides() -> None:
-    """The same seed gives other bits, another seed the same, or two bits are misread together."""
+    """A seed gives the same bits again, another seed gives others, and bits are misread independently."""
     zeros = np.zeros((SHOTS, 1), dtype=np.uint8)
     both = tuple(ReadoutError((bit,), ONE) for bit in (0, 1))
     read = apply_readout(zeros, both, seed=7)
@@ -63,7 +63,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_certain_and_ideal() -> None:
-    """A bit that is always inverted is not, or without errors something changes."""
+    """A bit that is always inverted is inverted in every shot, and without errors nothing changes."""
     true = sampled(3, 50)
     assert np.array_equal(apply_readout(true, (ReadoutError((1,), np.eye(2)[::-1]),), 3), true ^ 2)
     assert np.array_equal(apply_readout(true, (ReadoutError((1,), np.eye(2)),), 3), true)
@@ -72,13 +72,13 @@ def test_certain_and_ideal() -> None:
 
 @pytest.mark.parametrize("clbits", [((0,), (1, 0)), ((8,),), ((-1,),)])
 def test_bits_that_are_not_there(clbits: tuple[tuple[int, ...], ...]) -> None:
-    """A bit that is in two groups or out of range is read."""
+    """A bit that is in two groups or out of range is refused."""
     found = tuple(ReadoutError(bits, np.eye(1 << len(bits))) for bits in clbits)
     with pytest.raises(errors.NoiseError, match="expected readout errors of classical bits 0 to 7"):
         apply_readout(sampled(5, 4), found, 1)
 
 
 def test_matrices_that_are_too_wide() -> None:
-    """A matrix of gigabytes is asked for."""
+    """A matrix of more than 10 bits is refused."""
     with pytest.raises(errors.NoiseError, match="of 1 to 10 bits, got one of 40"):
         confusion(np.eye(2), 40)

@@ -1,4 +1,4 @@
-"""Shots are the basis values that their random numbers fall on, in the order of values, not of memory."""
+"""Shots are the basis values on which their random numbers fall, in the order of values, not of memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_definition(psi: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_shots_by_definition(options: Options, data: st.DataObject) -> None:
-    """A shot is another value than the one its number falls on in the running sum over values."""
+    """A shot is the value on which its number falls in the running sum over values."""
     n = data.draw(st.integers(0, 7))
     psi = random_state(n, data.draw(st.integers(0, 99)))
     psi[data.draw(st.lists(st.integers(0, (1 << n) - 1), max_size=(1 << n) - 1, unique=True))] = 0
@@ -43,7 +43,7 @@ def test_shots_by_definition(options: Options, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("marginal_wires", [1, 2, 3])
 def test_groups_change_nothing(options: Options, monkeypatch: pytest.MonkeyPatch, marginal_wires: int) -> None:
-    """Shots depend on how many wires one pass sums over."""
+    """Shots do not depend on how many wires one pass sums over."""
     psi = random_state(9)
     wanted = by_definition(psi.astype(options.dtype), sampling.uniforms(3, 0, 40))
     monkeypatch.setattr(single, "MARGINAL_WIRES", marginal_wires)
@@ -53,7 +53,7 @@ def test_groups_change_nothing(options: Options, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """A shot is lost, or put elsewhere, where threads share out the shots."""
+    """Every shot is as defined where threads share out the shots."""
     psi = random_state(8)
     numbers = np.concatenate([sampling.uniforms(5, 0, 500), [0.0, 1 - 2.0**-53, 0.5, 0.5]])
     monkeypatch.setattr(sampling, "_SORTED", 50)
@@ -62,7 +62,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, threads: int) -
 
 
 def test_chosen_wires_are_columns_of_the_same_shots(options: Options) -> None:
-    """Asking for some wires draws other shots than asking for all, or mixes up the columns."""
+    """Asking for some wires gives the columns of these wires of the same shots."""
     with state_in(options, random_state(6), Layout((3, 0, 5, 1, 2, 4), 9)) as state:
         whole = state.sample(50, seed=4)
         assert np.array_equal(state.sample(50, [4, 0, 5], seed=4), whole[:, [4, 0, 5]])
@@ -72,7 +72,7 @@ def test_chosen_wires_are_columns_of_the_same_shots(options: Options) -> None:
 
 
 def test_numbers_are_counted() -> None:
-    """Shot k's number depends on how many shots there are, or two instructions share numbers."""
+    """Shot k's number does not depend on how many shots there are, and two instructions share none."""
     few, many = sampling.uniforms(9, 0, 10), sampling.uniforms(9, 0, 1000)
     assert np.array_equal(many[:10], few)
     assert not np.intersect1d(many, sampling.uniforms(9, 1, 1000)).size
@@ -81,13 +81,13 @@ def test_numbers_are_counted() -> None:
 
 
 def test_the_numbers_of_a_seed_are_fixed() -> None:
-    """Shots of a seed differ from one version of the generator to the next (Philox4x64-10, key (7, 0))."""
+    """The numbers of seed 7 are those of Philox4x64-10 with key (7, 0)."""
     raw = np.random.Philox(key=[7, 0]).random_raw(3)
     assert np.array_equal(sampling.uniforms(7, 0, 3), (raw >> np.uint64(11)) * 2.0**-53)
 
 
 def test_a_drifted_norm_changes_nothing(options: Options) -> None:
-    """Shots of a state that rounding has made too long or too short fall off its end."""
+    """Shots of a state whose norm has drifted are those of the normalised state."""
     psi = random_state(6)
     with state_in(options, psi) as state:
         wanted = state.draw(100, 1)
@@ -96,7 +96,7 @@ def test_a_drifted_norm_changes_nothing(options: Options) -> None:
 
 
 def test_the_largest_number_stays_inside(options: Options) -> None:
-    """The largest number below 1 falls beyond the last value that has an amplitude."""
+    """The largest number below 1 falls on the last value that has an amplitude."""
     psi = np.zeros(64, dtype=complex)
     psi[[1, 5, 40]] = [0.1, 0.3, np.sqrt(0.9)]
     numbers = np.array([0.0, np.nextafter(1, 0)])
@@ -106,7 +106,7 @@ def test_the_largest_number_stays_inside(options: Options) -> None:
 
 
 def test_what_cannot_be_sampled(options: Options) -> None:
-    """A state of norm zero, a shot count or a seed without meaning gives shots."""
+    """A state of norm zero, and a shot count or a seed without meaning, are refused."""
     with StateVector(3, options=options) as state:
         for shots in (0, -1, 1.5, "many", True):
             with pytest.raises(ShotsError):
@@ -122,7 +122,7 @@ def test_what_cannot_be_sampled(options: Options) -> None:
 
 
 def test_shots_follow_the_probabilities(options: Options) -> None:
-    """Frequencies of 20,000 shots are farther from the probabilities than chance allows (χ² over 16 values)."""
+    """Frequencies of 20,000 shots are as near to the probabilities as chance demands (χ² over 16 values)."""
     psi = random_state(4)
     with state_in(options, psi) as state:
         counts = np.bincount(state.draw(20000, 11), minlength=16)
@@ -131,7 +131,7 @@ def test_shots_follow_the_probabilities(options: Options) -> None:
 
 
 def test_a_thousand_shots_of_20_wires_are_quick(options: Options) -> None:
-    """Sampling takes more than some passes over memory (the goal is 10 ms on two cores; 2 s is a broken build)."""
+    """A thousand shots of 20 wires take less than 2 s (the goal is 10 ms on two cores)."""
     if state_name(options) == "plain":
         pytest.skip("the executor that works by definition is slow on purpose")
     with state_in(options, random_state(20)) as state:

@@ -1,4 +1,4 @@
-"""Bits move to where they are told, for many numbers at once."""
+"""Bits move to the places they are given, for many numbers at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qsim_ex.placement.bits import integers, move_bits, pack, unpack
 
 @given(st.data())
 def test_move_bits(data: st.DataObject) -> None:
-    """Bit k of a number does not end at bit ``to[k]``, or a bit beyond the last is kept."""
+    """Bit k of a number ends at bit ``to[k]``, and bits beyond the last are dropped."""
     width = data.draw(st.integers(0, 62))
     to = data.draw(st.permutations(range(62)))[:width]
     values = np.array(data.draw(st.lists(st.integers(0, 2**62 - 1), max_size=4)), dtype=np.int64)
@@ -22,7 +22,7 @@ def test_move_bits(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_pack_unpack(data: st.DataObject) -> None:
-    """A packed row of up to 200 bits holds a bit that no number has set, or loses one."""
+    """A packed row of up to 200 bits holds exactly the bits of its number."""
     num_bits = data.draw(st.integers(1, 200))
     places = data.draw(st.permutations(range(num_bits)))
     width = data.draw(st.integers(0, min(20, num_bits)))

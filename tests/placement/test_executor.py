@@ -1,4 +1,4 @@
-"""One loop executes steps: in order, on all targets in lockstep, cancelled between two steps, never queued too far."""
+"""One loop executes steps: in order, on all targets in lockstep, cancelled between two steps, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qsim_ex.steps.step import BasisPermutation, InitialAmplitudes, Phase, Sweep
 
 
 class Noting:
-    """A device that notes what it is told."""
+    """A device that notes its calls."""
 
     def __init__(self, name: str, notes: list[Any]) -> None:
         self.name, self.notes = name, notes

@@ -28,14 +28,14 @@ def stored(layout: Layout) -> np.ndarray:
 
 @given(laid_out())
 def test_indices(layout: Layout) -> None:
-    """A basis value is looked for where it is not stored."""
+    """`indices` says where each basis value is stored."""
     values = np.arange(1 << len(layout))
     assert stored(layout)[at.indices(layout, values, range(len(layout)))].tolist() == values.tolist()
 
 
 @given(laid_out(), st.data())
 def test_conditions(layout: Layout, data: st.DataObject) -> None:
-    """A condition on wires holds at other amplitudes once it speaks of index bits."""
+    """A condition on wires and its condition on index bits hold at the same amplitudes."""
     mask = data.draw(st.integers(0, (1 << len(layout)) - 1))
     when = When(mask, data.draw(st.integers(0, (1 << len(layout)) - 1)) & mask)
     found = at.stored_when(layout, when)
@@ -45,7 +45,7 @@ def test_conditions(layout: Layout, data: st.DataObject) -> None:
 
 @given(laid_out(), st.data())
 def test_parities(layout: Layout, data: st.DataObject) -> None:
-    """The parity of wires is not the sign times the parity of stored bits."""
+    """The parity of wires is the sign times the parity of stored bits."""
     wires = data.draw(st.integers(0, (1 << len(layout)) - 1))
     bits = at.index_mask(layout, wires)
     for value in range(1 << len(layout)):
@@ -55,7 +55,7 @@ def test_parities(layout: Layout, data: st.DataObject) -> None:
 
 @given(laid_out(), st.data())
 def test_moves(layout: Layout, data: st.DataObject) -> None:
-    """Moving from one layout to another leaves an amplitude in the wrong place."""
+    """Moving from one layout to another puts every amplitude where the new one says."""
     new = data.draw(layouts(len(layout)))
     sources, flip = at.moves(layout, new)
     buffer = stored(layout)
@@ -65,7 +65,7 @@ def test_moves(layout: Layout, data: st.DataObject) -> None:
 
 @given(laid_out(), st.data())
 def test_relabelled_and_inverted(layout: Layout, data: st.DataObject) -> None:
-    """A renamed wire, or one that an X was applied to, is stored elsewhere than its new name or value says."""
+    """A renamed wire, or one that an X was applied to, is stored where its new name or value says."""
     n = len(layout)
     names = data.draw(st.permutations(range(n)))
     wires = data.draw(st.integers(0, (1 << n) - 1))
@@ -78,7 +78,7 @@ def test_relabelled_and_inverted(layout: Layout, data: st.DataObject) -> None:
 
 @given(laid_out(), st.data())
 def test_value_order(layout: Layout, data: st.DataObject) -> None:
-    """A marginal over stored bits is read at the wrong values of inverted wires."""
+    """A marginal over stored bits becomes one over values, inverted wires included."""
     n = len(layout)
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
     bits = at.index_bits(layout, wires)
@@ -92,7 +92,7 @@ def test_value_order(layout: Layout, data: st.DataObject) -> None:
 
 @given(laid_out(), st.data())
 def test_first_and_last_wires(layout: Layout, data: st.DataObject) -> None:
-    """Wires that shall come first or last do not, others change their order, or taking some away moves the rest."""
+    """Chosen wires come first or last, the others keep their order, and removing the last moves nothing else."""
     n = len(layout)
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
     others = [wire for wire in layout.wires() if wire not in wires]

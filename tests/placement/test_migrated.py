@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.late_device import LateDevice, Machine
-from support.migrations import (
+from support.migrated_states import (
     MACHINE,
     Division,
     amplitudes,
@@ -43,7 +43,7 @@ def device(seed: int = 0) -> LateDevice:
 @given(divisions(), st.data(), seeds)
 @settings(max_examples=30, deadline=None)
 def test_run(division: Division, data: st.DataObject, seed: int) -> None:
-    """A plan run window by window gives another state than the same steps on all amplitudes at once."""
+    """A plan run window by window gives the state of the same steps on all amplitudes at once."""
     n = division.n
     work = data.draw(works(division, fresh=data.draw(st.sampled_from([0, (1 << n) - 1]))))
     state = division.state(device(seed), work.plan.start)
@@ -62,7 +62,7 @@ def test_run(division: Division, data: st.DataObject, seed: int) -> None:
 @given(divisions(), st.data(), seeds)
 @settings(max_examples=30, deadline=None)
 def test_visits(division: Division, data: st.DataObject, seed: int) -> None:
-    """A visit with some wires near shows other amplitudes, or loses what an earlier visit has written."""
+    """A visit with some wires near shows the amplitudes of the state, and keeps what earlier visits wrote."""
     n, levels = division.n, division.levels
     state = division.state(device(seed))
     psi = random_filled(state, seed)
@@ -84,7 +84,7 @@ def test_visits(division: Division, data: st.DataObject, seed: int) -> None:
 @given(divisions(), st.data(), seeds)
 @settings(max_examples=30, deadline=None)
 def test_arrange(division: Division, data: st.DataObject, seed: int) -> None:
-    """A basis value is found at another amplitude after its state was brought into another layout."""
+    """Every basis value has its amplitude after the state was brought into another layout."""
     n = division.n
     first, second = data.draw(layouts(n)), data.draw(layouts(n))
     state = division.state(device(seed), first)
@@ -101,7 +101,7 @@ def test_arrange(division: Division, data: st.DataObject, seed: int) -> None:
 @given(divisions(), st.data(), seeds)
 @settings(max_examples=30, deadline=None)
 def test_settle(division: Division, data: st.DataObject, seed: int) -> None:
-    """Zeros that were not written are something else once they are asked for, or an amplitude is lost over it."""
+    """Zeros that were not written are zero once they are asked for, and the amplitudes stay."""
     n = division.n
     work = data.draw(works(division, fresh=(1 << n) - 1))
     state = division.state(device(seed), work.plan.start)
@@ -115,7 +115,7 @@ def test_settle(division: Division, data: st.DataObject, seed: int) -> None:
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_bytes(scenario: str, slots: int) -> None:
-    """What is on the device and stays is copied, or what is known to be zero."""
+    """Amplitudes that stay on the device, and those known to be zero, are not copied."""
     division = Division(8, Levels(5, slice=2), slots, scenario, 4, 16 << 3)
     state = division.state(device())
     slot, whole = 16 << 5, 16 << 8
@@ -137,7 +137,7 @@ def test_bytes(scenario: str, slots: int) -> None:
 
 
 def test_half_of_a_window_stays() -> None:
-    """When one near bit gives way to a far one, more than half of the first window is copied."""
+    """When one near bit gives way to a far one, half of the first window is copied."""
     division = Division(6, Levels(5, slice=2), 1, "spread", 2, 1 << 20)
     state = division.state(device())
     random_filled(state)
@@ -151,7 +151,7 @@ def test_half_of_a_window_stays() -> None:
 
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
 def test_memory_is_what_was_stated(scenario: str) -> None:
-    """A state takes more memory of the device or of the host than it says."""
+    """A state takes the memory of the device and of the host that it states."""
     taken = {"device": 0, "host": 0}
 
     class Counting(LateDevice):
@@ -177,7 +177,7 @@ def test_memory_is_what_was_stated(scenario: str) -> None:
 @pytest.mark.parametrize("fault", ["dropped", "swapped", "duplicated", "sign"])
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
 def test_planted_faults_are_caught(fault: str, scenario: str) -> None:
-    """A copy that drops, misplaces or repeats a slice, or turns its sign, goes unseen by the checksums used here."""
+    """The checksums used here notice a copy that drops, misplaces or repeats a slice, or turns its sign."""
     machine = Machine()
     division = Division(7, Levels(4, slice=2), 2, scenario, 2, 16 << 2)
     state = division.state(LateDevice(machine))
@@ -210,7 +210,7 @@ def test_planted_faults_are_caught(fault: str, scenario: str) -> None:
 
 
 def test_cancel_and_release() -> None:
-    """A run that is cancelled in the middle leaves copies under way, or memory that is not let go."""
+    """After a run that is cancelled in the middle no copy is under way, and the memory is released."""
     machine = Machine()
     division = Division(8, Levels(5, slice=2), 3, "whole", 4, 16 << 2)
     state = division.state(LateDevice(machine))
@@ -247,7 +247,7 @@ def _passes(division: Division):
 
 
 def test_bad_input() -> None:
-    """What cannot be meant, or does not fit, is found out only when memory is touched."""
+    """Impossible divisions, and divisions that do not fit, are refused before memory is touched."""
     good = Division(8, Levels(5, slice=2), 2, "whole", 3, 128)
     for bad in (
         good._replace(levels=Levels(5, peers=1, slice=2)),
@@ -270,7 +270,7 @@ def test_bad_input() -> None:
 
 
 def test_an_allocation_that_fails_halfway() -> None:
-    """Memory that was had before an allocation failed is kept, or the error does not tell the sum."""
+    """Memory allocated before an allocation failed is released, and the error has the sum."""
     kept = []
 
     class Small(LateDevice):

@@ -48,7 +48,7 @@ def work(gpu: Any, state: Any, made: Circuit, levels: Levels) -> tuple[Any, Any,
 
 
 def in_one_piece(gpu: Any, made: Circuit, dtype: Any) -> np.ndarray:
-    """What a circuit makes of |0…0⟩ in one buffer of the GPU."""
+    """Return the state of a circuit from |0…0⟩ in one buffer of the GPU."""
     n = made.num_qubits
     buffer = gpu.allocate(1 << n, dtype)
     gpu.begin(buffer)
@@ -67,7 +67,7 @@ def in_one_piece(gpu: Any, made: Circuit, dtype: Any) -> np.ndarray:
 def test_families(
     gpu: Any, precision: str, dtype: Any, name: str, n: int, far_wires: int, slots: int, scenario: Any
 ) -> None:
-    """A circuit on a migrated state ends in another state than in one piece, or bytes are copied that need not be."""
+    """A circuit on a migrated state ends in the state of one piece, and few bytes are copied."""
     levels = Levels(n - far_wires, slice=10)
     made = circuit(name, n)
     state = Migrated(gpu, Layout.identity(n), levels, dtype, slots=slots, scenario=scenario, piece=1 << 16)
@@ -86,7 +86,7 @@ def test_families(
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_many_visits(gpu: Any, slots: int, scenario: Any) -> None:
-    """After amplitudes have gone back and forth many times, with little work between, one is wrong."""
+    """After amplitudes have gone back and forth many times, with little work between, all are right."""
     n, local = 22, 19
     state = Migrated(
         gpu, Layout.identity(n), Levels(local, slice=12), np.complex64, slots=slots, scenario=scenario, piece=1 << 17
@@ -108,7 +108,7 @@ def test_many_visits(gpu: Any, slots: int, scenario: Any) -> None:
 
 
 def test_cancel(gpu: Any) -> None:
-    """A run that is cancelled leaves device memory behind, or the next one does not run."""
+    """A cancelled run leaves no device memory behind, and the next one runs."""
     n, levels = 20, Levels(17, slice=10)
     made = circuit("qft", n) if "qft" in FAMILIES else circuit(next(iter(FAMILIES)), n)
     for cancelled in (True, False):

@@ -17,7 +17,7 @@ from qsim_ex.state.vector import StateVector
 
 
 def test_rounding_of_a_long_run_passes(options: Options) -> None:
-    """The rounding of a thousand gates, all of them the same, is taken for a fault; or the bound says nothing."""
+    """The rounding of a thousand repeated gates passes, and the bound stays below 2e-3."""
     builder = CircuitBuilder(4)
     matrix = random_unitary(4, 3)
     for k in range(250):
@@ -31,7 +31,7 @@ def test_rounding_of_a_long_run_passes(options: Options) -> None:
 
 @pytest.mark.parametrize("fault", ["dropped", "doubled"])
 def test_a_lost_slice_is_found(dtype: np.dtype[Any], fault: str) -> None:
-    """A slice of 1/64 of the state that is zero, or that stands in another's place besides, goes unnoticed."""
+    """A slice of 1/64 of the state that is zero, or that stands in another's place, raises an error."""
     psi = random_state(12).astype(dtype)
     psi[:64] *= 1.5
     psi /= np.linalg.norm(psi)
@@ -43,13 +43,13 @@ def test_a_lost_slice_is_found(dtype: np.dtype[Any], fault: str) -> None:
 
 @pytest.mark.parametrize("found", [np.nan, np.inf, 0.0])
 def test_what_is_no_norm(found: float) -> None:
-    """NaN, infinity or nothing at all passes for a norm."""
+    """NaN, infinity and zero are refused as norms."""
     with pytest.raises(DeviceError):
         check_norm(found, 10, np.complex128)
 
 
 def test_a_state_that_was_not_normalised(dtype: np.dtype[Any]) -> None:
-    """The norm is compared with 1 though the state began with another, or the bound is absolute."""
+    """The norm is compared with the norm at the start, by a relative bound."""
     check_norm(4e-6, 10, dtype, before=4e-6)
     with pytest.raises(DeviceError):
         check_norm(4.2e-6, 10, dtype, before=4e-6)

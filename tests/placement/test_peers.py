@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.by_hand import (
+from support.hand_made_stages import (
     KINDS,
     by_value,
     exchanged,
     held,
-    permuted,
     plan_of,
     quiet,
     some_mask,
     steps_of,
     swaps_of,
+    traded,
     without,
     worked_on,
 )
@@ -88,7 +88,7 @@ def hold(state: Peers, psi: np.ndarray, fresh: int = 0) -> None:
 def exchange_plan(state: Peers, swaps: tuple[tuple[int, int], ...]) -> Plan:
     """A plan that exchanges, behind work that writes NaN where nothing is, and before work that writes zeros there."""
     before = Stage((Sweep((), (), 0, 0, state.fresh),), None, state.fresh)
-    stage = Stage((), Exchange(swaps), permuted(state.fresh, swaps))
+    stage = Stage((), Exchange(swaps), traded(state.fresh, swaps))
     inside = stage.fresh & (1 << state.levels.local) - 1
     cleared = Stage((ZeroFill(inside),), None, stage.fresh)
     return plan_of([before, stage, cleared], state, stage.fresh & ~inside)
@@ -105,7 +105,7 @@ def run(state: Peers, plan: Plan, numbers: list[Any] | None = None, tick: Callab
 
 @given(st.data())
 def test_exchange(data: st.DataObject) -> None:
-    """A copy begins before what it needs is there, goes to the wrong place, or is not counted."""
+    """Copies wait for what they need, reach their places, and are counted."""
     levels = data.draw(all_levels())
     state = data.draw(made(levels))
     machine = state.devices[0].machine
@@ -156,7 +156,7 @@ FAULTS = {
 @given(data=st.data())
 @settings(max_examples=20)
 def test_spoiled_copies_are_noticed(fault: str, reach: str, data: st.DataObject) -> None:
-    """The check of `test_exchange` would not see a copy that is lost, in another order, or of the other sign."""
+    """The check of `test_exchange` notices a copy that is lost, in another order, or of the other sign."""
     machine = Machine(data.draw(st.integers(0, 999)))
     devices = [LateDevice(machine, f"late:{k}") for k in range(4)]
     state = Peers(devices, 6, DTYPE, Levels(4, 2), piece_bytes=64, reach=KINDS[reach])
@@ -173,7 +173,7 @@ def test_spoiled_copies_are_noticed(fault: str, reach: str, data: st.DataObject)
 
 
 def test_what_is_zero_is_not_sent() -> None:
-    """What is known to be zero is sent, or what meets nothing on its way goes through staging memory."""
+    """Amplitudes known to be zero are not sent, and a one-way copy needs no staging memory."""
     for fresh, amplitudes, copies in [
         (0, 16, 8), (1 << 4, 8, 2), (1 << 3, 8, 2), (1 << 3 | 1 << 4, 0, 0), (1 << 2, 8, 4)
     ]:  # fmt: skip
@@ -192,7 +192,7 @@ def test_what_is_zero_is_not_sent() -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_run(data: st.DataObject) -> None:
-    """A plan in stages gives another state than its steps and swaps on the whole array, or works on what is zero."""
+    """A plan in stages gives the state of its steps and swaps on the whole array, and keeps fresh bits fresh."""
     levels = data.draw(all_levels())
     state = data.draw(made(levels))
     n = state.num_wires
@@ -205,7 +205,7 @@ def test_run(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         motion = Exchange(data.draw(swaps_of(levels))) if data.draw(st.booleans()) else None
         if motion is not None:
-            fresh, psi = permuted(fresh, motion.swaps), exchanged(psi, motion.swaps)
+            fresh, psi = traded(fresh, motion.swaps), exchanged(psi, motion.swaps)
         steps, packed, after = data.draw(steps_of(levels, fresh, n))
         stages.append(Stage(tuple(steps), motion, fresh))
         psi = worked_on(psi, steps, packed)
@@ -222,7 +222,7 @@ def test_run(data: st.DataObject) -> None:
 
 
 def test_plans_of_other_states_are_refused() -> None:
-    """A plan for other levels, another layout, other fresh bits, or with a migration is run, or runs to another end."""
+    """A plan for other levels, another layout, other fresh bits, or with a migration is refused."""
     levels = Levels(3, 1)
     state = Peers([LateDevice(Machine())] * 2, 4, DTYPE, levels)
     everything = state.fresh
@@ -246,7 +246,7 @@ def changed(plan: Plan, **fields: Any) -> Plan:
 
 @given(st.data())
 def test_visit(data: st.DataObject) -> None:
-    """A wanted wire is not local, a zero is not there, an amplitude is lost, or something that is zero is visited."""
+    """A visit has the chosen wires local, shows every amplitude, and skips what is known to be zero."""
     levels = data.draw(all_levels())
     state = data.draw(made(levels))
     n = state.num_wires
@@ -272,7 +272,7 @@ def test_visit(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_arrange(data: st.DataObject) -> None:
-    """An amplitude is elsewhere than a new layout says, or a flipped fresh bit brings up what memory held before."""
+    """Every amplitude is where a new layout says, and flipped fresh bits are zero."""
     levels = data.draw(all_levels())
     state = data.draw(made(levels))
     n = state.num_wires
@@ -292,7 +292,7 @@ def test_arrange(data: st.DataObject) -> None:
 
 
 def test_device_bits_are_renamed_not_moved() -> None:
-    """Permuting and flipping device bits copies amplitudes."""
+    """Permuting and flipping device bits copies no amplitude."""
     machine = Machine()
     state = Peers([LateDevice(machine, f"late:{k}") for k in range(4)], 5, DTYPE, Levels(3, 2))
     psi = random_state(5)
@@ -326,7 +326,7 @@ class Short(LateDevice):
 
 
 def test_all_or_nothing() -> None:
-    """After an allocation that failed halfway some memory is still held, or the message lacks the sum."""
+    """After an allocation that failed halfway no memory is held, and the message has the sum."""
     Short.given.clear()
     devices = [Short(Machine(), f"late:{k}") for k in range(4)]
     with pytest.raises(OutOfMemory, match=r"12 wires in complex128 on 4 devices need 16.0 KiB on each and 16.0 KiB of"):
@@ -336,7 +336,7 @@ def test_all_or_nothing() -> None:
 
 
 def test_memory_is_asked_for_before_it_is_touched() -> None:
-    """Devices with too little memory are allocated on, virtual peers do not share it, or a limit is not heeded."""
+    """Devices with too little memory are refused, virtual peers share theirs, and a limit is heeded."""
     need = (16 << 10) + 2 * (16 << 9)
 
     def made_with(names: str, free: int, **options: Any) -> Peers:
@@ -362,7 +362,7 @@ def test_memory_is_asked_for_before_it_is_touched() -> None:
 
 
 def test_another() -> None:
-    """A state of other wires on the same devices is of another kind, or is made where it cannot be."""
+    """A state of other wires on the same devices has their levels, or is refused where it cannot be made."""
     state = Peers([LateDevice(Machine(), f"late:{k}") for k in range(4)], 5, DTYPE, Levels(3, 2, 2, "mesh"), limit=4096)
     wider, narrower = state.another(7), state.another(3)
     assert (wider.levels, narrower.levels) == (Levels(5, 2, 2, "mesh"), Levels(1, 2, 0, "mesh"))
@@ -374,7 +374,7 @@ def test_another() -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    """Too few devices, wires that do not add up, or a device without channels are accepted."""
+    """Too few devices, wires that do not add up, and a device without channels are refused."""
     device = LateDevice(Machine())
     for devices, wires in (([device] * 3, 5), ([device], 5), ([device] * 4, 6)):
         with pytest.raises(InvalidInput, match="a device for each value"):
@@ -385,7 +385,7 @@ def test_what_cannot_be_meant() -> None:
 
 @pytest.mark.parametrize("where", ["in an exchange", "after it"])
 def test_cancel_and_release(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that is cancelled halfway, even inside an exchange, leaves work under way in memory that is let go of."""
+    """After a run that is cancelled halfway, even inside an exchange, work ends before its memory is released."""
     machine = Machine()
     if where == "in an exchange":
         monkeypatch.setattr(links, "QUEUED_BYTES", 64)

@@ -1,6 +1,6 @@
 """States over several real devices: the CPU as virtual peers everywhere, GPUs where there are some.
 
-The same plan, exchange or layout on one buffer of one CPU says what is right.
+The same plan, exchange or layout on one buffer of one CPU is the expected state.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.deployments import ROWS, DeploymentRow
 from support.gpus import gpu_missing
 from support.states import far, random_state
 
@@ -25,7 +26,7 @@ TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
 
 
 def gpus(count: int) -> list[Any]:
-    """So many GPUs; skips where there are fewer."""
+    """Return this many GPUs; skips where there are fewer."""
     if reason := gpu_missing():
         pytest.skip(reason)
     import cupy
@@ -38,22 +39,17 @@ def gpus(count: int) -> list[Any]:
     return [GpuDevice(k) for k in range(count)]
 
 
-def on(name: str) -> list[Any]:
-    """The devices of a deployment: "cpu x4" is one CPU as four virtual peers, "gpus 2 x4" two GPUs as four."""
-    kind, *many, peers = name.split()
-    devices = [CpuDevice(2)] if kind == "cpu" else gpus(int(many[0]) if many else 1)
-    each = int(peers[1:]) // len(devices)
-    return [device for device in devices for _ in range(each)]
+def on(row: DeploymentRow) -> list[Any]:
+    """The device of each peer of a row: one CPU for all of them, or GPUs."""
+    devices = gpus(row.gpus) if row.gpus else [CpuDevice(2)]
+    return [devices[number] for number in row.devices]
 
 
-DEPLOYMENTS = [
-    "cpu x2",
-    "cpu x8",
-    *(
-        pytest.param(name, marks=pytest.mark.gpu)
-        for name in ("gpu x2", "gpu x4", "gpus 2 x2", "gpus 2 x4", "gpus 4 x4")
-    ),
+PEERS = [
+    pytest.param(row, marks=pytest.mark.gpu if row.gpus else ())
+    for row in {(row.gpus, row.devices): row for row in ROWS if row.kind == "peers"}.values()
 ]
+"""The rows of peers, one for each set of devices; tests choose the network."""
 
 
 @pytest.fixture(params=[np.complex64, np.complex128], ids=["single", "double"])
@@ -62,9 +58,9 @@ def dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def made(name: str, dtype: Any, network: Any = "switch", **options: Any) -> Peers:
+def made(row: DeploymentRow, dtype: Any, network: Any = "switch", **options: Any) -> Peers:
     """A state of LOCAL wires on each device of a deployment."""
-    devices = on(name)
+    devices = on(row)
     peers = len(devices).bit_length() - 1
     return Peers(devices, LOCAL + peers, dtype, Levels(LOCAL, peers, 4, network), **options)
 
@@ -109,14 +105,14 @@ def swapped(psi: np.ndarray, swaps: tuple[tuple[int, int], ...]) -> np.ndarray:
     return np.ascontiguousarray(cube).reshape(-1)
 
 
-@pytest.mark.parametrize("name", DEPLOYMENTS)
+@pytest.mark.parametrize("row", PEERS, ids=str)
 @pytest.mark.parametrize("network", ["switch", "mesh"])
 @pytest.mark.parametrize("reach", ["as it is", "through the host"])
 @pytest.mark.parametrize("piece", [1 << 12, 1 << 17, 1 << 27])
-def test_exchange(name: str, network: str, reach: str, piece: int) -> None:
-    """An amplitude is not where it belongs after exchanges one upon the other, or more is sent than planned."""
+def test_exchange(row: DeploymentRow, network: str, reach: str, piece: int) -> None:
+    """Every amplitude is where it belongs after several exchanges, and as much is sent as planned."""
     options = {} if reach == "as it is" else {"reach": lambda *_: "through the host"}
-    state = made(name, np.complex64, network, piece_bytes=piece, **options)
+    state = made(row, np.complex64, network, piece_bytes=piece, **options)
     n, peers = state.num_wires, state.levels.peers
     psi = numbered(n)
     hold(state, psi)
@@ -134,10 +130,10 @@ def test_exchange(name: str, network: str, reach: str, piece: int) -> None:
     state.release()
 
 
-@pytest.mark.parametrize("name", DEPLOYMENTS)
-def test_run(name: str, dtype: Any) -> None:
-    """A growing state of two stages and an exchange between them is another than the circuit's by definition."""
-    state = made(name, dtype)
+@pytest.mark.parametrize("row", PEERS, ids=str)
+def test_run(row: DeploymentRow, dtype: Any) -> None:
+    """A growing state of two stages and an exchange between them is the circuit's by definition."""
+    state = made(row, dtype)
     n, peers = state.num_wires, state.levels.peers
     rng = np.random.default_rng(3)
     swaps = tuple((LOCAL - 1 - k, LOCAL + k) for k in range(peers))
@@ -186,10 +182,10 @@ def test_run(name: str, dtype: Any) -> None:
     state.release()
 
 
-@pytest.mark.parametrize("name", DEPLOYMENTS)
-def test_layouts_and_visits(name: str, dtype: Any) -> None:
-    """A layout moves amplitudes to other places than it says, or a visit changes or misses some."""
-    state = made(name, dtype)
+@pytest.mark.parametrize("row", PEERS, ids=str)
+def test_layouts_and_visits(row: DeploymentRow, dtype: Any) -> None:
+    """A layout moves amplitudes where it says, and a visit shows each of them and changes none."""
+    state = made(row, dtype)
     n = state.num_wires
     psi = random_state(n)
     hold(state, psi)
@@ -212,7 +208,7 @@ def test_layouts_and_visits(name: str, dtype: Any) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("count", [2, 4])
 def test_peers_reach_each_other(count: int) -> None:
-    """GPUs that the driver lets read each other are staged through the host, or asking twice is refused."""
+    """GPUs that the driver lets read each other are linked directly, also when asked twice."""
     devices = gpus(count)
     import cupy
 

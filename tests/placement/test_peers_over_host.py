@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.by_hand import (
+from support.hand_made_stages import (
     KINDS,
     by_value,
     exchanged,
     held,
-    permuted,
     plan_of,
     quiet,
     some_mask,
     steps_of,
     swaps_of,
+    traded,
     without,
     worked_on,
 )
@@ -80,7 +80,7 @@ def carried_mask(mask: int, bits: tuple[int, ...]) -> int:
 @settings(deadline=None)
 @given(st.data())
 def test_run(data: st.DataObject) -> None:
-    """Passes with exchanges inside give another state than the same steps on the whole array."""
+    """Passes with exchanges inside give the state of the same steps on the whole array."""
     state = data.draw(made(1))
     levels, n = state.levels, state.num_wires
     psi = np.zeros(1 << n, dtype=np.complex128)
@@ -102,7 +102,7 @@ def test_run(data: st.DataObject) -> None:
             motion = None
             if levels.peers and data.draw(st.booleans()):
                 motion = Exchange(data.draw(swaps_of(levels)))
-                psi, fresh = exchanged(psi, motion.swaps), permuted(fresh, motion.swaps)
+                psi, fresh = exchanged(psi, motion.swaps), traded(fresh, motion.swaps)
                 bits = tuple(exchanged_bits(bits, motion))
         if motion is not None:
             stages.append(Stage((), motion, fresh))
@@ -128,7 +128,7 @@ def exchanged_bits(bits: tuple[int, ...], motion: Exchange) -> list[int]:
 
 @given(st.data())
 def test_carried(data: st.DataObject) -> None:
-    """A copy between host and device takes an amplitude elsewhere, twice, not at all, or is larger than a piece."""
+    """Copies between host and device carry each amplitude once to its place, in pieces of limited size."""
     local = data.draw(st.integers(0, 6))
     bits = tuple(data.draw(st.permutations(range(local + 2)))[:local])
     if data.draw(st.booleans()):
@@ -149,7 +149,7 @@ def test_carried(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_visit(data: st.DataObject) -> None:
-    """A wanted wire is not local, an amplitude is lost, or what a visit writes is not there afterwards."""
+    """A visit has the chosen wires local, shows every amplitude, and keeps what it writes."""
     state = data.draw(made())
     n, levels = state.num_wires, state.levels
     state.layout = data.draw(layouts(n))
@@ -179,7 +179,7 @@ def test_visit(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_arrange_and_settle(data: st.DataObject) -> None:
-    """An amplitude is elsewhere than a new layout says, or zeros are not written that are asked for."""
+    """Every amplitude is where a new layout says, and zeros are written when they are asked for."""
     state = data.draw(made())
     n = state.num_wires
     state.layout = data.draw(layouts(n))
@@ -197,7 +197,7 @@ def test_arrange_and_settle(data: st.DataObject) -> None:
 
 
 def test_what_is_zero_is_not_copied() -> None:
-    """A growing state is copied as if all of it were there, or what is counted is not what is copied."""
+    """Of a growing state only what is not known to be zero is copied, and the counts are what is copied."""
     machine = Machine()
     state = PeersOverHost(
         [LateDevice(machine, f"late:{k}") for k in range(2)], 8, DTYPE, Levels(4, 1, 2), carried_bytes=64
@@ -211,7 +211,7 @@ def test_what_is_zero_is_not_copied() -> None:
 
 
 def test_plans_of_other_states_are_refused() -> None:
-    """A plan for other levels or fresh bits, or a migration that would tear slices apart, is run."""
+    """A plan for other fresh bits, or a migration that would tear slices apart, is refused."""
     state = PeersOverHost([LateDevice(Machine())], 4, DTYPE, Levels(3, 0, 1))
     everything = state.fresh
     for stage in (Stage((), Migration((1, 0, 2, 3)), everything), Stage((), Migration((0, 1, 2, 3)), 0)):
@@ -225,7 +225,7 @@ def test_plans_of_other_states_are_refused() -> None:
 
 
 def test_memory() -> None:
-    """Memory is touched that is not there, the sum is not told, or something is held after a failure or a release."""
+    """Too little memory is refused with the sum, and nothing is held after a release."""
     machine = Machine()
 
     def made_with(limit: tuple[int, int]) -> PeersOverHost:
@@ -268,7 +268,7 @@ def test_memory() -> None:
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_on_a_cpu(dtype: Any) -> None:
-    """Virtual peers of a real CPU give back other amplitudes than they were given, in any layout."""
+    """Virtual peers of a real CPU return the amplitudes that they were given, in any layout."""
     state = PeersOverHost([CpuDevice(2)] * 4, 12, dtype, Levels(7, 2, 3))
     psi = random_state(12).astype(dtype)
     state.write_zeros()

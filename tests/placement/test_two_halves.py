@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.deployments import TinyMachine
 from support.states import random_state
 from support.strategies import circuits
+from support.tiny_machine import TinyMachine
 from support.two_halves import NAME, ROW, threads_of_halves
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference
@@ -37,7 +37,7 @@ few = settings(
 
 
 class Machine(TinyMachine):
-    """A machine that keeps track of its buffers, and fails when it is told to.
+    """A machine that keeps track of its buffers, and fails on demand.
 
     fails: the call of `run` on the second half that raises. full: how many buffers there is room for.
     """
@@ -142,7 +142,7 @@ def chancy() -> Circuit:
 
 
 def test_noise_and_measurements_in_the_middle() -> None:
-    """What is left to chance falls as on one device: branches are copied, projected and sampled in two threads."""
+    """Noise and measurements fall as on one device: branches are copied, projected and sampled in two threads."""
     halves = Simulator(**HALVES).run(chancy(), shots=30, seed=5)
     assert np.array_equal(halves.packed, Simulator(device="cpu").run(chancy(), shots=30, seed=5).packed)
     assert halves.placement == NAME
@@ -162,7 +162,7 @@ def test_a_sweep_with_expectation_values() -> None:
 
 
 def test_it_is_explained() -> None:
-    """`explain` and `placement` name it, with its sub state vectors and memory, and make no thread."""
+    """`explain` and `placement` name it, with its sub state vectors and memory, and start no thread."""
     simulator = Simulator(**HALVES)
     assert "two halves: 2 sub state vectors of 7 wires, 6.0 KiB on each device" in simulator.explain(layers())
     assert simulator.placement(WIRES).deployment.to_json()["kind"] == NAME
@@ -224,7 +224,7 @@ def test_clones_and_wires(machine: Machine) -> None:
 
 
 def test_sub_state_vectors() -> None:
-    """Each half may be worked on by hand where it lies."""
+    """Each half may be worked on by hand where it is stored."""
     psi = random_state(WIRES)
     with StateVector(WIRES, initial=psi, **HALVES) as state:
         for index in state.sub_state_vectors:
@@ -311,7 +311,7 @@ def test_a_forgotten_state_leaves_no_threads(machine: Machine) -> None:
 @few
 @given(numbers=st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_several_states_at_once(numbers: list[int]) -> None:
-    """States of several users do not meet one another's threads."""
+    """The threads of several states do not disturb one another."""
     states = [StateVector(WIRES, initial=number, **HALVES) for number in numbers]
     for state in states:
         state.gate("x", [WIRES - 1])

@@ -1,11 +1,11 @@
-"""Plans of operations that are not unitary: the matrix that was chosen of a channel."""
+"""Plans of operations that are not unitary: the chosen matrix of a channel."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.literal import run
+from support.literal_executor import run
 from support.strategies import disturbed, layouts, shapes
 
 from qsim_ex import reference
@@ -17,7 +17,7 @@ from qsim_ex.steps import Shape
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=disturbed(), shape=shapes(), data=st.data())
 def test_any_matrix_is_applied_as_it_is(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
-    """A matrix that is not unitary is taken for a rotation, a table of phases or a relabelling."""
+    """A matrix that is not unitary is applied as it is."""
     start = data.draw(layouts(circuit.num_qubits))
     expected = reference.simulate(circuit)
     buffer = np.zeros(1 << circuit.num_qubits, dtype=np.complex128)

@@ -33,7 +33,7 @@ def plan_for(circuit: Circuit, shape: Shape, *, place: bool) -> Plan:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(min_qubits=4))
 def test_a_placed_plan_equals_the_definition(circuit: Circuit) -> None:
-    """A plan that chooses where the wires are gives another state, or does not say where they are."""
+    """A plan that chooses where the wires are gives the defined state, and its layout says where they are."""
     n = circuit.num_qubits
     plan = plan_for(circuit, TINY, place=True)
     verify(plan)
@@ -57,7 +57,7 @@ def idle_low_wires(wires: int) -> Circuit:
 
 
 def test_idle_wires_do_not_stay_low() -> None:
-    """Wires that no sweep wants keep their places in every tile, or a plan is not repeatable."""
+    """Wires that no sweep needs leave the tiles, which costs fewer bytes, and the plan is repeatable."""
     shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
     circuit = idle_low_wires(12)
     placed, plain = plan_for(circuit, shape, place=True), plan_for(circuit, shape, place=False)
@@ -69,14 +69,14 @@ def test_idle_wires_do_not_stay_low() -> None:
 
 
 def test_small_states_try_nothing() -> None:
-    """A state whose run is shorter than the search for a better order is searched for all the same."""
+    """A state whose run is shorter than the search for a better order keeps its order."""
     shape = Shape(tile=12, near=4, low=5, edge=5, phases=None, dense=4, start=20)
     plan = plan_for(idle_low_wires(14), shape, place=True)
     assert plan.start.is_identity()
 
 
 def test_a_tile_that_holds_the_state_leaves_no_choice() -> None:
-    """Wires are moved, or the state is grown, where one sweep does everything."""
+    """Where one sweep does everything, no wire moves."""
     shape = Shape(tile=12, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
     plan = plan_for(idle_low_wires(12), shape, place=True)
     assert plan.start.is_identity()
@@ -85,7 +85,7 @@ def test_a_tile_that_holds_the_state_leaves_no_choice() -> None:
 
 @pytest.mark.parametrize("low", [0b11, 0b110000, 0b100000100000])
 def test_times_are_worked_out_as_far_as_they_matter(low: int) -> None:
-    """A choice that is given up is better than the best so far, or one that is not is given another time."""
+    """A time is worked out in full unless it exceeds the best so far; then a lower bound above that is given."""
     shape = Shape(tile=4, near=3, low=2, edge=1, phases=None, dense=2, start=0, balance=4.0)
     work, _ = absorb(idle_low_wires(12).instructions, Layout.identity(12), shape)
     work = rotate(work, NumberProgram(10_000))

@@ -50,7 +50,7 @@ def execute(circuit: Circuit, shape: Shape, start: Layout, psi: np.ndarray, fres
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(), shape=shapes(), data=st.data())
 def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
-    """Any circuit on any machine from any layout gives the state that the definitions give."""
+    """Any circuit on any machine from any layout gives the state of the definitions."""
     start = data.draw(layouts(circuit.num_qubits))
     psi = reference.zero_state(circuit.num_qubits)
     expected = reference.simulate(circuit, psi)
@@ -61,7 +61,7 @@ def test_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObj
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(), shape=shapes(), data=st.data())
 def test_growing_plan_equals_definition(circuit: Circuit, shape: Shape, data: st.DataObject) -> None:
-    """A state that grows, out of memory that held garbage, ends as the definitions say."""
+    """A state that grows, in memory that held garbage, ends as the definitions say."""
     n = circuit.num_qubits
     start, fresh = data.draw(layouts(n)), data.draw(st.integers(0, (1 << n) - 1))
     psi = np.array([start.index(value) & fresh == 0 for value in range(1 << n)], dtype=np.complex128)
@@ -76,7 +76,7 @@ def test_growing_plan_equals_definition(circuit: Circuit, shape: Shape, data: st
 
 
 def test_shallow_circuits_grow_late() -> None:
-    """GHZ on 28 wires writes the large state once: less than two passes over it where three sweeps had made six."""
+    """GHZ on 28 wires moves less than two passes over the large state."""
     builder = CircuitBuilder(28).gate("h", [0])
     for wire in range(27):
         builder.gate("cx", [wire, wire + 1])
@@ -144,7 +144,7 @@ def test_six_gates_are_one_sweep() -> None:
 
 
 def test_wide_matrix_is_a_step_of_its_own() -> None:
-    """A matrix wider than a phase's registers becomes a Wide step between the sweeps."""
+    """A matrix wider than a phase's registers becomes a step of its own between the sweeps."""
     matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
     circuit = CircuitBuilder(6).gate("h", [0]).unitary(matrix, [0, 1, 2, 3, 4]).gate("h", [0]).build()
     plan = make_plan(circuit.instructions, 6, Layout.identity(6), GPU)

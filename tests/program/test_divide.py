@@ -1,4 +1,4 @@
-"""A circuit is divided where states are saved or asked, and what leaves the state to chance is named."""
+"""A circuit is divided where states are saved or measured, and what is left to chance is named."""
 
 from __future__ import annotations
 

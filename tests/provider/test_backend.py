@@ -246,7 +246,7 @@ def test_options_of_the_backend_are_defaults_of_a_run() -> None:
 
 
 def test_metadata_says_auto_chose_the_cpu_and_why() -> None:
-    """With device='auto' the result tells which device it was and for what reason."""
+    """With device='auto' the result names the device and the reason."""
     metadata = QsimExBackend().run(bell()).result().results[0].metadata
     assert "auto" in metadata["device_reason"]
 
@@ -274,7 +274,7 @@ def test_transpiled_circuits_have_the_same_state(level: int) -> None:
 
 
 def test_states_larger_than_a_device_by_options_alone() -> None:
-    """Options that divide a state do not reach the engine, or change the counts."""
+    """Options that divide a state reach the engine, and the counts stay the same."""
     circuit = QuantumCircuit(8)
     circuit.h(range(8))
     for k in range(7):

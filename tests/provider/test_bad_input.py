@@ -89,7 +89,7 @@ CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]
 
 @pytest.mark.parametrize("name", sorted(CIRCUITS))
 def test_circuit_is_refused(name: str) -> None:
-    """What cannot be meant or is not there yet is an error of its own kind, raised before anything runs."""
+    """A circuit that is wrong or not supported raises an error of its own kind, before anything runs."""
     change, kind, message = CIRCUITS[name]
     with pytest.raises(kind, match=message):
         BACKEND.run(measured(change))
@@ -103,7 +103,7 @@ def test_shots(shots: Any) -> None:
 
 
 def test_no_measurement() -> None:
-    """Counts of a circuit that measures nothing are not made up."""
+    """Counts of a circuit that measures nothing raise an error."""
     circuit = QuantumCircuit(2, 2, name="silent")
     circuit.h(0)
     with pytest.raises(errors.MeasurementError, match=r"'silent'.*measure_all.*save_statevector"):
@@ -126,7 +126,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_option_is_refused(name: str) -> None:
-    """An option that does not exist or cannot take the value is never ignored."""
+    """An unknown option, or an impossible value of one, is refused."""
     options, kind, message = OPTIONS[name]
     with pytest.raises(kind, match=message):
         BACKEND.run(measured(), **options)

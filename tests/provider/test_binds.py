@@ -1,4 +1,6 @@
-"""``parameter_binds``, and circuits of one job that share a structure."""
+"""Bindings by ``parameter_binds``, and circuits of one job that share a structure, run together and give what single
+runs give.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_binds_are_refused(name: str) -> None:
-    """What is wrong with bindings is said when they are given, with names and shapes."""
+    """Bad bindings are refused when they are given, with names and shapes."""
     given, kind, message = BAD[name]
     with pytest.raises(kind, match=message):
         QsimExBackend(device="cpu").run(two(), parameter_binds=given)

@@ -1,4 +1,4 @@
-"""Qiskit's control flow: conditions on what was measured, switches, and loops over known indices."""
+"""Qiskit's control flow: conditions on measured bits, switches, and loops over known indices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def distribution(circuit: QuantumCircuit) -> dict[int, float]:
 
 
 def test_teleportation() -> None:
-    """What was sent does not arrive: a correction is applied at the wrong values, or not at all."""
+    """The state that was sent arrives, since each correction is applied at its value."""
     q, a, b = QuantumRegister(3, "q"), ClassicalRegister(1, "a"), ClassicalRegister(1, "b")
     sent = QuantumCircuit(1)
     sent.u(0.3, 1.2, 2.1, 0)
@@ -91,7 +91,7 @@ CONDITIONS: dict[str, tuple[Callable[[ClassicalRegister], Any], Callable[[int], 
 
 @pytest.mark.parametrize("name", sorted(CONDITIONS))
 def test_conditions(name: str) -> None:
-    """A condition holds at other values than it should."""
+    """A condition holds at its values and at no others."""
     condition, holds = CONDITIONS[name]
     found = distribution(built(conditioned(condition)))
     p0, p1 = np.sin(0.5) ** 2, np.sin(1.0) ** 2
@@ -101,7 +101,7 @@ def test_conditions(name: str) -> None:
 
 
 def test_else_switch_and_loops() -> None:
-    """The other branch, a default case, or a turn of a loop is left out or done twice."""
+    """The other branch, the cases with their default, and every turn of a loop are each done once."""
     angle = Parameter("angle")
 
     def make(circuit: QuantumCircuit, c: ClassicalRegister) -> None:
@@ -130,7 +130,7 @@ def test_else_switch_and_loops() -> None:
 
 
 def test_runs_agree_with_the_definition() -> None:
-    """The engine's shots of nested conditions are not distributed as the definitions say."""
+    """The engine's shots of nested conditions are distributed as the definitions say."""
 
     def make(circuit: QuantumCircuit, c: ClassicalRegister) -> None:
         with circuit.if_test((c[0], 1)):
@@ -177,14 +177,14 @@ LATER: dict[str, tuple[Callable[[QuantumCircuit, ClassicalRegister], None], str]
 
 @pytest.mark.parametrize("name", sorted(LATER))
 def test_what_is_not_there_is_named(name: str) -> None:
-    """What cannot be done yet is done wrongly, or the error does not say what it is."""
+    """Control flow that is not supported is refused by name."""
     make, message = LATER[name]
     with pytest.raises(errors.NotSupported, match=message):
         BACKEND.run(built(make), shots=5).result()
 
 
 def test_a_wide_condition_is_refused() -> None:
-    """A condition on a long register fills the memory with its values."""
+    """A condition on a register of more than 10 bits is refused."""
     c = ClassicalRegister(40, "c")
     circuit = QuantumCircuit(QuantumRegister(1, "q"), c)
     circuit.h(0)

@@ -1,4 +1,4 @@
-"""Circuits of Qiskit that go on after a measurement."""
+"""Circuits of Qiskit that go on after a measurement have the right distributions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def counts_of(circuit: QuantumCircuit, shots: int, seed: int = 5) -> dict[str, i
 
 
 def test_syndromes_are_read_without_harm() -> None:
-    """A parity that is measured again and again on one ancilla, reset in between, is another one the next time."""
+    """A parity that is measured again and again on one ancilla, reset in between, keeps its value."""
     circuit = QuantumCircuit(3, 6)
     circuit.h(0)
     circuit.cx(0, 1)
@@ -37,7 +37,7 @@ def test_syndromes_are_read_without_harm() -> None:
 
 
 def test_a_bit_holds_what_was_measured_last() -> None:
-    """A classical bit that is written twice keeps the first value, or a mixture."""
+    """A classical bit that is written twice has the last value."""
     circuit = QuantumCircuit(2, 1)
     circuit.h(0)
     circuit.measure(0, 0)
@@ -48,7 +48,7 @@ def test_a_bit_holds_what_was_measured_last() -> None:
 
 
 def test_memory_and_seeds() -> None:
-    """Shots of dynamic circuits are not the seed's, or come in another order in the memory."""
+    """A seed fixes the shots of a dynamic circuit and their order in the memory."""
     circuit = QuantumCircuit(1, 2)
     circuit.h(0)
     circuit.measure(0, 0)
@@ -60,7 +60,7 @@ def test_memory_and_seeds() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_circuits_with_measurements_and_resets(seed: int) -> None:
-    """The distribution of bits differs from that of Qiskit's own simulator, which runs shot by shot."""
+    """Bits are distributed as those of Qiskit's own simulator, which runs shot by shot."""
     rng = np.random.default_rng(seed)
     circuit = QuantumCircuit(3, 4)
     for clbit in range(3):
@@ -81,7 +81,7 @@ def test_random_circuits_with_measurements_and_resets(seed: int) -> None:
 
 
 def test_initialize_in_the_middle() -> None:
-    """What was on the qubits shines through a new state."""
+    """Initialising a used qubit gives it the new state and leaves the others' distribution."""
     circuit = QuantumCircuit(2, 2)
     circuit.h(0)
     circuit.cx(0, 1)

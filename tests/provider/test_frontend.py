@@ -105,7 +105,7 @@ def test_mistakes_in_files_are_located(name: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    """A missing file and a file that is no text are named."""
+    """A missing file, and a file that is no text, are refused by name."""
     with pytest.raises(errors.CircuitError, match=r"nothing.qasm: the file cannot be read"):
         frontend.load(tmp_path / "nothing.qasm")
     (tmp_path / "binary.qasm").write_bytes(b"\xff\xfe\x00")

@@ -1,4 +1,4 @@
-"""Jobs: in the background, to be watched, cancelled, and run elsewhere."""
+"""Jobs run in the background, and can be watched, cancelled, and run elsewhere."""
 
 from __future__ import annotations
 

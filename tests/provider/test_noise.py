@@ -109,7 +109,7 @@ TWO: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ONE)
 def test_errors_of_one_qubit(aer: Any, name: str) -> None:
-    """One of Aer's errors is another channel, or stands elsewhere than after its gates."""
+    """Each of Aer's errors of one qubit is the same channel, after its gates."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE[name](aer), ["sx", "rz"])
     assert_as_aer(busy(), model)
@@ -117,7 +117,7 @@ def test_errors_of_one_qubit(aer: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", TWO)
 def test_errors_of_two_qubits(aer: Any, name: str) -> None:
-    """An error of two qubits has its qubits in another order than its gate's."""
+    """An error of two qubits has its qubits in the order of its gate's."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(TWO[name](aer), ["cx"])
     assert_as_aer(busy(), model)
@@ -136,7 +136,7 @@ def test_errors_of_two_qubits(aer: Any, name: str) -> None:
     ],
 )
 def test_channels_are_small(aer: Any, name: str, table: Any, count: int, mixed: bool) -> None:
-    """A mixture of unitary operations asks the state, or a channel has more Kraus matrices than it needs."""
+    """A mixture of unitary operations is one here, and a channel has no more Kraus matrices than it needs."""
     model = aer.NoiseModel()
     gate = "sx" if table is ONE else "cx"
     model.add_all_qubit_quantum_error(table[name](aer), [gate])
@@ -146,7 +146,7 @@ def test_channels_are_small(aer: Any, name: str, table: Any, count: int, mixed: 
 
 
 def test_one_percent_is_seen(aer: Any) -> None:
-    """An error that is wrong by one part in a hundred passes for the right one."""
+    """An error whose time is off by one part in a hundred differs visibly."""
     right, wrong = aer.NoiseModel(), aer.NoiseModel()
     right.add_all_qubit_quantum_error(aer.thermal_relaxation_error(50, 70, 10), ["sx"])
     wrong.add_all_qubit_quantum_error(aer.thermal_relaxation_error(50, 70, 10.1), ["sx"])
@@ -155,7 +155,7 @@ def test_one_percent_is_seen(aer: Any) -> None:
 
 
 def test_given_qubits(aer: Any) -> None:
-    """An error for given qubits is added to the one for all, or befalls the qubits in the other order."""
+    """An error for given qubits replaces the one for all, on these qubits in this order."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"], warnings=False)
     model.add_quantum_error(TWO["a product"](aer), ["cx"], [2, 0], warnings=False)
@@ -166,7 +166,7 @@ def test_given_qubits(aer: Any) -> None:
 
 
 def test_labels(aer: Any) -> None:
-    """An instruction with a label is asked for by its name, or one without by something else."""
+    """The error of a labelled instruction is that of its label."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["mine", "x"])
     model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["whole"])
@@ -179,7 +179,7 @@ def test_labels(aer: Any) -> None:
 
 
 def test_open_controls(aer: Any) -> None:
-    """A gate with open controls is noisy in another way than between X, as Aer does it."""
+    """A gate with open controls is noisy as the gate between X, as in Aer."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["x"])
     model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
@@ -192,7 +192,7 @@ def test_open_controls(aer: Any) -> None:
 
 
 def test_what_is_idle(aer: Any) -> None:
-    """An identity, a delay or a reset has no noise, or a barrier has."""
+    """An identity, a delay and a reset have their noise, and a barrier has none."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE["amplitude damping"](aer), ["id", "delay", "reset", "barrier"])
     circuit = QuantumCircuit(1)
@@ -207,7 +207,7 @@ def test_what_is_idle(aer: Any) -> None:
 
 
 def test_definitions_are_looked_into(aer: Any) -> None:
-    """The gates in a user's gate are ideal, or noisy although the noise names the whole."""
+    """The gates in a user's gate have their noise, unless the noise names the whole."""
     inner = QuantumCircuit(2, name="mine")
     inner.sx(0)
     inner.cx(0, 1)
@@ -226,7 +226,7 @@ def test_definitions_are_looked_into(aer: Any) -> None:
 
 
 def test_a_backends_noise(aer: Any) -> None:
-    """The noise of a whole backend, with relaxation in its delays, is another one than in Aer."""
+    """The noise of a whole backend, with relaxation in its delays, is that of Aer."""
     backend = GenericBackendV2(3, seed=4, noise_info=True)
     model = aer.NoiseModel.from_backend(backend)
     circuit = busy()
@@ -238,7 +238,7 @@ def test_a_backends_noise(aer: Any) -> None:
 
 
 def test_measurements(aer: Any) -> None:
-    """A measurement's error stands after it, or its bit is misread as another qubit's."""
+    """A measurement's error precedes it, and its bit is misread as its own qubit is."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE["pauli"](aer), ["measure"])
     model.add_all_qubit_readout_error([[0.9, 0.1], [0.2, 0.8]], warnings=False)
@@ -254,7 +254,7 @@ def test_measurements(aer: Any) -> None:
 
 
 def test_noise_without_aer() -> None:
-    """The engine's own noise model means another gate or other wires in a circuit of Qiskit's."""
+    """The engine's own noise model acts after its gates on their wires in a circuit of Qiskit's."""
     model = (
         NoiseModel()
         .with_error("sx", noise.reset_channel(0.1))
@@ -278,7 +278,7 @@ def test_noise_without_aer() -> None:
 @pytest.mark.parametrize("kind", [Kraus, SuperOp, Choi])
 @pytest.mark.parametrize("num_qubits", [1, 2])
 def test_channels_in_a_circuit(kind: Any, num_qubits: int) -> None:
-    """A channel of Qiskit's is another one here, or has its qubits in another order."""
+    """A channel of Qiskit's is the same channel here, on its qubits in their order."""
     size = 1 << num_qubits
     channel = kind(random_quantum_channel(size, size, rank=3, seed=7))
     circuit = busy()
@@ -290,7 +290,7 @@ def test_channels_in_a_circuit(kind: Any, num_qubits: int) -> None:
 
 
 def test_super_operators() -> None:
-    """A super-operator that stands in the circuit as such is read in another order."""
+    """A super-operator that stands in the circuit as such is Qiskit's channel."""
     matrix = SuperOp(random_quantum_channel(2, 2, seed=9))
     circuit, expected = busy(), busy()
     circuit.append(Instruction("superop", 1, 0, [matrix.data]), [1])
@@ -299,7 +299,7 @@ def test_super_operators() -> None:
 
 
 def test_aers_errors_in_a_circuit(aer: Any) -> None:
-    """An error that Aer's users append themselves is another one here, or is no mixture any more."""
+    """An error that Aer's users append themselves is the same channel here, and a mixture stays one."""
     circuit = busy()
     circuit.append(TWO["depolarizing"](aer), [2, 1])
     circuit.append(ONE["relaxation, t2 < t1"](aer), [0])
@@ -309,7 +309,7 @@ def test_aers_errors_in_a_circuit(aer: Any) -> None:
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_transpile_keeps_channels(aer: Any, level: int) -> None:
-    """The transpiler takes a channel apart, refuses it, or moves gates over it."""
+    """The transpiler keeps channels, and the circuit keeps its density matrix."""
     circuit = busy()
     circuit.append(Kraus(random_quantum_channel(4, 4, rank=2, seed=1)), [2, 0])
     circuit.append(Instruction("superop", 1, 0, [SuperOp(random_quantum_channel(2, 2, seed=9)).data]), [1])
@@ -322,7 +322,7 @@ def test_transpile_keeps_channels(aer: Any, level: int) -> None:
 
 
 def test_a_unitary_channel_is_a_gate() -> None:
-    """A channel that leaves nothing to chance stays a channel."""
+    """A channel that leaves nothing to chance becomes a gate."""
     circuit = QuantumCircuit(1)
     circuit.append(Instruction("kraus", 1, 0, [np.array([[0, 1], [1, 0]])]), [0])
     assert [type(i) for i in translate(circuit).instructions] == [Op]
@@ -332,7 +332,7 @@ def test_a_unitary_channel_is_a_gate() -> None:
 
 
 def test_what_noise_is_refused(aer: Any) -> None:
-    """Noise that cannot be had is left out without a word."""
+    """Noise that is not supported is refused, and the error names it."""
     circuit = QuantumCircuit(3, 3)
     circuit.measure([0, 1], [0, 1])
     model = aer.NoiseModel()
@@ -353,7 +353,7 @@ def test_what_noise_is_refused(aer: Any) -> None:
 
 
 def test_channels_that_are_refused(aer: Any) -> None:
-    """A readout error in a circuit is left out, or what is no channel is taken for one."""
+    """A readout error in a circuit, and a super-operator that is no channel, are refused."""
     circuit = QuantumCircuit(1, 1)
     circuit.append(aer.ReadoutError(np.eye(2)).to_instruction(), [], [0])
     with pytest.raises(errors.NotSupported, match="'roerror' in a circuit"):
@@ -365,7 +365,7 @@ def test_channels_that_are_refused(aer: Any) -> None:
 
 
 def test_ideal_models_are_no_noise(aer: Any) -> None:
-    """A model without errors costs what noise costs, or another object is taken for a model."""
+    """A model without errors is no noise, and an object of another kind is refused."""
     assert noise_of(None) is None
     assert noise_of(aer.NoiseModel()) is None
     model = aer.NoiseModel()
@@ -376,7 +376,7 @@ def test_ideal_models_are_no_noise(aer: Any) -> None:
 
 
 def test_the_backend_takes_noise_models(aer: Any) -> None:
-    """The option is not there, or is taken and forgotten."""
+    """The backend keeps a noise model as its option, and refuses other objects."""
     model = aer.NoiseModel()
     model.add_all_qubit_quantum_error(ONE["reset"](aer), ["x"])
     backend = QsimExBackend(noise_model=model)
@@ -386,7 +386,7 @@ def test_the_backend_takes_noise_models(aer: Any) -> None:
 
 
 def test_counts_are_those_of_the_density_matrix(aer: Any) -> None:
-    """A noisy run draws from another distribution than the diagonal of Aer's density matrix."""
+    """A noisy run draws from the diagonal of Aer's density matrix."""
     model, shots = aer.NoiseModel(), 20_000
     model.add_all_qubit_quantum_error(TWO["a product"](aer), ["cx"])
     model.add_all_qubit_quantum_error(ONE["amplitude damping"](aer), ["sx"])
@@ -401,7 +401,7 @@ def test_counts_are_those_of_the_density_matrix(aer: Any) -> None:
 
 
 def test_transpiled_circuits_are_noisy(aer: Any) -> None:
-    """What is transpiled for a noisy backend keeps gates that the noise does not name, and so is ideal."""
+    """Transpiling for a noisy backend leaves gates that the noise names."""
     model = aer.NoiseModel(basis_gates=["rz", "sx", "cx", "x"])
     model.add_all_qubit_quantum_error(ONE["reset"](aer), ["sx"])
     model.add_all_qubit_quantum_error(TWO["pauli"](aer), ["cx"])
@@ -419,7 +419,7 @@ def test_transpiled_circuits_are_noisy(aer: Any) -> None:
 
 
 def test_aer_is_not_imported() -> None:
-    """Whoever has no Aer cannot use Qiskit with noise, or at all."""
+    """Noise without Aer's models imports no Aer."""
     code = (
         "import sys; from qsim_ex.circuit.noise.model import NoiseModel; from qsim_ex_provider.noise import noise_of; "
         "noise_of(NoiseModel()); print('qiskit_aer' in sys.modules)"

@@ -131,7 +131,7 @@ def test_no_bindings() -> None:
 
 
 def test_what_a_run_refuses() -> None:
-    """No measurement at all is an error of the job's result."""
+    """A circuit without any measurement raises an error from the job's result."""
     job = SamplerV2(device="cpu").run([QuantumCircuit(1, 1)])
     with pytest.raises(errors.MeasurementError):
         job.result()
@@ -145,7 +145,7 @@ def test_no_classical_registers() -> None:
 
 
 def test_a_circuit_that_is_no_pub_list() -> None:
-    """A circuit in place of a list of PUBs is told from a list."""
+    """A circuit in place of a list of PUBs is refused."""
     with pytest.raises(errors.CircuitError, match="wrap it with"):
         SamplerV2(device="cpu").run(given(True))
 

@@ -1,4 +1,6 @@
-"""Noise and measurements on the way in the primitives and the backend, against Aer's density matrices and shots."""
+"""The primitives and the backend agree with Aer's density matrices and shots, with noise and measurements in the
+middle.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def joined(data: Any, index: Any = ()) -> dict[str, int]:
 
 @pytest.mark.parametrize("noisy", [False, True])
 def test_sampler(aer: Any, device_name: str, noisy: bool) -> None:
-    """Shots of dynamic circuits, noisy or not, have another distribution than Aer's, or bindings change places."""
+    """Shots of dynamic circuits, noisy or not, have Aer's distribution, for each binding in its place."""
     model = model_of(aer) if noisy else None
     sampler = SamplerV2(device=device_name, noise_model=model, seed=5)
     result = sampler.run([(dynamic(), ANGLES)], shots=SHOTS).result()[0]
@@ -106,7 +108,7 @@ def test_sampler(aer: Any, device_name: str, noisy: bool) -> None:
 
 
 def test_a_planted_error_is_seen(aer: Any) -> None:
-    """Noise that is half as strong again as it should be passes for the right one."""
+    """Noise that is half as strong again as it should be is found."""
     right, wrong = aer.noise.NoiseModel(), aer.noise.NoiseModel()
     right.add_all_qubit_quantum_error(aer.noise.amplitude_damping_error(0.2), ["ry"])
     wrong.add_all_qubit_quantum_error(aer.noise.amplitude_damping_error(0.3), ["ry"])
@@ -139,7 +141,7 @@ def aers_matrix(aer: Any, circuit: QuantumCircuit, model: Any) -> DensityMatrix:
 
 @pytest.mark.parametrize("precision", [0.0, 0.05])
 def test_estimator(aer: Any, device_name: str, precision: float) -> None:
-    """Noisy values are not Aer's, or further from them than `stds` says, which also holds the precision's noise."""
+    """Noisy values are Aer's within `stds`, which include the noise of the precision."""
     model = model_of(aer)
     estimator = EstimatorV2(device=device_name, noise_model=model, trajectories=1500, seed=6)
     pub = (ansatz(), [[one] for one in observables()], ANGLES)
@@ -158,7 +160,7 @@ def test_estimator(aer: Any, device_name: str, precision: float) -> None:
 
 
 def test_estimator_after_measurements(aer: Any) -> None:
-    """What is measured and reset on the way, with noise, leaves another state on average than Aer's."""
+    """Measurements and resets in the middle, with noise, leave the average state of Aer's."""
     model, circuit = model_of(aer), QuantumCircuit(3, 2)
     circuit.compose(ansatz().assign_parameters(ANGLES[0]), inplace=True)
     circuit.measure(0, 0)
@@ -172,7 +174,7 @@ def test_estimator_after_measurements(aer: Any) -> None:
 
 
 def test_bindings_that_are_translated_apart(aer: Any) -> None:
-    """Where an operation needs its numbers, noise is left out, or bits are read as if there were no error."""
+    """Where an operation needs its numbers, noise and readout errors are there."""
     model = model_of(aer)
     circuit = QuantumCircuit(2, 2)
     circuit.ry(A, 0)
@@ -193,7 +195,7 @@ def test_bindings_that_are_translated_apart(aer: Any) -> None:
 
 
 def test_the_engines_own_noise_model() -> None:
-    """The engine's noise model means other gates or qubits in a primitive, or misreads other bits."""
+    """The engine's noise model acts on its gates and qubits in a primitive, and misreads its bits."""
     model = NoiseModel().with_error("ry", noise.bit_flip(0.25)).with_misreading([[1, 0], [0.5, 0.5]], 1)
     circuit = QuantumCircuit(2)
     circuit.ry(A, 1)
@@ -209,7 +211,7 @@ def test_the_engines_own_noise_model() -> None:
 
 
 def test_noise_keeps_a_pub_one_batch(aer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A noisy circuit with parameters is translated, planned and run binding by binding."""
+    """A noisy circuit with parameters runs as one batch of all bindings."""
     from qsim_ex import Simulator
 
     counts = []
@@ -227,13 +229,13 @@ def test_noise_keeps_a_pub_one_batch(aer: Any, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("kind", [SamplerV2, EstimatorV2])
 def test_what_is_no_noise_model(kind: Any) -> None:
-    """Something else is taken for a noise model, or is refused only when it runs."""
+    """An object that is no noise model is refused at once."""
     with pytest.raises(errors.OptionError, match=r"expected noise_model as a NoiseModel .* got 'loud'"):
         kind(noise_model="loud")
 
 
 def test_backend_with_bindings_and_lists(aer: Any) -> None:
-    """With noise, bindings and circuits of a job change places, are not those of single runs, or say too little."""
+    """With noise, each binding and circuit of a job has its distribution, its single run's counts, and its metadata."""
     model = model_of(aer)
     backend = QsimExBackend(device="cpu", noise_model=model)
     other = QuantumCircuit(3, 5)
@@ -255,7 +257,7 @@ def test_backend_with_bindings_and_lists(aer: Any) -> None:
 
 
 def test_the_user_guide() -> None:
-    """The user guide's example of a noisy machine fails, or gives another value than its noise model means."""
+    """The user guide's example of a noisy machine runs, and its value is that of its noise model."""
     guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "noise_model=" in text)
     names: dict[str, Any] = {}
@@ -269,7 +271,7 @@ def test_the_user_guide() -> None:
 
 
 def test_initialize_on_the_way(aer: Any) -> None:
-    """Qubits that are initialised again keep what they were, or take the others along."""
+    """Qubits that are initialised again have the new state, and the others keep theirs."""
     circuit = QuantumCircuit(3, 3)
     circuit.compose(ansatz().assign_parameters(ANGLES[0]), inplace=True)
     circuit.initialize(random_statevector(4, seed=1), [2, 0])
@@ -284,7 +286,7 @@ def test_initialize_on_the_way(aer: Any) -> None:
 
 
 def test_preparation_after_noise_alone() -> None:
-    """A gate that prepares a state is taken for an initialisation where nothing but noise has acted before."""
+    """A gate that prepares a state is a gate where nothing but noise has acted before."""
     model = NoiseModel().with_error("id", noise.bit_flip(0.3))
     circuit = QuantumCircuit(1)
     circuit.id(0)

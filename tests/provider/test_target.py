@@ -1,4 +1,4 @@
-"""The target: what the transpiler may leave as it is."""
+"""The target says what the transpiler may leave as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation, gate class by gate class, against the matrices that Qiskit itself gives."""
+"""The translation has Qiskit's own matrices, gate class by gate class."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_no_class_of_qiskit_is_listed_twice() -> None:
 
 @pytest.mark.parametrize("name", sorted(n for n, g in STANDARD.items() if g.num_qubits <= 3))
 def test_standard_gate_with_controls(name: str) -> None:
-    """Gates have Qiskit's matrix under controls of every control state, also gates with controls of their own."""
+    """Controls are added for every control value, also to gates that have controls of their own."""
     gate = bound(STANDARD[name], seed=2)
     for count in (1, 2) if gate.num_qubits < 3 else (1,):
         for state in range(1 << count):
@@ -92,7 +92,7 @@ def test_standard_gate_with_controls(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(n for n, g in STANDARD.items() if hasattr(g, "ctrl_state")))
 def test_control_states_of_controlled_gates(name: str) -> None:
-    """Standard gates with open controls have Qiskit's matrix."""
+    """An open control of a standard gate is an open control."""
     gate = STANDARD[name]
     angles = np.random.default_rng(3).uniform(-4, 4, len(gate.params))
     for state in range(1 << gate.num_ctrl_qubits):

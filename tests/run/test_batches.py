@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.noisy import random_noisy
+from support.deployments import ON_CPU, DeploymentRow
+from support.noisy_circuits import random_noisy
 from support.paths import ROOT
 from support.strategies import circuits
 
@@ -50,7 +51,7 @@ SUMS = [PauliSum.from_labels({"ZZIII": 1.0, "XXIIX": 0.5, "IIIII": 2.0}), PauliS
 
 @pytest.mark.parametrize("rows", [1, 3, 64])
 def test_every_element_is_a_run_of_its_own(rows: int, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Amplitudes, shots or expectation values of an element differ from its own run, or depend on the chunking."""
+    """Each element has the amplitudes, shots and expectation values of its own run, in chunks of any size."""
     some = many(7)
     simulator = Simulator(options)
     monkeypatch.setattr("qsim_ex.run.machine.Machine._rows", lambda *_: rows)
@@ -72,7 +73,7 @@ def test_every_element_is_a_run_of_its_own(rows: int, options: Options, monkeypa
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(), rows=st.integers(1, 5))
 def test_any_circuit(circuit: Circuit, rows: int) -> None:
-    """Some gate, initial state or width is done wrongly in a batch."""
+    """Any circuit in a batch gives the state that a single run gives."""
     wires = tuple(range(circuit.num_qubits))
     builder = CircuitBuilder(circuit.num_qubits).save().build()
     whole = Circuit(circuit.num_qubits, 0, (*circuit.instructions, *builder.instructions), circuit.operands)
@@ -83,29 +84,22 @@ def test_any_circuit(circuit: Circuit, rows: int) -> None:
     np.testing.assert_allclose(found.saved["statevector"], np.repeat(wanted[None], rows, axis=0), atol=1e-12)
 
 
-DIVIDED: dict[str, dict[str, Any]] = {
-    "peers": {"virtual_peers": 2},
-    "migrated": {"device_wires": 4, "window_slots": 2},
-    "both": {"virtual_peers": 2, "device_wires": 3, "window_slots": 2},
-}
-
-
-@pytest.mark.parametrize("kind", sorted(DIVIDED))
-def test_divided_states(kind: str) -> None:
-    """A state that does not fit one device is not run by itself, or chance goes another way there."""
-    some = many(3)
-    whole, divided = Simulator(device="cpu"), Simulator(device="cpu", **DIVIDED[kind])
+@pytest.mark.parametrize("row", [row for row in ON_CPU.values() if row.kind != "single"], ids=str)
+def test_divided_states(row: DeploymentRow) -> None:
+    """In every placement that divides the state, bindings and trajectories have the results of one device."""
+    some = many(3, max(row.wires, 5))
+    whole, divided = Simulator(device="cpu"), Simulator(device="cpu", **row.options)
     wanted = whole.run_batch(some[0], operands_of(some), shots=50, seeds=1, observables=SUMS)
     found = divided.run_batch(some[0], operands_of(some), shots=50, seeds=1, observables=SUMS)
-    assert found.placement != "single"
+    assert found.placement == row.kind
     assert (found.packed == wanted.packed).all()
     np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)
-    noisy = random_noisy(5, 25, 3, ("pauli", "damping", "measure", "reset", "kraus pair"))
+    noisy = random_noisy(max(row.wires, 5), 25, 3, ("pauli", "damping", "measure", "reset", "kraus pair"))
     assert (divided.run(noisy, 40, seed=2).packed == whole.run(noisy, 40, seed=2).packed).all()
 
 
 def test_bindings_are_made_when_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All operands are made at once, however many bindings there are."""
+    """Operands are made for no more bindings than are worked on at once."""
     some = many(9)
     operands, asked = operands_of(some), []
 
@@ -120,7 +114,7 @@ def test_bindings_are_made_when_they_are_wanted(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_second_batch_plans_nothing() -> None:
-    """New numbers of a known structure are planned again."""
+    """New numbers of a known structure are not planned again."""
     simulator = Simulator(device="cpu")
     some = many(3, seed=5)
     simulator.run_batch(some[0], operands_of(some), shots=5)
@@ -130,7 +124,7 @@ def test_the_second_batch_plans_nothing() -> None:
 
 
 def test_seeds() -> None:
-    """Bindings share random numbers, or one seed does not make all of them again."""
+    """Bindings have seeds of their own, and one seed makes all of them again."""
     some = many(1) * 3
     simulator = Simulator(device="cpu", seed=4)
     found = simulator.run_batch(some[0], operands_of(some), shots=50)
@@ -142,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_one_branch_for_each_choice() -> None:
-    """Shots whose channels all chose alike do not share their work."""
+    """Shots whose channels all chose alike share one state."""
     builder = CircuitBuilder(2, 2).gate("h", [0])
     for _ in range(3):
         builder.channel([[[0.999**0.5, 0], [0, 0.999**0.5]], [[0, 0.001**0.5], [0.001**0.5, 0]]], [0])
@@ -152,7 +146,7 @@ def test_one_branch_for_each_choice() -> None:
 
 
 def test_cancel(options: Options) -> None:
-    """A batch that was cancelled runs on."""
+    """A cancelled batch raises `Cancelled`."""
     cancel = threading.Event()
     cancel.set()
     some = many(3)
@@ -181,14 +175,14 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
 
 @pytest.mark.parametrize("name", sorted(BAD))
 def test_bad_input(name: str) -> None:
-    """What cannot be meant is not refused before anything runs, or the error does not say what was given."""
+    """Bad input is refused before anything runs, and the error says what was given."""
     act, error, message = BAD[name]
     with pytest.raises(error, match=message):
         act(Simulator(device="cpu"), many(1)[0])
 
 
 def test_a_saved_state_after_chance_is_one_of_many() -> None:
-    """A state is saved that belongs to one of many trajectories, and nobody is told."""
+    """A state saved after a measurement is refused for many shots, and given for one."""
     circuit = CircuitBuilder(1, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).save().measure([0], [0]).build()
     simulator = Simulator(device="cpu")
     with pytest.raises(errors.NotSupported, match=r"'statevector'.*one shot"):
@@ -198,7 +192,7 @@ def test_a_saved_state_after_chance_is_one_of_many() -> None:
 
 
 def test_a_saved_state_of_a_trajectory_is_normalised() -> None:
-    """A channel that is chosen without asking the state leaves the norm of what is saved a little off."""
+    """The saved state of a trajectory has norm 1."""
     builder = CircuitBuilder(2).gate("ry", [0], 1.0).gate("cx", [0, 1])
     builder.channel(noise.amplitude_damping(0.3), [0]).channel(noise.amplitude_damping(0.3), [1])
     found = Simulator(device="cpu").run_batch(
@@ -209,7 +203,7 @@ def test_a_saved_state_of_a_trajectory_is_normalised() -> None:
 
 @pytest.mark.parametrize("name", ["control", "diagonal", "fresh"])
 def test_a_run_goes_on_after_a_measurement(name: str) -> None:
-    """A run refuses what follows on a measured wire where it leaves nothing more to chance, or explains nothing."""
+    """Gates on a measured wire run and are explained where they leave nothing more to chance."""
     builder = CircuitBuilder(2, 2)
     if name != "fresh":
         builder.gate("h", [0])
@@ -230,7 +224,7 @@ def test_a_run_goes_on_after_a_measurement(name: str) -> None:
 
 
 def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices that each hold whole states do not work at the same time, or some of the bindings are left out."""
+    """Devices that each hold whole states work at the same time, and find all that one device finds."""
     from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu.device import CpuDevice
@@ -268,7 +262,7 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_user_guide() -> None:
-    """The user guide's example does not run, or its values are not those of the state cos|00> + sin|11>."""
+    """The user guide's example runs, and its values are those of the state cos|00> + sin|11>."""
     guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "circuits[0]" in text)
     names: dict[str, Any] = {}
@@ -279,7 +273,7 @@ def test_the_user_guide() -> None:
 
 
 def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device works through all that is left of a batch that has failed on another one."""
+    """When a batch has failed on one device, the other stops early."""
     from qsim_ex.deployment import assign
     from qsim_ex.deployment.assign import on
     from qsim_ex.devices.cpu.device import CpuDevice

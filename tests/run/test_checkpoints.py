@@ -1,4 +1,4 @@
-"""A run that was stopped goes on where its checkpoint stands, with the same result, and only that run does."""
+"""A run that was stopped continues from its own checkpoint, and from no other, with the same result."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import ON_CPU
 from support.paths import TESTS
+from support.tiny_machine import TinyMachine
 
 from qsim_ex import Circuit, CircuitBuilder, Result, Simulator, reference
 from qsim_ex.devices import discover
@@ -48,12 +49,12 @@ def run(path: Path | None, deployment: str, made: Circuit, **more: Any) -> Resul
     """A run on the CPU with a checkpoint at every boundary."""
     cancel = more.pop("cancel", None)
     keeps: dict[str, Any] = {} if path is None else {"checkpoint": path, "checkpoint_every": 0}
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment], **keeps, **more)
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options, **keeps, **more)
     return simulator.run(made, shots=100, cancel=cancel)
 
 
 def stop_after(steps: int, **more: Any) -> Any:
-    """A progress callback that raises when so many steps are done."""
+    """Return a progress callback that raises when this many steps are done."""
 
     def progress(done: int, _total: int) -> None:
         if done == steps:
@@ -62,9 +63,9 @@ def stop_after(steps: int, **more: Any) -> Any:
     return progress
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_run_goes_on_with_the_same_result(tmp_path: Path, deployment: str) -> None:
-    """A run that is stopped after any of its steps ends otherwise when it goes on, or begins anew."""
+    """A run that is stopped after any of its steps continues there and ends with the same result."""
     made, path = circuit(), tmp_path / "run"
     totals: set[int] = set()
     whole = run(None, deployment, made, seed=7, progress=lambda _done, total: totals.add(total))
@@ -90,13 +91,13 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, deployment: str) -> 
 
 
 def test_a_kill_leaves_a_checkpoint(tmp_path: Path) -> None:
-    """A process that is killed leaves no checkpoint that another one goes on from with the same result."""
+    """A killed process leaves a checkpoint from which another one reaches the same result."""
     path, begun = tmp_path / "run", tmp_path / "begun"
     script = f"""
 import sys, time
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(TESTS)!r}]
 from pathlib import Path
-from support.deployments import TinyMachine
+from support.tiny_machine import TinyMachine
 from qsim_ex.devices import discover
 from test_checkpoints import circuit, run
 device = TinyMachine()
@@ -128,7 +129,7 @@ run(Path({str(path)!r}), "peers 2", circuit(), seed=3, progress=progress)
 
 
 def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint that is interrupted while it is written takes the one before with it, or is taken for one."""
+    """A checkpoint that is interrupted while it is written leaves the one before, which still works."""
     path = tmp_path / "run"
     pieces, count = Single.pieces, [0]
 
@@ -163,7 +164,7 @@ def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeyp
     ],
 )
 def test_another_run_is_refused_by_name(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    """A checkpoint of another circuit, other angles, another plan or seed is taken, or the error does not say which."""
+    """A checkpoint of another circuit, other angles, another plan or seed is refused, and the error says which."""
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=7, progress=stop_after(3))
@@ -175,7 +176,7 @@ def test_another_run_is_refused_by_name(tmp_path: Path, change: dict[str, Any], 
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    """A damaged checkpoint, or a saved state, is taken for one, or overwritten."""
+    """A damaged checkpoint, and a saved state, are refused."""
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=7, progress=stop_after(8))
@@ -193,12 +194,12 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         run(path, "single", circuit())
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_after_ctrl_c_the_process_goes_on(tmp_path: Path, deployment: str) -> None:
-    """An interrupted run keeps its memory, damages its checkpoint, or leaves the process unable to run another."""
+    """After an interrupted run the process runs others, and the checkpoint works."""
     path = tmp_path / "run"
     made = circuit()
-    simulator = Simulator(device="cpu", **DEPLOYMENTS[deployment])
+    simulator = Simulator(device="cpu", **ON_CPU[deployment].options)
     for error in (KeyboardInterrupt, Cancelled, MemoryError)[: None if deployment == "single" else 1]:
         with pytest.raises(error):
             run(path, deployment, made, seed=7, progress=stop_after(4, error=error))
@@ -210,7 +211,7 @@ def test_after_ctrl_c_the_process_goes_on(tmp_path: Path, deployment: str) -> No
 
 
 def test_a_cancelled_run_ends_and_goes_on(tmp_path: Path) -> None:
-    """A run that is cancelled from another thread does not end soon, or cannot go on."""
+    """A run that is cancelled from another thread ends after the step, and can be continued."""
     cancel = threading.Event()
 
     def progress(done: int, _total: int) -> None:
@@ -224,7 +225,7 @@ def test_a_cancelled_run_ends_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_checkpoints_wait_for_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint is written at every boundary although its time has not come."""
+    """No checkpoint is written before its time has come."""
     written: list[Path] = []
     monkeypatch.setattr("qsim_ex.execution.checkpoints.save", lambda _placement, path, _about: written.append(path))
     bare = CircuitBuilder(WIRES, WIRES)
@@ -237,9 +238,9 @@ def test_checkpoints_wait_for_their_time(tmp_path: Path, monkeypatch: pytest.Mon
     assert written == []
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+@pytest.mark.parametrize("deployment", ON_CPU)
 def test_a_watcher_is_told_everything(deployment: str) -> None:
-    """Stages, bytes or times that a watcher is told go backwards, stop early, or are not those of the plan."""
+    """The steps, stages and bytes that a watcher gets only grow, and end as the plan and the result say."""
     told: list[Progress] = []
     made = circuit()
     result = run(None, deployment, made, watch=told.append)

@@ -1,4 +1,4 @@
-"""Runs with noise, measurements on the way, bindings and observables go on from their checkpoints."""
+"""Runs with noise, measurements in the middle, bindings and observables continue from their checkpoints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.deployments import ON_CPU
 
 from qsim_ex import BatchResult, Checkpoint, CircuitBuilder, JobCheckpoint, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.circuit import Circuit
@@ -18,11 +19,8 @@ from qsim_ex.errors import SavedStateError
 
 WIRES = 6
 SUMS = [PauliSum((PauliString(0, 1),)), PauliSum((PauliString(2, 4),))]
-PLACES: dict[str, dict[str, Any]] = {
-    "together": {},
-    "one by one": {"virtual_peers": 2},
-    "migrated": {"device_wires": 4},
-}
+PLACES = {"together": "single", "one by one": "peers 2", "migrated": "migrated, 3 windows"}
+"""How the states of a batch are worked on, and the row of `ON_CPU` that leads to it."""
 
 
 def noisy(*, saved: bool = False) -> Circuit:
@@ -64,7 +62,7 @@ def run(made: Circuit, where: str, **options: Any) -> BatchResult:
     asked = {name: options.pop(name) for name in ("shots", "observables", "trajectories", "readout") if name in options}
     bindings = np.repeat(made.operands, options.pop("bindings", 1), axis=0)
     seeds = options.pop("seeds", None)
-    simulator = Simulator(device="cpu", checkpoint_every=0, **PLACES[where], **options)
+    simulator = Simulator(device="cpu", checkpoint_every=0, **ON_CPU[PLACES[where]].options, **options)
     return simulator.run_batch(made, bindings, seeds=seeds, **asked)
 
 
@@ -81,7 +79,7 @@ CASES: dict[str, tuple[Circuit, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("part", [0.3, 0.95])
 def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: str, part: float) -> None:
-    """A run that is stopped goes on without a seed, does only what is left, and ends as if it had not been stopped."""
+    """A stopped run continues without a seed, does only what is left, and ends as if it had not been stopped."""
     made, asked = CASES[case]
     path, told = tmp_path / "run", []
     whole = run(made, where, seeds=7, checkpoint=tmp_path / "other", **asked)
@@ -121,7 +119,7 @@ def test_a_state_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint that cannot be written is told in one warning, and the run goes on to its result."""
+    """A checkpoint that cannot be written raises one warning, and the run reaches its result."""
 
     def full(*_: Any, **__: Any) -> None:
         raise SavedStateError(errno.ENOSPC, "no space left on device")
@@ -138,7 +136,7 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("change", [{"shots": 41}, {"seeds": 8}, {"bindings": 4}])
 def test_another_batch_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    """The checkpoint of a batch belongs to its shots, seeds and bindings."""
+    """The checkpoint of a batch is refused for other shots, seeds or bindings."""
     made, asked = plain(), {"shots": 20, "bindings": 5, "seeds": 7}
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
@@ -166,7 +164,7 @@ def test_damaged_findings_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_kept_run_gives_its_result_at_once(tmp_path: Path) -> None:
-    """A run whose checkpoint is kept is not worked on again, and needs no seed."""
+    """A run whose checkpoint is kept is not run again, and needs no seed."""
     made, asked = plain(), {"shots": 20, "bindings": 5}
     kept = Checkpoint(tmp_path / "run", keep=True)
     first = run(made, "together", checkpoint=kept, **asked)
@@ -183,7 +181,7 @@ def test_a_job_that_cannot_be_written_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_job_is_told_from_others(tmp_path: Path) -> None:
-    """A job's file holds its seed, and belongs to one key, number of runs and seed."""
+    """A job's file holds its seed, and is refused for another key, number of runs or seed."""
     job = JobCheckpoint(tmp_path / "job", "circuits", 3, None)
     assert JobCheckpoint(tmp_path / "job", "circuits", 3, None).seed == job.seed
     for key, parts, seed in (("others", 3, None), ("circuits", 4, None), ("circuits", 3, job.seed ^ 1)):

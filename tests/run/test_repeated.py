@@ -8,7 +8,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
 
 from qsim_ex import reference
@@ -85,7 +85,7 @@ def test_the_state_goes_on(options: Options, place: Place) -> None:
 
 
 def test_another_device_has_its_own(options: Options, place: Place) -> None:
-    """What one device has prepared is not given to another."""
+    """Each device has what was prepared for it."""
     grown, circuit = RepeatedCircuit(options), ansatz(0)
     for where in (place(options), place(options)) * 2:
         for _ in range(4):
@@ -95,7 +95,7 @@ def test_another_device_has_its_own(options: Options, place: Place) -> None:
 
 
 def test_what_is_not_unitary_is_refused(options: Options, place: Place) -> None:
-    """A measurement in the middle makes no one state, and nothing is allocated for it."""
+    """A measurement in the middle is refused, and nothing is allocated for it."""
     where = place(options)
     where.device.allocate = None  # type: ignore[method-assign, assignment]
     circuit = CircuitBuilder(WIRES, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).build()
@@ -105,7 +105,7 @@ def test_what_is_not_unitary_is_refused(options: Options, place: Place) -> None:
 
 @pytest.mark.gpu
 def test_streams_and_threads_keep_apart(options: Options) -> None:
-    """Threads that run one structure at the same time, each on a stream of its own, get the states of their angles."""
+    """Threads that run one structure at the same time, each on its own stream, get the states of their angles."""
     if missing := gpu_missing():
         pytest.skip(missing)
     import cupy

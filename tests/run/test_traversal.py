@@ -1,4 +1,4 @@
-"""Noise, measurement in the middle, resets: averages over trajectories against exact density matrices."""
+"""Averages over trajectories with noise, measurements in the middle and resets are those of exact density matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.noisy import KINDS, random_noisy
+from support.noisy_circuits import KINDS, random_noisy
 from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
@@ -53,7 +53,7 @@ def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Option
 @pytest.mark.parametrize("kind", [*sorted(KINDS), "measure", "reset", "condition", "all"])
 @pytest.mark.parametrize("seed", range(3))
 def test_means_are_those_of_the_density_matrix(kind: str, seed: int, options: Options) -> None:
-    """A channel is chosen with wrong probabilities, applied wrongly, or in the wrong order among gates."""
+    """Means over trajectories are those of the density matrix, for every kind of chance."""
     circuit = random_noisy(3, 16, seed, ALL if kind == "all" else (kind, "measure") if kind == "condition" else (kind,))
     assert off(circuit, exact(circuit), _trajectories(4000, options), options).max() < 4.5
 
@@ -70,7 +70,7 @@ def _joint(seed: int) -> tuple[Circuit, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None:
-    """Bits that are measured in the middle and at the end are not correlated as they should be."""
+    """Bits that are measured in the middle and at the end have the joint distribution of the definition."""
     circuit, wanted = _joint(seed)
     shots = 20_000
     counts = Simulator(options).run(circuit, shots, seed=seed).counts()
@@ -80,7 +80,7 @@ def test_bits_have_their_joint_distribution(seed: int, options: Options) -> None
 
 
 def test_a_planted_error_is_caught(options: Options) -> None:
-    """The comparison is too dull to see a channel that is off by one percent."""
+    """The comparison notices a damping of 0.11 in place of 0.10."""
 
     def damped(strength: float) -> Circuit:
         builder = CircuitBuilder(3, 3).gate("x", [0])
@@ -96,7 +96,7 @@ def test_a_planted_error_is_caught(options: Options) -> None:
 def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Chunks, the order of visits, or a new beginning after a lack of room change what is drawn."""
+    """Shots are the same however many states there is room for."""
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
@@ -107,7 +107,7 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
 
 
 def test_explain_says_what_is_left_to_chance() -> None:
-    """Nobody can see that a circuit asks the state on the way, or how its shots share states."""
+    """`explain` says how often the state is asked on the way, and how shots share states."""
     builder = CircuitBuilder(3, 3).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).gate("cx", [0, 1])
     builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
     text = Simulator(device="cpu").explain(builder.build())
@@ -117,7 +117,7 @@ def test_explain_says_what_is_left_to_chance() -> None:
 
 
 def test_the_user_guide() -> None:
-    """The user guide's example of noise does not run, or its value is not that of the density matrix."""
+    """The user guide's example of noise runs, and its value is that of the density matrix."""
     guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
     names: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def test_the_user_guide() -> None:
 
 
 def test_a_condition_on_a_bit_that_was_never_measured() -> None:
-    """Such a bit is not 0."""
+    """A classical bit that was never measured is 0."""
     builder = CircuitBuilder(2, 2)
     with builder.condition([0], [1]):
         builder.gate("x", [0])
@@ -146,14 +146,14 @@ CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]]
 
 @pytest.mark.parametrize("name", sorted(CONDITIONS_REFUSED))
 def test_bad_conditions(name: str) -> None:
-    """A condition that can never be meant is accepted."""
+    """A condition that is malformed is refused with its own error."""
     clbits, values, error, message = CONDITIONS_REFUSED[name]
     with pytest.raises(error, match=message), CircuitBuilder(1, 2).condition(clbits, values):
         pass
 
 
 def test_only_gates_stand_under_conditions() -> None:
-    """A measurement, a reset or a channel is done whether its condition holds or not."""
+    """A measurement, a reset or a channel under a condition is refused."""
     for act in (lambda b: b.measure([0], [0]), lambda b: b.reset([0]), lambda b: b.channel(noise.bit_flip(0.1), [0])):
         builder = CircuitBuilder(1, 1)
         with pytest.raises(errors.NotSupported, match="under a classical condition"), builder.condition([0], [1]):

@@ -1,4 +1,4 @@
-"""Measuring and collapsing: what is found, how probable it was, and what is left."""
+"""Measuring and collapsing: the value found, its probability, and the state afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ same_device = settings(max_examples=25, deadline=None, suppress_health_check=[He
 @same_device
 @given(data=st.data(), mode=st.sampled_from(["normalise", "none", "reset"]))
 def test_collapse_is_a_projection(options: Options, data: st.DataObject, mode: str) -> None:
-    """Collapsing, in any layout, gives another probability or another state than the projector."""
+    """Collapsing, in any layout, gives the probability and the state of the projector."""
     n = data.draw(st.integers(1, 5))
     psi = random_state(n, data.draw(st.integers(0, 99)))
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
@@ -39,7 +39,7 @@ def test_collapse_is_a_projection(options: Options, data: st.DataObject, mode: s
 
 
 def test_measure_finds_what_it_leaves(options: Options) -> None:
-    """The value that was measured is not the value that the state has afterwards."""
+    """The value that was measured is the value that the state has afterwards."""
     for seed in range(8):
         with state_in(options, random_state(4, seed), Layout((2, 0, 3, 1), 0b0110)) as state:
             value = state.measure([3, 1], seed=seed)
@@ -48,7 +48,7 @@ def test_measure_finds_what_it_leaves(options: Options) -> None:
 
 
 def test_measure_by_a_number(options: Options) -> None:
-    """A random number is not compared with the running sum of probabilities."""
+    """A random number is compared with the running sum of probabilities."""
     with StateVector(2, options=options).gate("ry", [1], 2 * np.arccos(0.6)) as state:
         assert [state.measure([1], random=u, collapse="none") for u in (0, 0.35, 0.37, 0.999)] == [0, 0, 1, 1]
         assert state.measure([1], random=0.5, collapse="reset") == 1
@@ -56,14 +56,14 @@ def test_measure_by_a_number(options: Options) -> None:
 
 
 def test_all_wires_are_measured_as_a_shot(options: Options) -> None:
-    """Measuring all wires with a seed finds another value than the first shot with that seed."""
+    """Measuring all wires with a seed finds the first shot with that seed."""
     with state_in(options, random_state(5), Layout((4, 2, 0, 1, 3), 5)) as state:
         for seed in range(20):
             assert state.measure(range(5), seed=seed, collapse="none") == state.draw(1, seed)[0]
 
 
 def test_the_options_seed_is_counted(options: Options) -> None:
-    """With a seed in the options two draws are alike, or two states with that seed differ."""
+    """With a seed in the options two draws differ, and two states with that seed agree."""
     seeded = options.with_({"seed": 5})
     with state_in(seeded, random_state(6)) as one, state_in(seeded, random_state(6)) as other:
         first, second = one.sample(50), one.sample(50)
@@ -73,7 +73,7 @@ def test_the_options_seed_is_counted(options: Options) -> None:
 
 
 def test_impossible_collapse(options: Options) -> None:
-    """A projection on what is never found divides by zero."""
+    """A projection on a value of probability zero is refused."""
     with StateVector(3, options=options) as state:
         with pytest.raises(StateError, match="never found"):
             state.collapse([1], [1])

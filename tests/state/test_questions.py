@@ -1,4 +1,4 @@
-"""Questions put to a state are answered in wires, whatever its layout."""
+"""A state answers questions in terms of wires, whatever its layout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ same_device = settings(max_examples=40, deadline=None, suppress_health_check=[He
 @same_device
 @given(data=st.data())
 def test_amplitudes_by_value_and_string(options: Options, data: st.DataObject) -> None:
-    """An amplitude is looked up at the wrong wires, by number or by string."""
+    """Amplitudes by number and by string are those of the wires in the order given."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     order = data.draw(st.permutations(range(n)))
@@ -35,7 +35,7 @@ def test_amplitudes_by_value_and_string(options: Options, data: st.DataObject) -
 @same_device
 @given(data=st.data())
 def test_probabilities_with_a_condition(options: Options, data: st.DataObject) -> None:
-    """A marginal is summed over other wires, in another order, or forgets its condition."""
+    """A marginal is the sum over its wires, in their order, under its condition."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     mixed = data.draw(st.permutations(range(n)))
@@ -51,7 +51,7 @@ def test_probabilities_with_a_condition(options: Options, data: st.DataObject) -
 
 
 def test_wide_marginals_are_put_together(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A marginal of more wires than one pass sums comes back in another order."""
+    """A marginal of more wires than one pass sums has the order of its wires."""
     monkeypatch.setattr(single, "MARGINAL_WIRES", 2)
     psi = random_state(6)
     wires = [5, 0, 3, 2]
@@ -63,7 +63,7 @@ def test_wide_marginals_are_put_together(options: Options, monkeypatch: pytest.M
 @same_device
 @given(data=st.data())
 def test_inner_product_of_two_layouts(options: Options, data: st.DataObject) -> None:
-    """States in different layouts are compared bit by bit in memory, or one of them is lost."""
+    """States in different layouts have the inner product of their amplitudes by value, and both stay."""
     n = data.draw(st.integers(0, 5))
     left, right = random_state(n, 1), random_state(n, 2)
     one = state_in(options, left, data.draw(layouts(n)))
@@ -77,7 +77,7 @@ def test_inner_product_of_two_layouts(options: Options, data: st.DataObject) -> 
 
 
 def test_inner_product_of_two_precisions(options: Options) -> None:
-    """States of different precision have no inner product, or lose the better one's digits."""
+    """The inner product of states of different precision has the digits of the better one."""
     left, right = random_state(5, 1), random_state(5, 2)
     rounded = right.astype(np.complex64)
     double, single_ = options.with_({"precision": "double"}), options.with_({"precision": "single"})
@@ -86,7 +86,7 @@ def test_inner_product_of_two_precisions(options: Options) -> None:
 
 
 def test_norms_are_sums_in_float64(options: Options) -> None:
-    """A sum over many small amplitudes is made in single precision."""
+    """Sums over many small amplitudes are made in float64."""
     n = 12
     psi = np.full(1 << n, 2.0 ** (-n / 2))
     with state_in(options, psi) as state:
@@ -97,7 +97,7 @@ def test_norms_are_sums_in_float64(options: Options) -> None:
 @same_device
 @given(data=st.data())
 def test_to_numpy_in_any_order(options: Options, data: st.DataObject) -> None:
-    """Bit k of the index of a copy is not the wire that was asked for."""
+    """Bit k of the index of a copy is the k-th wire that was asked for."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     order = data.draw(st.permutations(range(n)))
@@ -107,7 +107,7 @@ def test_to_numpy_in_any_order(options: Options, data: st.DataObject) -> None:
 
 
 def test_reading_in_pieces(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy that is gathered in several pieces has a piece in the wrong place."""
+    """A copy that is gathered in several pieces has each piece in its place."""
     monkeypatch.setattr(single, "CHUNK", 4)
     psi = random_state(5)
     with state_in(options, psi) as state:

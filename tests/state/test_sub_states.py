@@ -1,4 +1,4 @@
-"""Sub state vectors are what they are said to be, may be worked on by hand, and go back to where they belong."""
+"""Sub state vectors hold what they are said to hold, may be changed by hand, and the state keeps the changes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.deployments import DEPLOYMENTS, TinyMachine
+from support.deployments import ON_CPU
 from support.states import far, random_state, values_of
+from support.tiny_machine import TinyMachine
 
 from qsim_ex import CircuitBuilder, StateVector
 from qsim_ex.devices import discover
@@ -29,10 +30,10 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
 
 
-@pytest.fixture(params=list(DEPLOYMENTS))
+@pytest.fixture(params=ON_CPU.values(), ids=str)
 def deployment(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Options of each deployment."""
-    return {"device": "cpu", **DEPLOYMENTS[request.param]}
+    return {"device": "cpu", **request.param.options}
 
 
 def spread_out(deployment: dict[str, Any], psi: np.ndarray) -> StateVector:
@@ -47,7 +48,7 @@ def after_x(psi: np.ndarray) -> np.ndarray:
 
 
 def test_every_index_bit_is_in_one_level(deployment: dict[str, Any]) -> None:
-    """A wire is missing from the levels, in two of them, or the counts do not fit to them."""
+    """Every wire is in exactly one level, and the counts fit to the levels."""
     with spread_out(deployment, random_state(WIRES)) as state:
         assert state.local_wires + state.peer_wires + state.migration_wires == state.wire_ordering
         assert 1 << (WIRES - len(state.local_wires)) == len(state.sub_state_vectors)
@@ -57,7 +58,7 @@ def test_every_index_bit_is_in_one_level(deployment: dict[str, Any]) -> None:
 
 
 def test_a_users_kernel_sees_every_amplitude(deployment: dict[str, Any]) -> None:
-    """The documented loop misses a sub state vector, sees it elsewhere, or what it writes is lost."""
+    """The documented loop sees every sub state vector in its place, and the state keeps what it writes."""
     psi = random_state(WIRES)
     with spread_out(deployment, psi) as state:
         local = len(state.local_wires)
@@ -78,7 +79,7 @@ def test_a_users_kernel_sees_every_amplitude(deployment: dict[str, Any]) -> None
 
 
 def test_a_state_that_has_not_grown_is_whole_when_staged(deployment: dict[str, Any]) -> None:
-    """A sub state vector that nothing has written yet holds anything when it is staged."""
+    """A sub state vector that nothing has written yet is zero when it is staged."""
     with StateVector(WIRES, **deployment) as state:
         total = 0.0
         for index in state.sub_state_vectors:
@@ -90,7 +91,7 @@ def test_a_state_that_has_not_grown_is_whole_when_staged(deployment: dict[str, A
 
 
 def test_what_lies_where_is_told_after_expose(deployment: dict[str, Any]) -> None:
-    """Before pending work is finished, or after more of it, somebody is told where amplitudes lie."""
+    """Where amplitudes are stored is known after expose() alone, and no longer after more work."""
     with spread_out(deployment, random_state(WIRES)) as state:
         for ask in (lambda: state.staged, lambda: state.unstaged, lambda: state.sub_state_vector(0)):
             with pytest.raises(StateError, match=r"expose\(\)"):
@@ -114,7 +115,7 @@ def test_what_lies_where_is_told_after_expose(deployment: dict[str, Any]) -> Non
 
 
 def test_slices_of_the_host_are_the_state(deployment: dict[str, Any]) -> None:
-    """After expose, slices hold other amplitudes than the state, or what is written to them is lost."""
+    """After expose() slices hold the amplitudes of the state, and the state keeps what is written to them."""
     psi = random_state(WIRES)
     with spread_out(deployment, psi) as state:
         with pytest.raises(StateError, match=r"expose\(\)"):
@@ -152,7 +153,7 @@ def test_slices_of_the_host_are_the_state(deployment: dict[str, Any]) -> None:
 @few
 @given(data=st.data())
 def test_index_bits_move_and_the_state_stays(deployment: dict[str, Any], data: st.DataObject) -> None:
-    """Moving index bits changes the state, or moves what was on a bit elsewhere than asked."""
+    """Moving index bits puts each where it was asked for, and keeps the state."""
     psi, bits = random_state(WIRES), data.draw(st.permutations(range(WIRES)))
     for mode in ("gather", "scatter"):
         with spread_out(deployment, psi) as state:
@@ -170,7 +171,7 @@ def test_index_bits_move_and_the_state_stays(deployment: dict[str, Any], data: s
 @few
 @given(data=st.data())
 def test_an_ordering_is_reassigned(deployment: dict[str, Any], data: st.DataObject) -> None:
-    """After wires were given another ordering, an amplitude has moved, or a wire is not where it was said to be."""
+    """Another ordering renames the wires of the stored amplitudes, which stay."""
     psi, ordering = random_state(WIRES), data.draw(st.permutations(range(WIRES)))
     with spread_out(deployment, psi) as state:
         before = state.wire_ordering
@@ -185,7 +186,7 @@ def test_an_ordering_is_reassigned(deployment: dict[str, Any], data: st.DataObje
 
 
 def test_wires_come_and_go(deployment: dict[str, Any]) -> None:
-    """A new wire is not |0>, a wire that is taken away takes amplitudes along, or an entangled one can be taken."""
+    """A new wire is |0>, a wire at one value can be removed, and an entangled one cannot."""
     psi = random_state(WIRES)
     with spread_out(deployment, psi) as state:
         state.add_wires(2)
@@ -203,7 +204,7 @@ def test_wires_come_and_go(deployment: dict[str, Any]) -> None:
 
 
 def test_removed_wires_take_their_history_along(deployment: dict[str, Any]) -> None:
-    """After wires were renumbered, one that was used counts as new, or the other way round."""
+    """After wires were renumbered, used ones count as used and new ones as new."""
     with StateVector(WIRES, **deployment) as state:
         state.gate("h", [3]).remove_wires([1])
         state.apply(CircuitBuilder(WIRES - 1).initialize([0.6, 0.8], [3]).build())
@@ -213,7 +214,7 @@ def test_removed_wires_take_their_history_along(deployment: dict[str, Any]) -> N
 
 
 def test_a_clone_is_another_state(deployment: dict[str, Any]) -> None:
-    """A clone shares memory with the state that it was made of, or is in another state."""
+    """A clone is in the same state, with memory of its own."""
     psi = random_state(WIRES)
     with spread_out(deployment, psi) as state, state.clone() as other:
         assert other.placement == state.placement
@@ -226,7 +227,7 @@ def test_a_clone_is_another_state(deployment: dict[str, Any]) -> None:
 
 
 def test_no_memory_for_more(deployment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state that cannot grow or be cloned, for want of memory, is lost or damaged."""
+    """A state that cannot grow or be cloned, for want of memory, stays as it was."""
     psi = random_state(WIRES)
     with spread_out(deployment, psi) as state:
 

@@ -1,4 +1,4 @@
-"""A state vector does what it is told: made, worked on, moved, closed."""
+"""A state vector is made, worked on, moved and closed as its methods say."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def initialises(circuit: Circuit) -> bool:
 
 @pytest.mark.parametrize("num_wires", [0, 1, 5])
 def test_a_new_state_is_zero(options: Options, num_wires: int) -> None:
-    """A new state is not |0…0>, also without wires."""
+    """A new state is |0…0>, also without wires."""
     with StateVector(num_wires, options=options) as state:
         assert np.array_equal(state.to_numpy(), reference.zero_state(num_wires))
         assert state.to_numpy().dtype == state.dtype == options.dtype
@@ -46,14 +46,14 @@ def test_a_new_state_is_zero(options: Options, num_wires: int) -> None:
 
 
 def test_a_basis_state(options: Options) -> None:
-    """Bit w of the initial value is not wire w."""
+    """Bit w of the initial value is wire w."""
     with StateVector(4, options=options, initial=0b0110) as state:
         assert state.probabilities([1, 2]).tolist() == [0, 0, 0, 1]
         assert state.amplitudes(["0110"]) == [1]
 
 
 def test_a_callers_array_is_used_in_place(options: Options) -> None:
-    """Gates work on a copy of a caller's array, or its contents are overwritten."""
+    """Gates work on the contents of a caller's array, in place."""
     if options.device == "gpu":
         import cupy as xp
     else:
@@ -77,7 +77,7 @@ def test_a_callers_array_is_used_in_place(options: Options) -> None:
 @same_device
 @given(circuit=circuits(max_qubits=6), data=st.data())
 def test_apply_is_the_definition(options: Options, circuit: Circuit, data: st.DataObject) -> None:
-    """A circuit, applied from |0…0>, and again in the layout where it ended, differs from the definition."""
+    """A circuit, applied from |0…0>, and another in the layout where it ended, give the defined state."""
     n = circuit.num_qubits
     again = data.draw(circuits(min_qubits=n, max_qubits=n).filter(lambda c: not initialises(c)))
     wanted = reference.simulate(again, reference.simulate(circuit))
@@ -87,7 +87,7 @@ def test_apply_is_the_definition(options: Options, circuit: Circuit, data: st.Da
 
 
 def test_gate_and_unitary(options: Options) -> None:
-    """Gates and matrices that are applied one at a time act on other wires or with other controls than named."""
+    """Gates and matrices that are applied one at a time act on the wires and controls named."""
     psi = random_state(4)
     matrix = np.linalg.qr(random_state(4, 1).reshape(4, 4))[0]
     builder = CircuitBuilder(4).gate("ry", [2], 0.3, controls=[0, 3], control_values=0b01)
@@ -98,7 +98,7 @@ def test_gate_and_unitary(options: Options) -> None:
 
 
 def test_initialise_needs_untouched_wires(options: Options) -> None:
-    """Wires that are entangled are silently overwritten by an initial state."""
+    """Untouched wires can be initialised, and touched ones are refused."""
     circuit = CircuitBuilder(2).initialize([0.6, 0.8], [1]).build()
     with StateVector(2, options=options) as state:
         state.gate("h", [0]).apply(circuit)
@@ -115,7 +115,7 @@ def test_initialise_needs_untouched_wires(options: Options) -> None:
 @same_device
 @given(data=st.data())
 def test_ranges_are_in_the_order_of_the_wires(options: Options, data: st.DataObject) -> None:
-    """Reading or writing a range follows the memory's order instead of the wires'."""
+    """Reading and writing a range follow the order of the wires."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     start = data.draw(st.integers(0, 1 << n))
@@ -130,7 +130,7 @@ def test_ranges_are_in_the_order_of_the_wires(options: Options, data: st.DataObj
 @same_device
 @given(data=st.data())
 def test_permute_changes_memory_alone(options: Options, data: st.DataObject) -> None:
-    """Moving wires in memory changes the state, or leaves a wire elsewhere than asked for."""
+    """Moving wires in memory puts them where asked for, and keeps the state."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     wires = data.draw(st.permutations(range(n)))
@@ -145,7 +145,7 @@ def test_permute_changes_memory_alone(options: Options, data: st.DataObject) -> 
 @same_device
 @given(data=st.data())
 def test_relabel_renames_wires(options: Options, data: st.DataObject) -> None:
-    """A renamed wire's probabilities do not follow its name."""
+    """A renamed wire's amplitudes follow its name."""
     n = data.draw(st.integers(0, 5))
     psi = random_state(n)
     names = data.draw(st.permutations(range(n)))
@@ -157,7 +157,7 @@ def test_relabel_renames_wires(options: Options, data: st.DataObject) -> None:
 
 
 def test_arrays_are_shared_in_order(options: Options) -> None:
-    """Another library sees a copy, or amplitudes in the order of memory."""
+    """Another library sees the same memory, with amplitudes in the order of the wires."""
     psi = random_state(4)
     with state_in(options, psi, Layout((3, 1, 0, 2), 6)) as state:
         if options.device == "gpu":
@@ -181,7 +181,7 @@ def test_arrays_are_shared_in_order(options: Options) -> None:
 
 
 def test_closed_states_say_so(options: Options) -> None:
-    """A closed state is used, or closing twice fails."""
+    """A closed state refuses to be used, and closing twice is allowed."""
     state = StateVector(2, options=options)
     state.close()
     state.close()
@@ -200,7 +200,7 @@ def test_closed_states_say_so(options: Options) -> None:
 
 
 def test_one_thread_at_a_time(options: Options) -> None:
-    """A second thread gets in while the first one works."""
+    """A second thread is refused while the first one works."""
     inside, leave = threading.Event(), threading.Event()
 
     def progress(_done: int, _total: int) -> None:
@@ -230,7 +230,7 @@ def _three_sweeps() -> Circuit:
 
 
 def test_an_interrupted_state_is_closed(options: Options) -> None:
-    """After an interruption the memory is kept, or a half-changed state can still be used."""
+    """After an interruption the state is closed and its memory released."""
 
     def interrupt(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
@@ -243,7 +243,7 @@ def test_an_interrupted_state_is_closed(options: Options) -> None:
 
 
 def test_cancelled_before_a_step(options: Options) -> None:
-    """A cancelled run goes on to its end."""
+    """A run that was cancelled before its first step does none, and closes the state."""
     cancel = threading.Event()
     cancel.set()
     state = StateVector(10, options=options)
@@ -253,7 +253,7 @@ def test_cancelled_before_a_step(options: Options) -> None:
 
 
 def test_an_empty_circuit_needs_no_step(options: Options) -> None:
-    """A circuit without gates changes a state, also one without wires."""
+    """A circuit without gates changes nothing but the global phase, also without wires."""
     for n in (0, 3):
         with StateVector(n, options=options) as state:
             state.apply(CircuitBuilder(n).build()).apply(CircuitBuilder(n).global_phase(np.pi).build())
@@ -261,7 +261,7 @@ def test_an_empty_circuit_needs_no_step(options: Options) -> None:
 
 
 def test_stream_is_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream that cannot be used is silently ignored."""
+    """A stream is refused on the CPU."""
     from support.plain_device import PlainDevice
 
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: PlainDevice())

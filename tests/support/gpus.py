@@ -6,7 +6,7 @@ import importlib.util
 
 
 def gpu_missing() -> str:
-    """Why no GPU can be used here, or an empty string."""
+    """Return why no GPU can be used here, or an empty string."""
     if importlib.util.find_spec("cupy") is None:
         return "no GPU: CuPy is not installed"
     import cupy

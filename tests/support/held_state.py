@@ -1,4 +1,4 @@
-"""A divided state over one NumPy array, by definition: what questions are tested on before any real placement.
+"""The held state: a divided state in one NumPy array, by definition, on which questions to divided states are tested.
 
 Where nothing is said about an amplitude (it is fresh, or its sub state vector is no longer near) there is NaN.
 """

@@ -1,7 +1,7 @@
-"""Devices that do everything late: work and copies wait in queues and run in any order that marks allow.
+"""The late device: work and copies wait in queues and run in any order that marks allow.
 
-A GPU runs its queues as it likes, and most missing waits show there once in a thousand runs. Here the order is drawn
-at random, so that a copy which does not wait for what it needs is soon seen to read the wrong amplitudes.
+On a GPU most missing waits show once in a thousand runs. Here the order of queues is drawn at random, so that a copy
+which does not wait for what it needs soon reads the wrong amplitudes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Queue:
         return self.waiting[-1]
 
     def wait(self, mark: Mark | None) -> None:
-        """What comes now begins after a mark."""
+        """Let later work begin after a mark."""
         if mark is not None:
             self.waiting.append((mark,))
 
@@ -156,30 +156,30 @@ class LateDevice(PlainDevice, Copies):
         self.queue.synchronize()
 
     def set_basis(self, buffer: Any, index: int) -> None:
-        """Late."""
+        """Queue the work."""
         self.queue.put(lambda: PlainDevice.set_basis(self, buffer, index))
 
     def begin(self, buffer: Any) -> None:
-        """Late."""
+        """Queue the work."""
         self.queue.put(lambda: PlainDevice.begin(self, buffer))
 
     def run(
         self, buffer: Any, num_bits: int, step: Any, numbers: Any, prepared: Any = None, high: int = 0
     ) -> None:  # fmt: skip
-        """Late."""
+        """Queue the work."""
         self.queue.put(lambda: PlainDevice.run(self, buffer, num_bits, step, numbers, prepared, high))
 
     def permute(self, buffer: Any, num_bits: int, sources: Any, flip: int = 0) -> None:
-        """Late."""
+        """Queue the work."""
         self.queue.put(lambda: PlainDevice.permute(self, buffer, num_bits, sources, flip))
 
     def write(self, buffer: Any, start: int, values: Any) -> None:
-        """What was queued before comes first."""
+        """Finish what was queued before first."""
         self.synchronize()
         super().write(buffer, start, values)
 
     def read(self, buffer: Any, start: int, stop: int) -> Any:
-        """What was queued before comes first."""
+        """Finish what was queued before first."""
         self.synchronize()
         return super().read(buffer, start, stop)
 

@@ -1,4 +1,4 @@
-"""The device protocol in plain NumPy, straight from the definitions: the executor of plans that tests trust.
+"""The plain device: the device protocol in NumPy, straight from the definitions. Tests of plans and devices trust it.
 
 Every item of every step is applied to the whole buffer, one after the other, by the formula that defines it. There
 are no tiles, no registers and no order of memory here, so what the planner gets wrong shows, and nothing else does.
@@ -62,7 +62,7 @@ class PlainDevice(Batches):
         self._free = free
 
     def shape(self, dtype: DTypeLike) -> Shape:  # noqa: ARG002  (the protocol's)
-        """What the planner should plan for."""
+        """The shape that the planner plans for."""
         return self._shape
 
     def memory(self) -> tuple[int, int]:

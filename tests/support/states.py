@@ -1,4 +1,4 @@
-"""States that tests ask questions of, in any layout."""
+"""Random states in any layout, and how far two states are apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def random_state(num_wires: int, seed: int = 0) -> np.ndarray:
 
 
 def state_in(options: Options, psi: np.ndarray, layout: Layout | None = None) -> StateVector:
-    """A state vector that holds `psi` in another order in memory."""
+    """Return a state vector that holds `psi`, stored in the given layout."""
     state = StateVector(len(psi).bit_length() - 1, options=options, initial=psi)
     if layout is not None:
         state._placement.arrange(layout)
@@ -38,5 +38,5 @@ def values_of(wires: list[int], num_wires: int) -> np.ndarray:
 
 
 def far(found: np.ndarray, wanted: np.ndarray) -> float:
-    """The relative distance of two states."""
+    """Return the relative distance of two states in the 2-norm."""
     return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))

@@ -1,4 +1,4 @@
-"""Circuits, layouts and shapes as hypothesis draws them."""
+"""Hypothesis strategies for circuits, layouts and shapes, and the random unitary matrices in them."""
 
 from __future__ import annotations
 

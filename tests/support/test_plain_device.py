@@ -1,4 +1,4 @@
-"""The trusted executor against the oracle that knows only circuits."""
+"""The plain device, which tests of plans trust, agrees with the oracle that knows only circuits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sweep(*items, near=(0, 1), numbers=0, tables=0):
 
 
 def test_mix_is_the_operation_of_the_reference() -> None:
-    """A mix with a control and known entries differs from the reference's definition."""
+    """A mix with a control and known entries is the reference's operation."""
     psi = random_state(4)
     entries = np.array([0.6, 0, 1, 0.8j])
     item = Mix((1,), (), When(0b1001, 0b1000), pattern("r01i"), Slot(1, 2))
@@ -36,7 +36,7 @@ def test_mix_is_the_operation_of_the_reference() -> None:
 
 
 def test_tables_are_chosen_by_parities_also_outside_the_buffer() -> None:
-    """A table is read at the parity of the wrong bits, or the bits outside the buffer are forgotten."""
+    """A table is read at the parities of its masks, bits outside the buffer included."""
     psi = random_state(4)
     table = np.exp(1j * np.arange(4))
     item = Diagonal((0b10011, 0b100), ALWAYS, pattern("cccc"), Slot(0, 4))
@@ -49,7 +49,7 @@ def test_tables_are_chosen_by_parities_also_outside_the_buffer() -> None:
 
 
 def test_a_sole_minus_one_has_no_number() -> None:
-    """A controlled sign is not taken from the pattern."""
+    """A controlled sign is taken from the pattern and has no number."""
     psi = random_state(2)
     item = Diagonal((), When(0b11, 0b11), pattern("-"), Slot(0, 0))
     ours = psi.copy()
@@ -58,7 +58,7 @@ def test_a_sole_minus_one_has_no_number() -> None:
 
 
 def test_rename_moves_x_to_its_image() -> None:
-    """A renaming runs backwards (seen with a cycle, which is not its own inverse)."""
+    """A renaming moves value x to its image (seen with a cycle, which is not its own inverse)."""
     psi = random_state(3)
     ours = psi.copy()
     PlainDevice().run(ours, 3, sweep(Rename((0, 1), When(4, 4), (1, 2, 3, 0))), np.zeros(0))
@@ -67,7 +67,7 @@ def test_rename_moves_x_to_its_image() -> None:
 
 
 def test_spread_writes_a_product() -> None:
-    """Bits that are held at a value do not become the given state times the rest."""
+    """Bits that are held at a value become the given state times the rest."""
     rest = random_state(2, 1)
     given_state = random_state(2, 2)
     psi = np.zeros(16, dtype=complex)
@@ -78,7 +78,7 @@ def test_spread_writes_a_product() -> None:
 
 
 def test_wide_is_a_kronecker_product() -> None:
-    """A matrix on the lowest bits is not 1 ⊗ M."""
+    """A matrix on the lowest bits is 1 ⊗ M."""
     psi = random_state(4)
     matrix = np.random.default_rng(3).normal(size=(8, 8)) + 0j
     ours = psi.copy()
@@ -88,7 +88,7 @@ def test_wide_is_a_kronecker_product() -> None:
 
 @given(st.permutations(range(4)), st.integers(0, 15))
 def test_permute_is_a_transposition(sources: list[int], flip: int) -> None:
-    """Moving index bits is not the transposition of the state's axes."""
+    """Moving index bits is the transposition of the state's axes."""
     psi = random_state(4)
     ours = psi.copy()
     PlainDevice().permute(ours, 4, sources, flip)
@@ -98,7 +98,7 @@ def test_permute_is_a_transposition(sources: list[int], flip: int) -> None:
 
 
 def test_density_is_a_partial_trace() -> None:
-    """The reduced density matrix is transposed or conjugated."""
+    """The reduced density matrix is the partial trace, neither transposed nor conjugated."""
     psi = random_state(3)
     tensor = psi.reshape(2, 2, 2)  # axes: bits 2, 1, 0
     rho = np.einsum("abc,dbe->acde", tensor, tensor.conj())  # bits (2, 0) of rows, then of columns

@@ -1,4 +1,4 @@
-"""A placement for tests: two halves of a state that live in two threads and talk over a communicator alone.
+"""The two halves: a placement for tests, of a state in two threads that talk over a communicator alone.
 
 Each thread holds the amplitudes of one value of the highest index bit, runs the plan's steps on them, and answers for
 them; what both answer is added up by the communicator. Nothing of the engine knows this file: `ROW` is registered with
@@ -81,7 +81,7 @@ class Half(Divided):
             device.begin(self._mine)
 
     def ask(self, question: str, *given: Any) -> Any:
-        """What all ranks answer together: all of them are asked the same."""
+        """Return what all ranks answer together; all of them get the same question."""
         found = getattr(self, question)(*given)
         match question:
             case "norm_squared":
@@ -331,7 +331,7 @@ class TwoHalves(Divided):
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
     def another(self, num_wires: int) -> TwoHalves:
-        """|0…0> of so many wires; raises `NotSupported` for fewer than two."""
+        """|0…0> of this many wires; raises `NotSupported` for fewer than two."""
         if num_wires < 2:
             raise NotSupported(f"{num_wires} wires in two halves, each of which has one.")
         local = num_wires - 1
@@ -355,7 +355,7 @@ class TwoHalves(Divided):
 
 
 def _work(control: Communicator, ranks: Communicator, *given: Any) -> None:
-    """What each thread does: make a half, and answer for it until the end, or until an error of anybody."""
+    """Make a half, and answer for it until the end, or until an error of any thread."""
     half: Half | None = None
     try:
         half = Half(ranks, *given)

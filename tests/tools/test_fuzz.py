@@ -1,4 +1,4 @@
-"""The fuzzer itself: cases repeat by seed, its oracles agree with others, a failure shrinks, a clean run is clean."""
+"""The fuzzer works: cases repeat by seed, its oracles agree with others, a failure shrinks, a clean run is clean."""
 
 from __future__ import annotations
 

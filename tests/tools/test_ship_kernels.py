@@ -1,4 +1,4 @@
-"""What is shipped with the package: every kernel of a first run, and each found again by its text."""
+"""The package has every kernel of a first run, and each is found again by its text."""
 
 from __future__ import annotations
 

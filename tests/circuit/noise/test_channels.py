@@ -1,4 +1,4 @@
-"""The standard channels do to a density matrix what their names say, and take no impossible numbers."""
+"""The standard channels do to a density matrix what their names say, and refuse impossible numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def applied(kraus: Any, rho: Any) -> Any:
 
 
 def mixed_state(size: int, seed: int = 3) -> Any:
-    """Some density matrix without zeros."""
+    """Return a density matrix without zeros."""
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(size, size)) + 1j * rng.normal(size=(size, size))
     rho = half @ half.conj().T
@@ -36,7 +36,7 @@ def mixed_state(size: int, seed: int = 3) -> Any:
 @settings(deadline=None)
 @given(p=chances, q=chances, time=st.floats(0, 100), ratio=st.floats(0.01, 2))
 def test_every_channel_keeps_the_trace(p: float, q: float, time: float, ratio: float) -> None:
-    """For some numbers the Kraus matrices do not add up, or there is a zero among them."""
+    """For any numbers the Kraus matrices fulfil Σ K†K = 1, and none of them is zero."""
     found = [
         noise.bit_flip(p),
         noise.phase_flip(p),
@@ -58,7 +58,7 @@ def test_every_channel_keeps_the_trace(p: float, q: float, time: float, ratio: f
 @settings(deadline=None)
 @given(p=st.floats(0.01, 0.99))
 def test_what_is_a_mixture_stays_one(p: float) -> None:
-    """A channel that is a mixture of unitary operations asks the state."""
+    """A channel that is a mixture of unitary operations consists of scaled unitary matrices."""
     for kraus in (noise.bit_flip(p), noise.phase_damping(p), noise.depolarizing(p, 2), noise.uniform_pauli(p, 2)):
         assert check.are_scaled_unitaries(kraus)
     assert not check.are_scaled_unitaries(noise.amplitude_damping(p))
@@ -67,7 +67,9 @@ def test_what_is_a_mixture_stays_one(p: float) -> None:
 
 @pytest.mark.parametrize("num_wires", [1, 2])
 def test_both_depolarizing_conventions(num_wires: int) -> None:
-    """The probability is taken in the other convention: Qiskit's replaces the state, Cirq's counts errors."""
+    """`depolarizing` replaces the state with probability p, as Qiskit's does; `uniform_pauli` counts errors, as Cirq's
+    does.
+    """
     size, p = 1 << num_wires, 0.2
     rho = mixed_state(size)
     replaced = (1 - p) * rho + p * np.eye(size) / size
@@ -79,7 +81,7 @@ def test_both_depolarizing_conventions(num_wires: int) -> None:
 
 
 def test_paulis_act_on_their_wires() -> None:
-    """Letter k acts on another wire than ``wires[k]``."""
+    """Letter k acts on ``wires[k]``."""
     x, y = noise.PAULI["X"], noise.PAULI["Y"]
     rho = mixed_state(4)
     product = np.kron(y, x)  # wire 0 is the least significant
@@ -89,7 +91,7 @@ def test_paulis_act_on_their_wires() -> None:
 
 @pytest.mark.parametrize(("gamma", "excited"), [(0.3, 0.0), (0.3, 0.25), (1.0, 0.1), (0.0, 0.5)])
 def test_amplitude_damping(gamma: float, excited: float) -> None:
-    """Populations do not tend to the excited population by γ, or the coherence is not √(1 − γ) of what it was."""
+    """Populations approach the excited population by γ, and the coherence is multiplied by √(1 − γ)."""
     rho = mixed_state(2)
     found = applied(noise.amplitude_damping(gamma, excited), rho)
     assert found[1, 1] == pytest.approx((1 - gamma) * rho[1, 1] + gamma * excited)
@@ -99,7 +101,7 @@ def test_amplitude_damping(gamma: float, excited: float) -> None:
 @pytest.mark.parametrize(("t1", "t2"), [(50, 30), (50, 50), (50, 80), (50, 100), (math.inf, 40), (50, 1e-3)])
 @pytest.mark.parametrize("excited", [0.0, 0.2])
 def test_thermal_relaxation(t1: float, t2: float, excited: float) -> None:
-    """Populations do not decay with t1, or coherences not with t2, in one of the regimes of t2."""
+    """Populations decay with t1 and coherences with t2, in each regime of t2."""
     rho, time = mixed_state(2), 12.0
     found = applied(noise.thermal_relaxation(t1, t2, time, excited), rho)
     kept = math.exp(-time / t1)
@@ -108,13 +110,13 @@ def test_thermal_relaxation(t1: float, t2: float, excited: float) -> None:
 
 
 def test_reset() -> None:
-    """A reset error leaves coherence, or puts the wire elsewhere than it says."""
+    """A reset error removes its share of the coherence and adds its populations."""
     found = applied(noise.reset_channel(0.2, 0.1), rho := mixed_state(2))
     assert found == pytest.approx(0.7 * rho + np.diag([0.2, 0.1]))
 
 
 def test_phase_damping() -> None:
-    """The environment learns another amount than λ."""
+    """Phase damping by λ multiplies coherences by √(1 − λ) and leaves populations."""
     found = applied(noise.phase_damping(0.36), rho := mixed_state(2))
     assert found == pytest.approx(rho * [[1, 0.8], [0.8, 1]])
 
@@ -122,7 +124,7 @@ def test_phase_damping() -> None:
 @settings(deadline=None)
 @given(seed=st.integers(0, 999), count=st.integers(1, 20), wires=st.integers(1, 2), singular=st.integers(0, 3))
 def test_simplified_is_the_same_channel(seed: int, count: int, wires: int, singular: int) -> None:
-    """The better set is another channel, has more matrices, or has to look at the state more often."""
+    """The simplified set is the same channel, with no more matrices and no more looks at the state."""
     size = 1 << wires
     isometry = random_unitary(count * size, seed)[:, :size].reshape(count, size, size)
     projectors = np.sqrt(0.1) * np.array(
@@ -139,7 +141,7 @@ def test_simplified_is_the_same_channel(seed: int, count: int, wires: int, singu
 
 
 def test_simplified_finds_the_mixture() -> None:
-    """Phase damping as it is taught is left as it is, and would ask the state."""
+    """Phase damping as textbooks write it becomes a mixture of unitary operations."""
     taught = [np.diag([1, 0.8]), np.diag([0, 0.6])]
     found = noise.simplified(taught)
     assert check.are_scaled_unitaries(found)
@@ -147,20 +149,20 @@ def test_simplified_finds_the_mixture() -> None:
 
 
 def test_simplified_leaves_a_mixture_alone() -> None:
-    """A mixture is given up for orthogonal matrices that are no multiples of unitary ones."""
+    """A mixture of unitary operations stays as it is."""
     kraus = noise.mixed_unitary([0.5, 0.3, 0.2], [random_unitary(2, k) for k in range(3)])
     assert noise.simplified(kraus) == pytest.approx(kraus)
 
 
 def test_what_differs_by_a_factor_is_one() -> None:
-    """Matrices that differ by a phase or a weight stay apart, or others are taken for one."""
+    """Matrices that differ by a phase or a weight become one, and others stay apart."""
     x = noise.PAULI["X"]
     found = noise.simplified([np.sqrt(0.2) * x, np.sqrt(0.5) * np.eye(2), -1j * np.sqrt(0.3) * x])
     assert np.abs(found) == pytest.approx(np.sqrt(0.5) * np.array([x, np.eye(2)]).real)
 
 
 def test_few_matrices_are_not_bought_with_looks() -> None:
-    """The fewest matrices are taken although with them the state is asked three times as often."""
+    """The set becomes smaller without a higher probability that the state is asked."""
     relaxed = noise.thermal_relaxation(100, 60, 0.3)
     pair = np.array([np.kron(a, b) for a in relaxed for b in relaxed])
     given = np.array([k @ j for k in noise.depolarizing(0.01, 2) for j in pair])
@@ -197,12 +199,12 @@ def test_few_matrices_are_not_bought_with_looks() -> None:
     ],
 )
 def test_impossible_numbers(make: Callable[[], Any], message: str) -> None:
-    """Numbers that cannot be meant are taken, or the error does not say them."""
+    """A number that is impossible is refused, and the error names it."""
     with pytest.raises(errors.NoiseError, match=re.escape(message)):
         make()
 
 
 def test_matrices_that_are_not_unitary() -> None:
-    """A mixture of what is not unitary is taken."""
+    """A mixture of matrices that are not unitary is refused."""
     with pytest.raises(errors.MatrixError, match="a unitary matrix"):
         noise.mixed_unitary([1.0], [[[1, 1], [0, 1]]])

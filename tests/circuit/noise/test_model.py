@@ -26,7 +26,7 @@ def channels(circuit: Circuit) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def test_same_as_by_hand() -> None:
-    """The channel of a gate acts on other wires than the gate's, in another order, or before it."""
+    """The channel of a gate follows it, on the gate's wires in the gate's order."""
     machine = NoiseModel().with_error("cx", PAIR).with_error("ry", noise.amplitude_damping(0.3))
     found = NoisyBuilder(3, 0, machine).gate("ry", [2], 0.7).gate("cx", [2, 0]).gate("ry", [0], 0.4).build()
     by_hand = CircuitBuilder(3).gate("ry", [2], 0.7).channel(noise.amplitude_damping(0.3), [2]).gate("cx", [2, 0])
@@ -35,20 +35,20 @@ def test_same_as_by_hand() -> None:
 
 
 def test_wires_of_their_own() -> None:
-    """A channel for given wires befalls others, their reverse, or does not replace the one for all."""
+    """A channel for given wires replaces the general one on these wires, in this order, and nowhere else."""
     machine = NoiseModel().with_error(["cx", "cz"], PAIR).with_error("cx", FLIP, [1, 0])
     found = NoisyBuilder(2, 0, machine).gate("cx", [0, 1]).gate("cx", [1, 0]).gate("cz", [1, 0]).build()
     assert channels(found) == [("cx error", (0, 1)), ("cx error", (1,)), ("cx error", (0,)), ("cz error", (1, 0))]
 
 
 def test_controls_come_first() -> None:
-    """A gate under a control is noisy on other wires than control and target, in this order."""
+    """A gate under a control is noisy on its controls and then on its targets."""
     found = NoisyBuilder(3, 0, NoiseModel().with_error("x", PAIR)).gate("x", [0], controls=[2]).build()
     assert channels(found) == [("x error", (2, 0))]
 
 
 def test_a_gate_of_many_operations_is_noisy_once() -> None:
-    """The gates that a gate is made of bring their own noise."""
+    """Gates that a gate is made of bring no noise of their own."""
     every = NoiseModel().with_error(["h", "s", "sdg", "rz", "diagonal", "pauli_rotation", "global_phase"], FLIP)
     builder = NoisyBuilder(2, 0, every).gate("rz", [0], 0.3).pauli_rotation(0.2, "XY", [0, 1])
     builder.unitary(np.diag([1, 1j]), [1], name="phase").global_phase(0.5)
@@ -57,7 +57,7 @@ def test_a_gate_of_many_operations_is_noisy_once() -> None:
 
 
 def test_everything_with_a_name_may_be_noisy() -> None:
-    """Noise is forgotten for something that a builder can append."""
+    """Everything that a builder can append under a name gets the noise of this name."""
     names = ["unitary", "diagonal", "multiplexer", "permutation", "reset"]
     builder = NoisyBuilder(3, 0, NoiseModel().with_error(names, FLIP))
     builder.unitary([[0, 1], [1, 0]], [0]).diagonal([1, 1j], [1]).multiplexer([np.eye(2)] * 2, [2], [1])
@@ -68,13 +68,13 @@ def test_everything_with_a_name_may_be_noisy() -> None:
 
 
 def test_measurement_errors_stand_in_front() -> None:
-    """The channel of a measurement comes after it, where it would change nothing that was read."""
+    """The channel of a measurement precedes it."""
     built = NoisyBuilder(1, 1, NoiseModel().with_error("measure", FLIP)).measure([0], [0]).build()
     assert [type(i) for i in built.instructions] == [Channel, Measure]
 
 
 def test_readout_follows_the_wires() -> None:
-    """A classical bit is misread as the wire that was measured into it is, each measurement by itself."""
+    """A classical bit is misread as the wire is that was measured into it, for each measurement separately."""
     machine = NoiseModel().with_misreading(READ).with_misreading(np.eye(2)[::-1], wire=2)
     builder = NoisyBuilder(3, 4, machine).measure([0, 2], [3, 1]).measure([1], [1])
     found = {(misread.clbits, misread.measurement): misread.matrix.tolist() for misread in builder.readout_errors}
@@ -88,7 +88,7 @@ def test_readout_follows_the_wires() -> None:
 
 
 def test_models_do_not_change() -> None:
-    """Adding an error changes a model that somebody holds."""
+    """Adding an error makes a new model and leaves the old one as it was."""
     before = NoiseModel()
     before.with_error("x", FLIP).with_misreading(READ)
     assert channels(NoisyBuilder(1, 0, before).gate("x", [0]).build()) == []
@@ -108,12 +108,12 @@ def test_models_do_not_change() -> None:
     ],
 )
 def test_what_is_no_noise(make: Any, message: str) -> None:
-    """What is no channel or no probability is taken, or the error does not say what is wrong."""
+    """A matrix that is no channel, or a number that is no probability, is refused with the reason."""
     with pytest.raises(errors.NoiseError, match=re.escape(message)):
         make(NoiseModel())
 
 
 def test_an_error_that_does_not_fit_its_gate() -> None:
-    """An error of two wires is put somewhere on a gate of three."""
+    """An error of two wires for a gate of three is refused."""
     with pytest.raises(errors.NoiseError, match="error of 'ccx' on 1 or 3 wires, got one on 2"):
         NoisyBuilder(3, 0, NoiseModel().with_error("ccx", PAIR)).gate("ccx", [0, 1, 2])

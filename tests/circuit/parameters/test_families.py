@@ -1,4 +1,4 @@
-"""Families: what shares a structure meets, and keeps its place."""
+"""Families: circuits that share a structure form one family, and keep their places."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GIVEN = [turns([0.1, 0.2]), flip(), turn(0.3), turns([]), turns([0.4, 0.5, 0.6])
 
 
 def test_equal_structures_meet() -> None:
-    """Members of one structure are together, in their order, with their places among all bindings."""
+    """Members of one structure form a family, in their order, with their places among all bindings."""
     first, second = families(GIVEN)
     assert first.place.tolist() == [0, 1, 3, 4, 5, 6]
     assert second.place.tolist() == [2, 7]
@@ -47,7 +47,7 @@ def test_equal_structures_meet() -> None:
 
 
 def test_some_members() -> None:
-    """Some members of a family are a family with the places that they had."""
+    """A selection of a family's members is a family with the places that they had."""
     some = families(GIVEN)[0].of(np.array([1, 2, 5]))
     assert some.place.tolist() == [1, 3, 6]
     wanted = np.concatenate([turn(angle).template.operands for angle in (0.2, 0.3, 0.6)])

@@ -1,4 +1,4 @@
-"""Sweeps: circuits that were built once with arrays for parameters."""
+"""Sweeps are circuits that were built once with arrays for parameters; binding k is the circuit of parameters k."""
 
 from __future__ import annotations
 

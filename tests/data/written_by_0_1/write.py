@@ -1,7 +1,7 @@
 """Writes the files beside it; it was run once, with version 0.1, and later versions read what it wrote.
 
 ``PYTHONPATH=core python tests/data/written_by_0_1/write.py`` in a checkout of commit 3082ca0 writes them again. States
-and circuits are those of tests/support/written.py (tests/written.py there).
+and circuits are those of tests/support/written_by_0_1.py (tests/written.py there).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent))
 
-from support.written import RUNS, STATES, circuit_of, run_of, stop_after  # noqa: E402
+from support.written_by_0_1 import RUNS, STATES, circuit_of, run_of, stop_after  # noqa: E402
 
 from qsim_ex import StateVector  # noqa: E402
 from qsim_ex.files import saved_state  # noqa: E402

@@ -38,7 +38,7 @@ class TestCpu(BatchContract):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["su2", "brick", "qft"])
 def test_a_thousand_rows(name, dtype):
-    """Among many rows, one is not what it would be as a state of its own, or threads make a difference."""
+    """Each of many rows is bit for bit what it is as a state alone, with any number of threads."""
     n, rows = 6, 1000
     made = [family(name, n, seed) for seed in range(rows)]
     operands = np.concatenate([circuit.operands for circuit in made])
@@ -56,7 +56,7 @@ def test_a_thousand_rows(name, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_of_many_tiles(dtype):
-    """Rows that are longer than a tile, so that threads divide them, are not what each would be on its own."""
+    """Rows longer than a tile, which threads divide, are bit for bit what each is alone."""
     n, rows = 16, 3
     made = [family("su2", n, seed) for seed in range(rows)]
     operands = np.concatenate([circuit.operands for circuit in made])
@@ -72,7 +72,7 @@ def test_rows_of_many_tiles(dtype):
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_other_steps(dtype, data):
-    """Wide matrices, permutations, spreads and clears take another row's numbers or reach another row."""
+    """Wide matrices, permutations, spreads and clears use each row's own numbers and reach no other row."""
     num_bits, rows = data.draw(st.integers(1, 9)), data.draw(st.sampled_from([1, 2, 5]))
     bits = tuple(data.draw(st.lists(st.sampled_from(range(num_bits)), min_size=1, max_size=5, unique=True)))
     size = 1 << len(bits)
@@ -96,7 +96,7 @@ def test_other_steps(dtype, data):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("num_bits", "rows"), [(4, 1000), (10, 500), (18, 3)])
 def test_sums_do_not_depend_on_threads_or_rows(dtype, num_bits, rows):
-    """A sum over a row is another one with more threads, in another batch, or for a buffer of its own."""
+    """Sums over a row are the same bits with more threads, in another batch, and alone."""
     values = random_rows(rows, num_bits, dtype)
     batch, several, one = values.ravel(), CpuDevice(3), CpuDevice(1)
     when = When(1 << num_bits - 1, 0)
@@ -113,7 +113,7 @@ def test_sums_do_not_depend_on_threads_or_rows(dtype, num_bits, rows):
 
 
 def test_long_rows_are_taken_whole():
-    """A row that is copied in pieces is put together wrongly."""
+    """A row that is copied in pieces arrives whole."""
     values = random_rows(3, 19, np.complex64)
     to = np.empty(2 << 19, dtype=np.complex64)
     CpuDevice(2).take_rows(to, values.ravel(), 19, np.array([2, 0]))
@@ -121,7 +121,7 @@ def test_long_rows_are_taken_whole():
 
 
 def test_many_shots_of_many_rows():
-    """Shots of a thousand rows fall on other values than by definition."""
+    """Shots of a thousand rows fall on the values of the definition."""
     values = random_rows(1000, 5, np.complex128)
     targets = np.random.default_rng(1).random(100_000) * 0.999
     runs, bases = np.arange(1001) * 100, np.arange(1000) << 5

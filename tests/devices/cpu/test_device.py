@@ -112,7 +112,7 @@ def test_permute(dtype, data):
 
 
 def test_passes_end():
-    """Reversing 40 bits takes a handful of passes, and none is needed for nothing."""
+    """Reversing 40 bits takes a handful of passes, and moving nothing takes none."""
     assert passes(tuple(range(40)), 0) == []
     assert len(passes(tuple(reversed(range(40))), 0)) <= 6
 
@@ -138,7 +138,7 @@ def test_scale_and_move(dtype, data):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_read_write_gather(dtype):
-    """What is written is read, and a basis state is one amplitude."""
+    """Reading gives the amplitudes that were written, and a basis state is one amplitude."""
     device = CpuDevice(2)
     buffer = device.allocate(1 << 19, dtype)
     assert buffer.ctypes.data % 64 == 0
@@ -152,7 +152,7 @@ def test_read_write_gather(dtype):
 
 
 def test_out_of_memory():
-    """A state that can not fit is refused with the sum."""
+    """A state that does not fit is refused with the sum."""
     with pytest.raises(OutOfMemory, match=r"16777216.0 GiB.*free of"):
         CpuDevice().allocate(1 << 50, np.complex128)
     free, total = CpuDevice().memory()

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contract.batches import BatchContract
-from support.cuda.definition import numbers_of_rows, random_state, random_sweep
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 from support.plain_device import PlainDevice
 
 from qsim_ex import Simulator
@@ -155,7 +155,7 @@ def test_numbers_that_are_not_loaded(gpu, dtype, compile):
 
 
 def test_steps_that_go_row_by_row(gpu, dtype):
-    """Matrices wider than a phase among the steps of a plan, with numbers of their own for each row."""
+    """Matrices wider than a phase, permutations, spreads and clears use each row's own numbers."""
     plan = check_plan(gpu, dtype, 7, 3, "never", wide=True)
     assert any(isinstance(step, DenseMatrix) for step in plan.steps)
     check_plan(gpu, dtype, 7, 3, "never", wide=True, shared=True)
@@ -177,7 +177,7 @@ def test_steps_that_go_row_by_row(gpu, dtype):
 
 
 def test_wide_steps_may_take_entries_of_tables(gpu):
-    """What a step that is no sweep takes from a table is made on the host, for each row."""
+    """Table entries that a wide step takes are made on the host, for each row."""
     plan, bound, _ = planned(gpu, np.complex128, 6, 3)
     tabled = plan.numbers.tables_at()
     assert tabled < plan.numbers.size()
@@ -211,7 +211,7 @@ def test_a_row_of_nan_stays_alone(gpu, dtype, compile):
 
 
 def test_numbers_are_sent_in_pieces(gpu, monkeypatch):
-    """Rows whose numbers come in another piece get those of other rows."""
+    """Rows whose numbers are sent in another piece get their own numbers."""
     monkeypatch.setattr(tables, "PIECE", 3000)
     check_plan(gpu, np.complex128, 5, 33, "never")
 
@@ -249,7 +249,7 @@ def test_rows_begin_and_go(gpu, dtype, rows):
     ],
 )
 def test_marginals(gpu, dtype, num_bits, rows, bits, when):
-    """Sums of squares for values of some bits, of each row, are another row's or leave something out."""
+    """The sums of squares for values of some bits are those of each row."""
     psi = states(rows, num_bits, dtype)
     got = gpu.marginals(filled(gpu, psi), num_bits, bits, when)
     want = np.array([PLAIN.marginal(row, num_bits, bits, when) for row in psi])
@@ -259,7 +259,7 @@ def test_marginals(gpu, dtype, num_bits, rows, bits, when):
 
 @pytest.mark.parametrize(("num_bits", "rows"), [(0, 5), (1, 33), (3, 70), (5, 3), (8, 3), (11, 5), (15, 2)])
 def test_paulis(gpu, dtype, num_bits, rows):
-    """Strings of any x and many z, of each row, are another row's or another string's; also where x is 0 or alone."""
+    """Strings of any x and many z have each row's own values, also where x is 0 or has no z."""
     rng = np.random.default_rng(num_bits)
     size = 1 << num_bits
     strings = [(0, [int(z) for z in rng.integers(0, size, 19)]), (size - 1, [0, size - 1]), (size >> 1, [])]
@@ -338,7 +338,7 @@ def test_no_rows(gpu, dtype):
 
 
 def test_shots_are_those_of_the_cpu(monkeypatch):
-    """A seed means other shots on a GPU, where branches of a batch go on after a measurement."""
+    """A seed gives the shots of the CPU where branches of a batch go on after a measurement."""
     runtime = EmulatedRuntime()
     device = GpuDevice.on(runtime)
     monkeypatch.setattr(discover, "gpu", lambda _number: device)
@@ -378,7 +378,7 @@ class TestEmulated(BatchContract):
 
     @pytest.fixture
     def device(self):
-        """One that interprets."""
+        """A device that interprets."""
         return Interpreting.on(EmulatedRuntime())
 
 
@@ -390,7 +390,7 @@ class TestReal(BatchContract):
 
     @pytest.fixture
     def device(self):
-        """One that interprets."""
+        """A device that interprets."""
         real()
         return Interpreting()
 
@@ -409,7 +409,7 @@ def test_many_rows(dtype, wires, rows, compile):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("wires", "rows"), MANY)
 def test_questions_to_many_rows(dtype, wires, rows):
-    """Sums over many rows, rows that go elsewhere and searches in them."""
+    """Sums over many rows, gathered rows, and searches in them are those of each row."""
     gpu = real()
     few = states(min(rows, 50), wires, dtype)
     source, chosen = filled(gpu, few), np.arange(rows) * 7 % len(few)

@@ -1,6 +1,6 @@
 """The GPU device keeps its contract: on an emulated GPU everywhere, on the real one where there is one.
 
-Every method is compared with `plain.PlainDevice`, which is written from the definitions.
+Every method is compared with `support.plain_device.PlainDevice`, which is written from the definitions.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.cuda.definition import random_state, random_sweep
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.random_sweeps import random_state, random_sweep
 from support.plain_device import PlainDevice
 
 from qsim_ex import reference
@@ -63,7 +63,7 @@ def agree(gpu, buffer, want, dtype):
 
 @pytest.mark.parametrize("num_bits", [0, 1, 3, 9, 13])
 def test_memory_goes_in_and_out(gpu, dtype, num_bits):
-    """Basis states, writing and reading of ranges, and amplitudes by index."""
+    """Basis states, ranges that are written and read, and amplitudes by index are what was put there."""
     size = 1 << num_bits
     buffer = gpu.allocate(size, dtype)
     gpu.set_basis(buffer, size - 1)
@@ -100,7 +100,7 @@ def test_memory_goes_in_and_out(gpu, dtype, num_bits):
     ],
 )
 def test_marginal(gpu, dtype, num_bits, bits, when):
-    """Sums of squares for values of some bits, in any order, with a condition on others."""
+    """Sums of squares for values of some bits, under a condition on others, are those of the definition."""
     psi = random_state(2, num_bits, dtype)
     got = gpu.marginal(filled(gpu, psi), num_bits, bits, when)
     want = PLAIN.marginal(psi, num_bits, bits, when)
@@ -110,14 +110,14 @@ def test_marginal(gpu, dtype, num_bits, bits, when):
 
 @pytest.mark.parametrize(("num_bits", "blocks"), [(0, 1), (5, 4), (13, 1), (13, 64), (12, 4096)])
 def test_norms(gpu, dtype, num_bits, blocks):
-    """Sums of squares over contiguous blocks."""
+    """Sums of squares over contiguous blocks are those of the definition."""
     psi = random_state(3, num_bits, dtype)
     assert np.allclose(gpu.norms(filled(gpu, psi), blocks), PLAIN.norms(psi, blocks), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("num_bits", [0, 4, 13])
 def test_inner_and_pauli(gpu, dtype, num_bits):
-    """Inner products, and expectation values of Pauli strings, ten masks at a time."""
+    """Inner products, and expectation values of Pauli strings with ten masks at a time, are those of the definition."""
     left, right = random_state(4, num_bits, dtype), random_state(5, num_bits, dtype)
     a, b = filled(gpu, left), filled(gpu, right)
     assert gpu.inner(a, b) == pytest.approx(PLAIN.inner(left, right), rel=1e-12, abs=1e-14)
@@ -133,7 +133,7 @@ def test_inner_and_pauli(gpu, dtype, num_bits):
     [(0, ()), (6, (5, 0, 2)), (11, (10, 3)), (11, (1, 10, 3, 5)), (5, (0, 1, 2, 3, 4)), (13, (12, 1, 2, 3, 4, 5, 6))],
 )
 def test_density(gpu, dtype, num_bits, bits):
-    """Reduced density matrices, in double precision."""
+    """Reduced density matrices are those of the definition, in double precision."""
     psi = random_state(7, num_bits, dtype)
     got = gpu.density(filled(gpu, psi), num_bits, bits)
     assert got.dtype == np.complex128
@@ -142,7 +142,7 @@ def test_density(gpu, dtype, num_bits, bits):
 
 @pytest.mark.parametrize("num_bits", [1, 10, 13])
 def test_scale_and_move(gpu, dtype, num_bits):
-    """Factors inside and outside a condition, and the exchange of two values of some bits."""
+    """Factors inside and outside a condition, and the exchange of two values of some bits, follow the definition."""
     rng = np.random.default_rng(num_bits)
     psi = random_state(8, num_bits, dtype)
     for _ in range(4):
@@ -161,7 +161,9 @@ def test_scale_and_move(gpu, dtype, num_bits):
 @pytest.mark.parametrize("num_bits", [0, 1, 3, 11, 14, 15])
 @pytest.mark.parametrize("kind", ["random", "reverse", "rotate", "flip"])
 def test_permute(gpu, dtype, num_bits, kind):
-    """Any movement of index bits with any flips, in place: long cycles are cut into several passes."""
+    """Any movement of index bits with any flips follows the definition in place, also where long cycles take several
+    passes.
+    """
     rng = np.random.default_rng(num_bits)
     sources = {
         "random": [int(b) for b in rng.permutation(num_bits)],
@@ -189,7 +191,9 @@ WIDES = [
 
 @pytest.mark.parametrize(("num_bits", "step", "high"), WIDES)
 def test_wide(gpu, dtype, num_bits, step, high):
-    """Matrices on many bits, selected by parities that may depend on each other or lie outside the buffer."""
+    """Matrices on many bits follow the definition, selected by parities that may depend on each other or lie outside
+    the buffer.
+    """
     rng = np.random.default_rng(10)
     count = 1 << 2 * len(step.bits) + len(step.reads)
     numbers = rng.normal(size=count) + 1j * rng.normal(size=count)
@@ -201,7 +205,7 @@ def test_wide(gpu, dtype, num_bits, step, high):
 
 
 def test_shuffle_and_spread(gpu, dtype):
-    """Basis permutations on any bits, and bits that are put into a state."""
+    """Basis permutations on any bits, and bits that are put into a state, follow the definition."""
     rng = np.random.default_rng(12)
     psi = random_state(13, 10, dtype)
     numbers = rng.normal(size=32) + 1j * rng.normal(size=32)
@@ -226,7 +230,7 @@ def test_shuffle_and_spread(gpu, dtype):
 @pytest.mark.parametrize("compile", ["always", "never", "auto"])
 @pytest.mark.parametrize("num_bits", [0, 2, 5, 13])
 def test_sweeps(gpu, dtype, num_bits, compile):
-    """Random sweeps by kernels of their own and by the interpreter."""
+    """Random sweeps follow the definition, by kernels of their own and by the interpreter."""
     tile = gpu.shape(dtype).tile
     for seed in range(3):
         sweep, numbers = random_sweep(seed, num_bits, tile, 3, 3, 2)
@@ -275,14 +279,14 @@ def test_dense_blocks(target, dtype, num_bits, compile):
 
 @pytest.mark.parametrize("tensor", [False, True])
 def test_blocks_are_for_gpus_with_fast_tensor_cores(tensor):
-    """The shape has dense blocks where the runtime promises no tensor cores, or none where it does."""
+    """The shape has dense blocks exactly if the runtime promises tensor cores."""
     for dtype in (np.complex64, np.complex128):
         assert (GpuDevice.on(EmulatedRuntime(tensor=tensor)).shape(dtype).block is not None) == tensor
 
 
 @pytest.mark.gpu
 def test_the_shape_follows_the_compute_capability():
-    """A real GPU has dense blocks if its compute capability is one of those, and not otherwise."""
+    """A real GPU has dense blocks exactly if its compute capability is among those with fast tensor cores."""
     try:
         gpu = GpuDevice()
     except (DeviceError, MissingPackage) as error:
@@ -294,7 +298,7 @@ def test_the_shape_follows_the_compute_capability():
 
 
 def test_a_launch_may_be_all_that_a_thread_does(gpu, dtype):
-    """A kernel that is loaded, on memory that is there, needs nothing that a new thread lacks."""
+    """A loaded kernel can be launched by a thread that has done nothing else."""
     buffer = filled(gpu, random_state(0, 4, dtype))
     gpu.set_basis(buffer, 3)
     gpu.write(buffer, 0, random_state(1, 4, dtype))
@@ -319,7 +323,7 @@ def test_a_structure_that_comes_back_is_compiled(dtype):
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("room", [32_764, 96])
 def test_numbers_of_a_run_are_arguments_or_one_transfer(dtype, compile, room):
-    """All numbers loaded at once are not those that each step is given, or take a transfer of their own, or several."""
+    """Numbers loaded at once are those that each step is given, as arguments or in one transfer."""
     runtime = EmulatedRuntime(room)
     device = GpuDevice.on(runtime)
     circuit = _every_kind_of_step()
@@ -360,7 +364,7 @@ class CudaError(RuntimeError):
 
 
 def cupy_with(count):
-    """A CuPy whose driver lists so many GPUs, or fails."""
+    """Return a CuPy whose driver lists this many GPUs, or fails."""
 
     def device_count():
         if count is None:
@@ -384,7 +388,7 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch, count, device_id, word
 
 
 def test_without_cupy_the_command_that_installs_it_is_told(monkeypatch):
-    """A missing package is named together with what brings it."""
+    """The error for a missing package names the command that installs it."""
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda13\]'"):
         GpuDevice()

@@ -1,4 +1,4 @@
-"""What the pattern of a matrix says about the work that it needs."""
+"""The pattern of a matrix says how much work it needs."""
 
 from __future__ import annotations
 

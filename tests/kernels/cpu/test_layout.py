@@ -1,4 +1,4 @@
-"""Where bits are in a tile, and in which order items run."""
+"""Items run in an order that keeps their dependencies, and bits return to their places in a tile."""
 
 from __future__ import annotations
 

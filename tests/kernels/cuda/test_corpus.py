@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
@@ -120,13 +120,13 @@ def compiled(text, architecture):
 
 
 def test_the_corpus_is_small():
-    """More than 150 kernels would drown the checks."""
+    """The corpus has more than 60 kernels and at most 150."""
     assert 60 < len(corpus()) <= MOST_KERNELS
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile_without_spilling(architecture):
-    """Every seventh kernel for each architecture; registers stay within what the launch bounds leave."""
+    """Every seventh kernel compiles for each architecture and spills at most 128 bytes."""
     supported = nvrtc.nvrtcGetSupportedArchs()[-1]
     if architecture not in supported:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")
@@ -138,7 +138,7 @@ def test_kernels_compile_without_spilling(architecture):
 
 @pytest.mark.parametrize("architecture", [80, 90, 100])
 def test_blocks_compile_without_spilling(architecture):
-    """Every third kernel with dense blocks, for each generation that has such tensor cores; both precisions."""
+    """Every third kernel with dense blocks compiles for each such generation and spills at most 128 bytes."""
     assert len(blocks()) > 12
     if architecture not in nvrtc.nvrtcGetSupportedArchs()[-1]:
         pytest.skip(f"this NVRTC does not know sm_{architecture}")

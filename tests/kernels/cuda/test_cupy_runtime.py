@@ -1,4 +1,4 @@
-"""Loading machine code, by a stand-in for CuPy: what the driver refuses of the package's kernels is compiled."""
+"""Machine code is loaded through a stand-in for CuPy; kernels of the package that the driver refuses are compiled."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def runtime(driver, tmp_path, monkeypatch):
 
 
 def test_what_came_with_the_package_is_loaded(runtime, driver):
-    """Kernels of the package are loaded as they came, others compiled."""
+    """Kernels of the package are loaded as they came, and others are compiled."""
     assert runtime.at_hand(KernelText("a", "f"))
     assert runtime.kernels([KernelText("a", "f"), KernelText("c", "g")]) == [("f", b"shipped a"), ("g", b"compiled c")]
     assert shipped.refused("90") is None
@@ -78,7 +78,7 @@ def test_what_came_with_the_package_is_loaded(runtime, driver):
 
 
 def test_what_the_driver_refuses_is_compiled(runtime, driver):
-    """A driver too old for the package's machine code costs compiling, not the run, and is not tried twice."""
+    """Kernels that the driver refuses are compiled, and after the first refusal the others are too."""
     driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"shipped b": NO_BINARY_FOR_GPU}
     assert runtime.kernels([KernelText("a", "f")]) == [("f", b"compiled a")]
     assert shipped.refused("90") == "error 209"
@@ -90,7 +90,7 @@ def test_what_the_driver_refuses_is_compiled(runtime, driver):
     ("code", "machine", "status"), [("a", b"shipped a", OUT_OF_MEMORY), ("c", b"compiled c", NO_BINARY_FOR_GPU)]
 )
 def test_other_failures_are_raised(runtime, driver, code, machine, status):
-    """What does not speak against the package's kernels is no reason to do without them."""
+    """An error that is no refusal of the package's kernels is raised."""
     driver.refuses = {machine: status}
     with pytest.raises(CUDADriverError, match=str(status)):
         runtime.kernels([KernelText(code, "f")])
@@ -99,7 +99,7 @@ def test_other_failures_are_raised(runtime, driver, code, machine, status):
 
 
 def test_a_refusal_of_what_was_compiled_instead_is_raised(runtime, driver):
-    """There is no third way, and no loop."""
+    """A refusal of the kernel that was compiled instead is raised."""
     driver.refuses = {b"shipped a": NO_BINARY_FOR_GPU, b"compiled a": NO_BINARY_FOR_GPU}
     with pytest.raises(CUDADriverError):
         runtime.kernels([KernelText("a", "f")])

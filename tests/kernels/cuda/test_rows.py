@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cuda.definition import numbers_of_rows, random_state, random_sweep, run_sweep
+from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.packing import pack
@@ -57,7 +58,7 @@ class Case:
         return packed.ravel(), np.uint64(len(take) if len(packed) > 1 else 0)
 
     def tiles(self):
-        """What kernels are told of the batch: tiles of all rows, of a row, and the bits of a row."""
+        """Return the sizes that kernels get: tiles of all rows, of a row, and the bits of a row."""
         tiles = self.num_bits - skipped_bits(self.sweep)
         return np.uint64(self.rows << tiles), np.uint32(tiles), np.uint32(self.num_bits)
 
@@ -121,7 +122,7 @@ def test_small_tiles(dtype, rows):
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_fresh_bits(dtype):
-    """In the tile and outside, what fresh bits say of memory holds in every row (a seed divisible by 3 has some)."""
+    """Fresh bits count as zero in every row, inside and outside the tile (a seed divisible by 3 has some)."""
     cases = [Case(3 * (50 + n), n, 5, dtype, 4 + n % 5) for n in range(3, 11)]
     assert any(case.sweep.fresh & ~sum(1 << bit for bit in case.sweep.tile) for case in cases)
     check(cases, dtype)
@@ -130,7 +131,7 @@ def test_fresh_bits(dtype):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("num_bits", range(4, 8))
 def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
-    """Where threads of several rows are served together, they wait for one another at a bank of shared memory.
+    """Threads of several rows that are served together meet different banks of shared memory.
 
     Threads served together are 16 in single and 8 in double precision, as many as there are banks for amplitudes.
     """
@@ -152,7 +153,7 @@ def test_tiles_of_a_block_have_banks_of_their_own(num_bits, dtype):
     double=st.booleans(), shared=st.booleans(),
 )  # fmt: skip
 def test_any_sweep(seed, num_bits, rows, tile_bits, double, shared):
-    """Random sweeps over any number of rows of any size."""
+    """Random sweeps over any number of rows of any size agree with the definition."""
     dtype = np.complex128 if double else np.complex64
     check([Case(seed, num_bits, rows, dtype, tile_bits, shared)], dtype)
 
@@ -163,13 +164,13 @@ def test_any_sweep(seed, num_bits, rows, tile_bits, double, shared):
     double=st.booleans(), shared=st.booleans(),
 )  # fmt: skip
 def test_any_sweep_interpreted(seed, num_bits, rows, tile_bits, double, shared):
-    """The same by the interpreter."""
+    """Random sweeps over any number of rows of any size agree with the definition, by the interpreter."""
     dtype = np.complex128 if double else np.complex64
     check_interpreter(Case(seed, num_bits, rows, dtype, tile_bits, shared), dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_full_tiles_interpreted(dtype):
-    """The tiles of the product, one for a row and four."""
+    """Rows of the product's full tiles, one tile or four to a row, agree with the definition by the interpreter."""
     for n in (11, 12, 13, 14):
         check_interpreter(Case(n, n, 3, dtype), dtype)

@@ -12,7 +12,7 @@ from qsim_ex.placement.divided.strings import folded, visits
 
 @given(st.data())
 def test_each_part_is_served_once_with_what_it_needs(data: st.DataObject) -> None:
-    """An X-part is left out, served twice, or served while a wire of it is far; or a visit brings too many near."""
+    """Each X-part is served once, while all its wires are near, and no visit brings more near than fit."""
     low, far = 0b11, 0b111100000
     room = data.draw(st.integers(1, 7))
     xs = [x for x in data.draw(st.lists(st.integers(0, 511), max_size=12)) if (x & ~low).bit_count() <= room]
@@ -27,7 +27,7 @@ def test_each_part_is_served_once_with_what_it_needs(data: st.DataObject) -> Non
 
 
 def test_parts_that_fit_together_share_a_visit() -> None:
-    """X on each of twelve far wires costs twelve visits though four wires fit near."""
+    """X on each of twelve far wires costs three visits where four wires fit near."""
     singles = [1 << wire for wire in range(4, 16)]
     assert len(visits(singles, 0xFFF0, 0xF, 4)) == 3
     assert len(visits([*singles, 0, 0b1111], 0xFFF0, 0xF, 4)) == 3
@@ -37,7 +37,7 @@ def test_parts_that_fit_together_share_a_visit() -> None:
 
 @given(st.data())
 def test_a_folded_string_is_the_same_operator(data: st.DataObject) -> None:
-    """CX · string · CX is not the narrower string: a sign or a Z on the pivot is missing."""
+    """CX · string · CX is the narrower string, with its signs and its Z on the pivot."""
     n = 4
     x = data.draw(st.integers(1, 15))
     pivot = data.draw(st.sampled_from([wire for wire in range(n) if x >> wire & 1]))

@@ -1,4 +1,4 @@
-"""How often a divided state is visited for one question: a visit of a migrated state is a pass over the host link."""
+"""One question costs few visits of a divided state: a visit of a migrated state is a pass over the host link."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def state(request: pytest.FixtureRequest) -> Held:
 
 
 def test_shots_cost_two_visits(state: Held) -> None:
-    """Shots cost a visit for each prefix, or for each sub state vector."""
+    """Any number of shots costs two visits."""
     sampling.draw(state, sampling.uniforms(1, 0, 2000))
     assert state.visits == 2
 
 
 def test_shots_of_more_wires_than_one_marginal(state: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shots change when the highest wires are drawn in several steps."""
+    """Shots stay the same when the highest wires are drawn in several steps."""
     numbers = sampling.uniforms(1, 0, 50)
     wanted = sampling.draw(state, numbers)
     for most in (1, 2, 4):
@@ -60,7 +60,7 @@ def test_shots_of_more_wires_than_one_marginal(state: Held, monkeypatch: pytest.
 
 
 def test_reading_costs_one_visit(state: Held) -> None:
-    """Amplitudes are fetched a sub state vector at a time, each in a visit of its own."""
+    """Reading any amplitudes takes one visit, and reading none takes none."""
     whole = state.read(0, 1 << N, range(N))
     assert state.visits == 1
     assert np.array_equal(state.read(100, 900, range(N)), whole[100:900])
@@ -72,7 +72,7 @@ def test_reading_costs_one_visit(state: Held) -> None:
 
 
 def test_sums_cost_one_visit(state: Held) -> None:
-    """A marginal or a density matrix takes more than one visit."""
+    """A marginal, a density matrix and a norm take one visit each."""
     state.marginal(range(N), When(0, 0))
     state.density([0, 9, 4])
     state.norm_squared()
@@ -80,7 +80,7 @@ def test_sums_cost_one_visit(state: Held) -> None:
 
 
 def test_pauli_strings_share_visits(state: Held) -> None:
-    """Each X-part costs a visit of its own, or Z-parts do."""
+    """X-parts that fit together share a visit, and all Z-parts take one."""
     terms = [PauliString(0b11 << wire, 0b101 << wire) for wire in range(N - 2)]
     expectation.pauli_sums(state, [PauliSum(tuple(terms))])
     assert state.visits <= 5
@@ -90,7 +90,7 @@ def test_pauli_strings_share_visits(state: Held) -> None:
 
 
 def test_x_on_all_wires(state: Held) -> None:
-    """A string that mixes more wires than any visit brings near has another value, or leaves a changed state."""
+    """A string that mixes more wires than any visit brings near has its defined value, and the state stays."""
     psi = state.read(0, 1 << N, range(N))
     state.visits = 0
     found = expectation.pauli_sums(state, [PauliSum((PauliString((1 << N) - 1, 0b1010010110),))])
@@ -101,7 +101,7 @@ def test_x_on_all_wires(state: Held) -> None:
 
 
 def test_a_string_that_is_interrupted(state: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state whose amplitudes were exchanged for a question, which then failed, goes on as if nothing were amiss."""
+    """A state whose amplitudes were exchanged for a question that then failed is released."""
     monkeypatch.setattr(state.devices[0], "pauli", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         state.paulis([((1 << N) - 1, [0])])
@@ -110,7 +110,7 @@ def test_a_string_that_is_interrupted(state: Held, monkeypatch: pytest.MonkeyPat
 
 
 def test_fresh_wires_cost_nothing() -> None:
-    """X on a wire that nothing has mixed is looked up, or known zeros are visited."""
+    """X on a wire that nothing has mixed costs no visit, and known zeros are not visited."""
     held = Held(N, np.complex128, Levels(LOCAL, 0, SLICE), [CPU])
     assert expectation.pauli_sums(held, [PauliSum((PauliString(1 << 9, 3),))]) == [0]
     assert held.visits == 0
@@ -119,7 +119,7 @@ def test_fresh_wires_cost_nothing() -> None:
 
 
 def test_questions_that_no_visit_can_answer() -> None:
-    """A question about more wires than a sub state vector has is answered wrongly instead of refused with numbers."""
+    """A question about more wires than a sub state vector has is refused with both numbers."""
     held = Held(5, np.complex128, Levels(2, 0, 2), [CPU])
     put(held, random_state(2), Layout.identity(5))
     assert held.density([0, 1, 4]).shape == (8, 8)  # wire 4 is known to be 0
@@ -133,7 +133,7 @@ def test_questions_that_no_visit_can_answer() -> None:
 
 
 def test_a_kind_that_cannot_be_copied() -> None:
-    """A placement that cannot make another of its kind fails with something else than a clear refusal."""
+    """A placement that cannot make another of its kind refuses to clone, extend and shrink."""
 
     class Sole(Held):
         kind = "sole"

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.hand_made_stages import exchanged, traded
 
 from qsim_ex.errors import PlanError
-from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule, sources
+from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule
 from qsim_ex.steps import Levels
 
 
 class Case(NamedTuple):
-    """What a schedule is made from."""
+    """The arguments of a schedule."""
 
     levels: Levels
     swaps: tuple[tuple[int, int], ...]
@@ -57,15 +58,11 @@ def numbered(case: Case) -> np.ndarray:
 
 def wanted(case: Case) -> np.ndarray:
     """The state after the exchange, by definition; −1 where it is known to be zero."""
-    index = np.arange(1 << case.num_bits)
-    old = np.zeros_like(index)
-    for k, source in enumerate(sources(case.num_bits, case.swaps)):
-        old |= (index >> k & 1) << source
-    return numbered(case).reshape(-1)[old]
+    return exchanged(numbered(case).reshape(-1), case.swaps)
 
 
 def carried_out(case: Case, trades: tuple[Trade, ...]) -> np.ndarray:
-    """What is where after some trades, one after the other."""
+    """Return the state after some trades, one after the other."""
     state = numbered(case)
     for trade in trades:
         (d, e), (left, right) = trade.devices, trade.parts
@@ -85,13 +82,13 @@ def right(case: Case, found: np.ndarray) -> bool:
 
 @given(cases())
 def test_exchange_is_the_permutation(case: Case) -> None:
-    """An amplitude is not where its index says after the trades of a schedule."""
+    """After the trades of a schedule every amplitude is where its index says."""
     assert right(case, carried_out(case, case.schedule().trades))
 
 
 @given(cases(), st.data())
 def test_spoiled_schedules_are_noticed(case: Case, data: st.DataObject) -> None:
-    """The check above would not see a trade that is missing, done twice, or done with the wrong part."""
+    """The check above notices a trade that is missing, done twice, or done with the wrong part."""
     trades = case.schedule().trades
     state = numbered(case)
     some = [k for k, trade in enumerate(trades) for give in (0, 1)
@@ -109,12 +106,10 @@ def test_spoiled_schedules_are_noticed(case: Case, data: st.DataObject) -> None:
 
 @given(cases())
 def test_bytes_are_counted_by_definition(case: Case) -> None:
-    """More or less is sent from one device to another than the amplitudes that have to go there."""
+    """The bytes from one device to another are those of the amplitudes that have to go there."""
     below = (1 << case.levels.slice) - 1 & ~sum(1 << a for a, _ in case.swaps)
     new = np.arange(1 << case.num_bits)
-    old = np.zeros_like(new)
-    for k, source in enumerate(sources(case.num_bits, case.swaps)):
-        old |= (new >> k & 1) << source
+    old = traded(new, case.swaps)
     there, here = new >> case.levels.local, old >> case.levels.local
     goes = (there != here) & (old & case.fresh & ~below == 0)
     count = {}
@@ -128,8 +123,8 @@ def test_bytes_are_counted_by_definition(case: Case) -> None:
 
 @given(cases())
 def test_partners(case: Case) -> None:
-    """Over a switch a device leaves a partner and returns, in a mesh two partners share a lane, or a piece of staging
-    memory is wanted again before the other one.
+    """Over a switch a device meets one partner after the other, in a mesh each partner has its lane, and the two pieces
+    of staging memory take turns.
     """
     made = case.schedule()
     for d in range(1 << case.levels.peers):
@@ -156,7 +151,7 @@ def test_partners(case: Case) -> None:
 @pytest.mark.parametrize("fresh", [0, 0b1010101 << 18])
 @pytest.mark.parametrize("swaps", [((29, 30),), ((18, 31),), ((18, 30), (27, 32)), ((20, 30), (21, 31), (29, 32))])
 def test_large_states_go_in_few_long_pieces(network: str, fresh: int, swaps: tuple[tuple[int, int], ...]) -> None:
-    """A state of 2^33 amplitudes is cut into short rows, into very many copies, or into rows beyond a copy's pitch."""
+    """A state of 2^33 amplitudes is sent in few copies of long rows, within a copy's pitch."""
     made = schedule(Levels(30, 3, 18, network), swaps, fresh, 1 << 24)
     parts = {part for trade in made.trades for part in trade.parts}
     assert min(part.width for part in parts) >= 1 << 18
@@ -170,13 +165,13 @@ def test_large_states_go_in_few_long_pieces(network: str, fresh: int, swaps: tup
     "swaps", [(), ((4, 4),), ((3, 2),), ((0, 6),), ((-1, 4),), ((0, 4), (0, 5)), ((0, 4), (1, 4))], ids=str
 )
 def test_what_is_no_exchange(swaps: tuple[tuple[int, int], ...]) -> None:
-    """Pairs that are no pairs of a local position and a device bit are accepted."""
+    """Swaps that are not disjoint pairs of a local position and a device bit are refused."""
     with pytest.raises(PlanError, match="disjoint pairs"):
         schedule(Levels(4, 2), swaps, 0, 4)
 
 
 def test_description() -> None:
-    """The line for people does not say how devices meet, or how much they send."""
+    """The description says how devices meet and how much they send."""
     pairs = schedule(Levels(20, 2), ((19, 20),), 0, 1 << 16).describe(8)
     assert pairs == "devices trade in pairs; 16.0 MiB in all, at most 4.0 MiB from one to another"
     rounds = schedule(Levels(20, 2), ((19, 20), (18, 21)), 0, 1 << 16).describe(8)

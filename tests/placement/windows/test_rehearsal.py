@@ -1,4 +1,4 @@
-"""What is told before a run over host memory is what the run copies."""
+"""The bytes that are predicted for a run over host memory are those that the run copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qsim_ex.steps import Layout, Levels, Plan
 @pytest.mark.parametrize(("device_wires", "slots"), [(9, 1), (8, 3), (7, 2)])
 @pytest.mark.parametrize("family", ["qft", "grid", "qv"])
 def test_bytes_are_those_of_the_run(family: str, device_wires: int, slots: int, scenario: Any) -> None:
-    """A run copies more or less than was said, or nothing was said of it."""
+    """A run copies the bytes that the summary predicts."""
     circuit = circuit_of(FAMILIES[family].build(11, 0), 11)
     seen: list[Progress] = []
     simulator = Simulator(
@@ -33,7 +33,7 @@ def test_bytes_are_those_of_the_run(family: str, device_wires: int, slots: int, 
 
 
 def test_what_is_not_rehearsed() -> None:
-    """A state that is not new, or has very many slices, is rehearsed as if it were, or for ever."""
+    """A state that is not new, or has very many slices, is not rehearsed."""
     simulator = Simulator(device="cpu", device_wires=8)
     (plan,) = simulator.plans(circuit_of(FAMILIES["qft"].build(11, 0), 11))
     assert rehearse(plan, np.complex64, 2, "whole") is not None

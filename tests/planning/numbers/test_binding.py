@@ -17,7 +17,7 @@ def run(program, operands):
 
 
 def test_products():
-    """Products of matrices, square or not, differ from NumPy's, or zeros that are known make a difference."""
+    """Products of matrices, square or not, are NumPy's, also where entries are known to be zero."""
     rng = np.random.default_rng(1)
     numbers = rng.normal(size=40) + 1j * rng.normal(size=40)
     program, wanted = [], [0, 1, *numbers]
@@ -33,7 +33,7 @@ def test_products():
 
 
 def test_euler_angles():
-    """The seven numbers do not make the matrix again, also where entries are zero, tiny or one."""
+    """The seven numbers make the matrix again, also where entries are zero, tiny or one."""
     rng = np.random.default_rng(2)
     matrices = [np.linalg.qr(rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2)))[0] for _ in range(5)]
     tiny = 1e-17
@@ -50,7 +50,7 @@ def test_euler_angles():
 
 @pytest.mark.parametrize("size", [1.0, 1 + 3e-8])
 def test_tables(size):
-    """Tables, small and large, are not the products of their phases, or phases whose size is not 1 lose it."""
+    """Tables, small and large, are the products of their phases, also where a phase's size is not 1."""
     rng = np.random.default_rng(3)
     phases = size * np.exp(1j * rng.uniform(-4, 4, 30))
     program, wanted = [], []
@@ -93,7 +93,7 @@ def programs(draw):
 @settings(max_examples=60, deadline=None)
 @given(numbers=programs(), rows=st.sampled_from([1, 2, 3, 40]), data=st.data())
 def test_rows(numbers, rows, data):
-    """A row of a batch is not what the program makes of its operands alone, or another row makes a difference."""
+    """A row of a batch is what the program makes of its operands alone."""
     rng = np.random.default_rng(rows)
     operands = np.zeros((rows, numbers.num_operands + 3), dtype=np.complex128)
     for row in operands:

@@ -1,4 +1,4 @@
-"""What plans with stages promise: few motions, bytes as counted by hand, and no planted fault goes unseen."""
+"""Plans with stages keep their promises: few motions, bytes as counted by hand, and every planted fault is found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import literal
+from support import literal_executor as literal
 from support.states import random_state
 
 from qsim_ex import reference
@@ -66,7 +66,7 @@ def motions(plan: Plan, kind: type) -> int:
 
 @pytest.mark.parametrize("local", [29, 28, 27, 25])
 def test_qft_takes_two_passes(local: int) -> None:
-    """A QFT of 30 wires makes more than two passes, or its first one copies what is known to be zero."""
+    """A QFT of 30 wires makes two passes, and the first one copies nothing that is known to be zero."""
     plan = new_state_plan(qft(30).instructions, 30, Levels(local, 0, 16))
     verify(plan)
     assert motions(plan, Migration) == 2
@@ -75,7 +75,7 @@ def test_qft_takes_two_passes(local: int) -> None:
 
 
 def test_qft_on_four_devices_exchanges_little() -> None:
-    """A QFT on four devices exchanges more than once, or only when the state is large already."""
+    """A QFT on four devices exchanges once, while the state is still small."""
     plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
     verify(plan)
     assert motions(plan, Exchange) == 1
@@ -83,7 +83,7 @@ def test_qft_on_four_devices_exchanges_little() -> None:
 
 
 def test_what_only_reads_a_far_bit_moves_nothing() -> None:
-    """Controls, phases and swaps on far wires cause a motion."""
+    """Controls, phases and swaps on far wires move nothing."""
     builder = CircuitBuilder(8)
     for wire in range(4):
         builder.gate("h", [wire]).gate("cx", [7, wire]).gate("cp", [6, wire], 0.3).gate("rzz", [5, wire], 0.1)
@@ -96,7 +96,7 @@ def test_what_only_reads_a_far_bit_moves_nothing() -> None:
 
 
 def test_never_mixed_bits_stay_fresh() -> None:
-    """Far wires that nothing mixes are cleared or brought near, and do not stay fresh."""
+    """Far wires that nothing mixes stay fresh, and are never exchanged."""
     circuit = CircuitBuilder(8).gate("h", [7]).gate("h", [6]).gate("cx", [7, 5]).build()
     for levels in (Levels(4, 2, 1), Levels(5, 3), Levels(4)):
         plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 255, levels, place=True)
@@ -107,7 +107,7 @@ def test_never_mixed_bits_stay_fresh() -> None:
 @pytest.mark.parametrize("slice_bits", [2, 3, 4])
 @pytest.mark.parametrize("fresh", [0, 255])
 def test_wide_operations_fit_above_wide_slices(slice_bits: int, fresh: int) -> None:
-    """A matrix on as many wires as are local is refused because of the slice, or comes out wrong."""
+    """A matrix on as many wires as are local is planned despite the slice, and is right."""
     rng = np.random.default_rng(1)
     matrix = np.linalg.qr(rng.normal(size=(32, 32)) + 1j * rng.normal(size=(32, 32)))[0]
     builder = CircuitBuilder(8)
@@ -122,7 +122,7 @@ def test_wide_operations_fit_above_wide_slices(slice_bits: int, fresh: int) -> N
 
 
 def test_too_wide_is_refused() -> None:
-    """An operation on more wires than are local is not refused by name, or levels that cannot be are taken."""
+    """An operation on more wires than are local is refused by name, and so are impossible levels."""
     matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(32, 32)))[0]
     circuit = CircuitBuilder(8).unitary(matrix, [0, 1, 2, 3, 4]).build()
     with pytest.raises(NotSupported, match=r"'unitary' mixes 5 bits at once; .* 4 local bits"):
@@ -133,7 +133,7 @@ def test_too_wide_is_refused() -> None:
 
 
 def test_a_mesh_uses_all_links() -> None:
-    """Where each pair of devices has a link of its own, an exchange leaves links unused; or a switch moves too much."""
+    """In a mesh an exchange swaps two bits and so uses all links, and over a switch it swaps one."""
     builder = CircuitBuilder(8)
     for wire in (7, 0, 1):
         builder.gate("h", [wire])
@@ -148,7 +148,7 @@ def test_a_mesh_uses_all_links() -> None:
 
 
 def test_bytes_of_an_exchange_by_hand() -> None:
-    """Bytes that an exchange sends differ from those counted index by index, fresh bits or not."""
+    """The bytes of an exchange are those counted index by index, fresh bits or not."""
     step = new_state_plan(qft(8).instructions, 8, Levels(8)).steps[0]
     index = np.arange(256)
     for swaps in (((3, 6),), ((3, 6), (4, 7))):
@@ -221,7 +221,7 @@ DIVISIONS = [Levels(5, 0, 2), Levels(5, 2, 1), Levels(6, 2, 2), Levels(6, 2, 2, 
 
 @pytest.mark.parametrize("levels", DIVISIONS)
 def test_planted_faults_are_caught(levels: Levels) -> None:
-    """A wrong motion, mask or layout passes both the plan's own rules and the comparison with the definition."""
+    """A wrong motion, mask or layout is found by the plan's own rules or by comparison with the definition."""
     circuit, psi = layers(8, 4), random_state(8)
     plan = make_plan(circuit.instructions, 8, Layout.identity(8), TINY, 0, levels)
     expected = reference.simulate(circuit, psi)
@@ -243,7 +243,7 @@ def test_planted_faults_are_caught(levels: Levels) -> None:
 
 @pytest.mark.parametrize("levels", DIVISIONS)
 def test_fresh_bits_are_followed(levels: Levels) -> None:
-    """A stage of a growing state that holds a wrong bit for fresh passes the plan's own rules."""
+    """A stage of a growing state with a wrong fresh bit breaks the plan's own rules."""
     plan = make_plan(layers(8, 4).instructions, 8, Layout.identity(8), TINY, 255, levels)
     verify(plan)
     for k, stage in enumerate(plan.stages):
@@ -257,7 +257,7 @@ GOLDEN = Path(__file__).parent / "qft_38.txt"
 
 
 def test_explain_reads_well() -> None:
-    """A QFT of 38 wires on 4 GPUs with host memory is explained in other words than those that people have read."""
+    """A QFT of 38 wires on 4 GPUs with host memory is explained in the words of qft_38.txt."""
     text = explain(new_state_plan(qft(38).instructions, 38, Levels(33, 2, 20)), 8, phases=False)
     text = re.sub(r" \(plan [0-9a-f]+\)", "", text)
     assert text + "\n" == GOLDEN.read_text(encoding="utf-8")

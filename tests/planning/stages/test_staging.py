@@ -1,11 +1,11 @@
-"""A plan with passes and exchanges, run to the letter, does what its circuit says."""
+"""A plan with passes and exchanges, run literally, does what its circuit says."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from support import literal
+from support import literal_executor as literal
 from support.strategies import circuits, layouts
 
 from qsim_ex import reference
@@ -81,7 +81,7 @@ def test_plan_equals_definition(circuit: Circuit, data: st.DataObject) -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(circuit=circuits(min_qubits=3, max_qubits=8, max_gates=30), data=st.data())
 def test_new_state_equals_definition(circuit: Circuit, data: st.DataObject) -> None:
-    """A new state, whose wires the plan puts where it likes, out of memory that held garbage, ends as defined."""
+    """A new state, whose wires the plan places, in memory that held garbage, ends as defined."""
     n = circuit.num_qubits
     levels = data.draw(divisions(n))
     shape, place = data.draw(st.sampled_from(SHAPES)), data.draw(st.booleans())

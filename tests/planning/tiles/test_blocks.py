@@ -1,4 +1,4 @@
-"""Dense blocks: which work of a phase becomes one matrix, and that its numbers are right."""
+"""Dense blocks: the right work of a phase becomes one matrix, and its numbers are right."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def in_the_way(first: Work, second: Work) -> bool:
 @settings(max_examples=200, deadline=None)
 @given(circuit=circuits(max_gates=30), data=st.data())
 def test_division_keeps_order(circuit: Circuit, data: st.DataObject) -> None:
-    """All work is in one of the three parts, inside only near bits are touched, and nothing overtakes wrongly."""
+    """All work is in one of the three parts, blocks touch near bits alone, and the order of dependent work is kept."""
     near = data.draw(st.integers(0, (1 << circuit.num_qubits) - 1))
     work, _ = work_of(circuit)
     parts = divided(work, near)
@@ -91,7 +91,7 @@ def blocks_of(circuit: Circuit, shape: Shape) -> list[Mix]:
 
 
 def test_blocks_are_made_where_they_pay() -> None:
-    """Cheap blocks replace several gates each, dear ones none; small states have none, nor devices without units."""
+    """Cheap blocks replace several gates each; expensive ones, small states and devices without units have none."""
     circuit = brick(10, 8)
     many = blocks_of(circuit, replace(GPU, block=20.0))
     assert 0 < len(many) < 36 / 2

@@ -7,7 +7,7 @@ import pytest
 from contract.batches import structures
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, in_parts, random_rows, same_device
+from support.batched_states import batch_in, in_parts, random_rows, same_device
 from support.states import TOLERANCE, far
 from support.strategies import layouts, random_unitary
 
@@ -26,7 +26,7 @@ def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @same_device
 @given(data=st.data(), rows=ROWS)
 def test_apply_is_the_definition(options: Options, data: st.DataObject, rows: int) -> None:
-    """A state is not what a circuit with the state's own numbers makes of it, from |0…0> or in any layout."""
+    """Each state is what the circuit with its own numbers makes of it, from |0…0> and in any layout."""
     circuit, operands = data.draw(structures(rows))
     own = [Circuit(circuit.num_qubits, 0, circuit.instructions, operands[row : row + 1]) for row in range(rows)]
     n = circuit.num_qubits
@@ -51,7 +51,7 @@ def test_apply_is_the_definition(options: Options, data: st.DataObject, rows: in
 
 @pytest.mark.parametrize("name", sorted(GATES))
 def test_gates_with_a_parameter_for_each(name: str) -> None:
-    """A gate of the table, with or without controls, takes another state's parameter."""
+    """Every gate of the table, with or without controls, takes each state's own parameter."""
     gate, rows = GATES[name], 3
     rng = np.random.default_rng(len(name))
     columns = [rng.uniform(-3, 3, rows) for _ in gate.parameters]
@@ -69,7 +69,7 @@ def test_gates_with_a_parameter_for_each(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal", "zeros", "zeros in one", "one for all"])
 def test_unitaries(options: Options, kind: str) -> None:
-    """A matrix is applied to another state than its own, to other wires, or with other controls."""
+    """Each state gets its own matrix, on the wires and under the controls that were named."""
     rows, n = 3, 4
     psi = random_rows(rows, n)
     matrices = np.array([random_unitary(4, seed) for seed in range(rows)])
@@ -93,7 +93,7 @@ def test_unitaries(options: Options, kind: str) -> None:
 
 
 def test_bad_numbers(options: Options) -> None:
-    """Numbers that do not fit are applied, or the batch is changed or closed by the refusal."""
+    """Numbers that do not fit are refused, and the batch stays as it was."""
     circuit = CircuitBuilder(2).gate("ry", [0], 0.1).build()
     matrices = np.array([np.eye(2)] * 3)
     matrices[2] *= 1.1

@@ -14,7 +14,7 @@ from qsim_ex import BatchedStateVector, Options, PauliSum
 
 
 def test_seventy_thousand(options: Options) -> None:
-    """Among more states than a GPU's grid is high, a state's answers are another's."""
+    """Among more states than a GPU's grid is high, each state has its own answers."""
     rows, n = 70_000, 3
     with BatchedStateVector(rows, n, options=options) as batch:
         if batch.device.name == "plain":
@@ -39,7 +39,7 @@ def test_seventy_thousand(options: Options) -> None:
 
 
 def test_the_user_guide() -> None:
-    """The user guide's example does not run, or its answers have other shapes or values than it says."""
+    """The user guide's example runs, and its answers have the shapes and values that it says."""
     guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
     (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "BatchedStateVector(" in text)
     names: dict[str, Any] = {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, host, in_parts, random_rows, same_device
+from support.batched_states import batch_in, host, in_parts, random_rows, same_device
 from support.states import TOLERANCE, state_in, values_of
 from support.strategies import layouts
 
@@ -27,7 +27,7 @@ def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(0, 5))
 def test_probabilities(options: Options, data: st.DataObject, rows: int, n: int) -> None:
-    """A state's probabilities are another state's, or those of other wires or of other values held."""
+    """A state's probabilities are those of its own wires and conditions."""
     psi = random_rows(rows, n)
     wires = data.draw(st.permutations(range(n)))
     k = data.draw(st.integers(0, n))
@@ -46,7 +46,7 @@ def test_probabilities(options: Options, data: st.DataObject, rows: int, n: int)
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(1, 5))
 def test_observables(options: Options, data: st.DataObject, rows: int, n: int) -> None:
-    """A state's expectation values or density matrices are not what the state alone has."""
+    """A state's expectation values and density matrices are what the state alone has."""
     psi = random_rows(rows, n)
     masks = st.integers(0, (1 << n) - 1)
     drawn = [PauliString(data.draw(masks), data.draw(masks), data.draw(st.integers(-2, 2))) for _ in range(3)]
@@ -73,7 +73,7 @@ def test_observables(options: Options, data: st.DataObject, rows: int, n: int) -
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(0, 5))
 def test_amplitudes(options: Options, data: st.DataObject, rows: int, n: int) -> None:
-    """Amplitudes follow the memory's order instead of the wires', or are another state's."""
+    """Amplitudes are each state's own, in the order of the wires."""
     psi = random_rows(rows, n)
     near = {"rtol": 0, "atol": TOLERANCE[options.precision]}
     order = data.draw(st.permutations(range(n)))
@@ -94,7 +94,7 @@ def test_amplitudes(options: Options, data: st.DataObject, rows: int, n: int) ->
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(1, 6))
 def test_samples(options: Options, data: st.DataObject, rows: int, n: int) -> None:
-    """A state's shots are not those of `StateVector` for the same seed, or packing loses some."""
+    """A state's shots are those of `StateVector` for the same seed, packed or not."""
     psi = random_rows(rows, n)
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))]
     seeds = [data.draw(st.integers(0, (1 << 64) - 1)) for _ in range(rows)]
@@ -111,7 +111,7 @@ def test_samples(options: Options, data: st.DataObject, rows: int, n: int) -> No
 
 
 def test_seeds(options: Options) -> None:
-    """One seed gives all states the same numbers, is not repeatable, or the options' seed is not counted."""
+    """One seed gives each state its own numbers and is repeatable, and the options' seed is counted."""
     psi = np.repeat(random_rows(1, 6), 4, axis=0)
     with batch_in(options.with_({"seed": 5}), psi) as one, batch_in(options.with_({"seed": 5}), psi) as other:
         shots = one.draw(30, seed=7)
@@ -124,7 +124,7 @@ def test_seeds(options: Options) -> None:
 
 
 def test_bad_questions(options: Options) -> None:
-    """What cannot be meant is answered."""
+    """Bad questions are refused."""
     with BatchedStateVector(3, 2, options=options) as batch:
         with pytest.raises(WireError, match="wire 2"):
             batch.probabilities([2])

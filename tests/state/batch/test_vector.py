@@ -1,4 +1,4 @@
-"""A batch of states does what it is told: made, measured, moved, closed; each state as if it were alone."""
+"""A batch of states is made, measured, moved and closed, each state as if it were alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batched import batch_in, host, in_parts, near, random_rows, same_device
+from support.batched_states import batch_in, host, in_parts, near, random_rows, same_device
 from support.plain_device import PlainDevice
 from support.states import state_in
 from support.strategies import layouts
@@ -41,7 +41,7 @@ class Sole:
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_new_batches(options: Options, rows: int, n: int) -> None:
-    """A new batch is not |0…0> in every state, or says something else of its size."""
+    """A new batch is |0…0> in every state, and states its size."""
     with BatchedStateVector(rows, n, options=options) as batch:
         assert np.array_equal(batch.get(), np.repeat(reference.zero_state(n)[None], rows, axis=0))
         assert (batch.rows, batch.num_wires, batch.stride, batch.dtype) == (rows, n, 1 << n, options.dtype)
@@ -51,7 +51,7 @@ def test_new_batches(options: Options, rows: int, n: int) -> None:
 
 @pytest.mark.parametrize("given_array", [False, True])
 def test_initial_states(options: Options, given_array: bool) -> None:
-    """Basis values or amplitudes go to another state, to another wire, or to a copy of a caller's array."""
+    """Basis values and amplitudes go to their states and wires, and into a caller's array."""
     rows, n = 5, 4
     psi, values = random_rows(rows, n), [3, 0, 15, 8, 8]
     wanted = {
@@ -72,7 +72,7 @@ def test_initial_states(options: Options, given_array: bool) -> None:
 
 
 def test_a_callers_array_is_used_in_place(options: Options) -> None:
-    """Gates work on a copy of a caller's array, or its contents are overwritten."""
+    """Gates work on the contents of a caller's array, in place."""
     xp = pytest.importorskip("cupy") if options.device == "gpu" else np
     psi = random_rows(3, 5)
     array = xp.asarray(psi.astype(options.dtype))
@@ -84,7 +84,7 @@ def test_a_callers_array_is_used_in_place(options: Options) -> None:
 
 
 def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong shapes, states that are not normalised, or options for one divided state are taken."""
+    """Wrong shapes, states that are not normalised, and options for one divided state are refused."""
     psi = random_rows(3, 2)
     psi[1] *= 2
     bad = [
@@ -121,7 +121,7 @@ def test_what_cannot_be_made(options: Options, monkeypatch: pytest.MonkeyPatch) 
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(0, 5), mode=st.sampled_from(["normalise", "none", "reset"]))
 def test_collapse_and_measure(options: Options, data: st.DataObject, rows: int, n: int, mode: str) -> None:
-    """A state is measured or collapsed otherwise than the same state alone."""
+    """A state is measured and collapsed as the same state alone."""
     psi = random_rows(rows, n, data.draw(st.integers(0, 99))) * 1.5
     wires = data.draw(st.permutations(range(n)))[: data.draw(st.integers(0, n))]
     values = [data.draw(st.integers(0, (1 << len(wires)) - 1)) for _ in range(rows)]
@@ -144,7 +144,7 @@ def test_collapse_and_measure(options: Options, data: st.DataObject, rows: int, 
 
 
 def test_impossible_collapse(options: Options) -> None:
-    """A projection on what is never found divides by zero, is not named, or changes the states before it is refused."""
+    """A projection on a value of probability zero is refused by name, and the states stay."""
     with BatchedStateVector(4, 2, options=options).gate("h", [1]).gate("rx", [0], [0, 0.1, 0, 0.1]) as batch:
         before = batch.to_numpy()
         with pytest.raises(errors.StateError, match=r"wires \[0\] of states 0, 2 are never found at 1"):
@@ -162,7 +162,7 @@ def test_impossible_collapse(options: Options) -> None:
 
 
 def test_a_wire_that_was_reset_can_be_initialised(options: Options) -> None:
-    """After a reset a wire counts as used."""
+    """After a reset a wire can be initialised."""
     circuit = CircuitBuilder(2).initialize([0.6, 0.8], [1]).build()
     with BatchedStateVector(3, 2, options=options).gate("h", [1]) as batch:
         batch.measure([1], seed=1, collapse="reset")
@@ -175,7 +175,7 @@ def test_a_wire_that_was_reset_can_be_initialised(options: Options) -> None:
 @same_device
 @given(data=st.data(), rows=ROWS, n=st.integers(0, 5))
 def test_set_take_row(options: Options, data: st.DataObject, rows: int, n: int) -> None:
-    """Amplitudes are written into another state or place, or copies are of other states or share their memory."""
+    """Amplitudes are written where they belong, and copies are of the chosen states with memory of their own."""
     psi = random_rows(rows, n)
     start = data.draw(st.integers(0, 1 << n))
     stop = data.draw(st.integers(start, 1 << n))
@@ -205,7 +205,7 @@ def test_set_take_row(options: Options, data: st.DataObject, rows: int, n: int) 
 
 
 def test_growing_states_are_copied(options: Options) -> None:
-    """What a growing state has not written yet is copied as if it were amplitudes, or its copies do not grow."""
+    """Copies of a growing state have its amplitudes, and grow."""
     with BatchedStateVector(3, 8, options=options, initial=5) as batch:
         for copy in (batch.take([2, 0]), batch.clone(), batch.row(1), batch):
             found = copy.gate("h", [4]).to_numpy().reshape(-1, 1 << 8)
@@ -213,7 +213,7 @@ def test_growing_states_are_copied(options: Options) -> None:
 
 
 def test_arrays_are_shared_in_order(options: Options) -> None:
-    """Another library sees a copy, or amplitudes in the order of memory."""
+    """Another library sees the same memory, with amplitudes in the order of the wires."""
     psi = random_rows(3, 3)
     with batch_in(options, psi).permute([2, 0, 1]) as batch:
         if options.device == "gpu":
@@ -232,7 +232,7 @@ def test_arrays_are_shared_in_order(options: Options) -> None:
 
 
 def test_closed_batches_say_so(options: Options) -> None:
-    """A closed batch is used, or closing twice fails, or a cancelled one goes on."""
+    """A closed or cancelled batch refuses to be used, and closing twice is allowed."""
     cancel = threading.Event()
     cancel.set()
     steps = []
@@ -260,7 +260,7 @@ def test_closed_batches_say_so(options: Options) -> None:
 
 
 def test_one_thread_at_a_time(options: Options) -> None:
-    """A second thread gets in while the first one works."""
+    """A second thread is refused while the first one works."""
     inside, leave = threading.Event(), threading.Event()
 
     def progress(_done: int, _total: int) -> None:

@@ -1,10 +1,11 @@
-"""Generated kernels of sweeps, run on the CPU and compared with the definition."""
+"""The check of generated sweep kernels: run by the emulator and compared with the definition."""
 
 from __future__ import annotations
 
 import numpy as np
-from support.cuda.definition import random_state, random_sweep, run_sweep
+from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.runtime import ByValue

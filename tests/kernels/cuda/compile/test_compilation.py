@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what its key holds, what never reaches it, and that damage is survived."""
+"""The cache of compiled kernels: its key holds all that matters, and damaged files are compiled anew."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_another_compiler_compiles_again(nvrtc):
 
 
 def test_what_was_begun_is_not_compiled_twice(nvrtc):
-    """A text under way in the background is waited for; what is on disk is not begun."""
+    """A text under way in the background is waited for, and one on disk is not begun."""
     compilation.begin(["a", "b", "a"], "90")
     assert compilation.machine_codes(["a", "b"], "90") == [b"90:a", b"90:b"]
     compilation.begin(["a"], "90")
@@ -70,7 +70,7 @@ def test_what_was_begun_is_not_compiled_twice(nvrtc):
 
 @pytest.mark.usefixtures("nvrtc")
 def test_what_fails_in_the_background_fails_when_it_is_wanted(monkeypatch):
-    """An error of the compiler reaches the caller who needs the kernel, and a second try compiles anew."""
+    """The compiler's error reaches the caller who needs the kernel, and a second try compiles anew."""
 
     def fail(code, arch):
         raise DeviceError(f"{code} on {arch}")
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_only_costs_time(nvrtc, monkeypatch, tmp
 
 @pytest.mark.usefixtures("nvrtc")
 def test_an_overgrown_cache_loses_its_older_half(monkeypatch):
-    """The folder does not grow for ever."""
+    """The folder loses the older half of its files when it grows too large."""
     monkeypatch.setattr(compilation, "MOST_FILES", 4)
     compilation.machine_codes([str(k) for k in range(8)], "90")
     compilation._prune.cache_clear()
@@ -113,7 +113,7 @@ def test_an_overgrown_cache_loses_its_older_half(monkeypatch):
 
 @pytest.mark.usefixtures("nvrtc")
 def test_threads_that_store_at_once_prune_once(monkeypatch):
-    """A thread that comes while another one looks at the folder waits for it, and does not drop what was just made."""
+    """Of several threads that store kernels at the same time, one looks through the folder."""
     looks = []
 
     def slow(_path, pattern):
@@ -145,7 +145,7 @@ def shipped_a(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("nvrtc", "shipped_a")
 def test_no_compiler_is_needed_for_what_came_with_the_package(monkeypatch):
-    """NVRTC is not so much as loaded, so a GPU without it runs what is interpreted."""
+    """Shipped kernels are used without NVRTC, which is asked for other texts alone."""
 
     def missing():
         raise MissingPackage("no NVRTC")
@@ -162,7 +162,7 @@ def test_no_compiler_is_needed_for_what_came_with_the_package(monkeypatch):
 
 @pytest.mark.usefixtures("shipped_a")
 def test_what_did_not_come_with_the_package_is_compiled_and_kept(nvrtc):
-    """Other texts and other GPUs go by the cache as ever, also beside a shipped kernel."""
+    """Other texts and other GPUs use the cache as ever, also beside a shipped kernel."""
     assert compilation.machine_codes(["a", "b"], "90") == [b"shipped", b"90:b"]
     assert not compilation.at_hand("c", "90")
     compilation.begin(["a", "b", "c"], "90")
@@ -174,7 +174,7 @@ def test_what_did_not_come_with_the_package_is_compiled_and_kept(nvrtc):
 
 @pytest.mark.parametrize("damage", ["archive", "driver"])
 def test_a_shipped_kernel_that_cannot_be_used_is_compiled(nvrtc, shipped_a, damage):
-    """A damaged archive, or a driver that refuses, costs the time to compile once and to look into the cache later."""
+    """A damaged archive, or a driver that refuses, costs one compilation and later a look into the cache."""
     if damage == "archive":
         whole = shipped_a.read_bytes()
         at = whole.index(b"PK", 1) - 2  # within the data, which the next header follows

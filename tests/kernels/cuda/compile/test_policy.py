@@ -21,18 +21,18 @@ def test_always_and_never_mean_what_they_say():
 
 
 def test_a_kernel_at_hand_is_used():
-    """What is compiled already costs nothing, so even a tiny state uses it; its neighbours are interpreted."""
+    """A compiled kernel is used even for a tiny state, while its neighbours are interpreted."""
     assert choose([CandidateSweep(True, 0, 3), new(3)], 8, 16) == (True, False)
 
 
 def test_first_small_runs_are_interpreted():
-    """A circuit of 12 or 24 wires that runs once would take longer to compile than to interpret."""
+    """A circuit of 12 or 24 wires that runs once is interpreted."""
     for bits in (0, 12, 24):
         assert choose([new(bits)] * 8, 8, 16) == (False,) * 8
 
 
 def test_a_large_first_run_is_compiled():
-    """At 33 wires interpreting costs seconds, more than compiling does on many cores."""
+    """At 33 wires sweeps are compiled, since interpreting them would cost seconds."""
     assert choose([new(33)] * 10, 8, 16) == (True,) * 10
 
 
@@ -43,12 +43,12 @@ def test_each_sweep_is_judged_by_its_own_size():
 
 
 def test_sweeps_that_fill_the_last_round_badly_are_interpreted():
-    """Four cores compile the four costliest kernels; one more that costs little would mean a second round."""
+    """Four cores compile the four costliest kernels, and interpret one more that costs little."""
     assert choose([new(28), *[new(33)] * 4], 8, 4) == (False, True, True, True, True)
 
 
 def test_more_cores_compile_sooner():
-    """With one core ten kernels take ten times as long, so that a middling state is interpreted."""
+    """Middling states are compiled on many cores, and interpreted on one."""
     assert all(choose([new(31)] * 10, 16, 16))
     assert not any(choose([new(29)] * 10, 8, 1))
 
@@ -61,7 +61,7 @@ def test_what_came_back_is_compiled():
 
 
 def test_looking_at_the_disk_is_for_what_may_pay():
-    """Kernels of small states that are new are not even written."""
+    """The disk is searched for kernels of large states, and of small ones that ran before."""
     assert not worth_a_look(12, 8, 0)
     assert worth_a_look(12, 8, 1)
     assert worth_a_look(28, 8, 0)

@@ -1,4 +1,4 @@
-"""Kernels that come with the package: found for exactly their text and their GPUs, and never damaged."""
+"""Kernels that come with the package are found for exactly their text and their GPUs, and never damaged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ship(folder, arch, **codes):
 
 
 def test_only_the_exact_text_is_found(folder, monkeypatch):
-    """A text that differs, or that would be compiled with other options, is not answered with old machine code."""
+    """A text that differs, or that would be compiled with other options, is not found."""
     ship(folder, "90", text=b"code", other=b"other code")
     assert shipped.find("text", "90") == b"code"
     assert shipped.is_there("other", "90")
@@ -40,7 +40,7 @@ def test_only_the_exact_text_is_found(folder, monkeypatch):
     + [(capability, None) for capability in ("70", "72", "87", "101", "110", "130", "")],
 )
 def test_machine_code_runs_on_the_same_major_and_a_higher_minor(folder, capability, arch):
-    """A GPU is given code of its own generation, and Tegra chips and unknown ones none."""
+    """A GPU gets code of its own generation; Tegra chips and unknown ones get none."""
     for made in shipped.ARCHITECTURES:
         ship(folder, made, text=made.encode())
     assert shipped.find("text", capability) == (arch and arch.encode())
@@ -48,7 +48,7 @@ def test_machine_code_runs_on_the_same_major_and_a_higher_minor(folder, capabili
 
 
 def test_a_checkout_ships_nothing(folder):
-    """Without archives nothing is found, and a folder that is missing is no error."""
+    """Without archives nothing is found, and a missing folder is no error."""
     assert shipped.find("text", "90") is None
     assert shipped.count("90") == 0
     folder.rmdir()
@@ -71,7 +71,7 @@ def test_a_damaged_archive_never_gives_wrong_code(folder):
 
 
 def test_a_driver_that_refused_is_not_asked_again(folder):
-    """What did not come with the package was not refused as such; other GPUs keep theirs."""
+    """After a refusal no shipped kernel is offered to this GPU, while others keep theirs."""
     ship(folder, "80", text=b"code", other=b"other code")
     assert not shipped.refuse("unknown", "86", "no binary")
     assert shipped.refused("86") is None

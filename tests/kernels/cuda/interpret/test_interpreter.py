@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cuda.definition import random_state, random_sweep, run_sweep
+from support.cuda.definition import run_sweep
 from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import random_state, random_sweep
 
 from qsim_ex.kernels.cuda.interpret.interpreter import encode, source
 from qsim_ex.kernels.cuda.interpret.packing import pack
@@ -39,13 +40,13 @@ def check(seed, num_bits, tile_bits, num_phases, num_items, high_bits, dtype, **
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("num_bits", range(12))
 def test_every_number_of_bits_from_none_up(num_bits, dtype):
-    """States smaller than a tile, down to a single amplitude, are handled without touching anything beside them."""
+    """States smaller than a tile, down to one amplitude, agree with the definition."""
     for seed in range(4):
         check(seed, num_bits, 11, 3, 4, 2, dtype)
 
 
 def test_full_tiles():
-    """The tiles of the product, 12 bits of complex64 and 11 of complex128, with one block and with several."""
+    """Tiles of 12 bits of complex64 and 11 of complex128 agree with the definition, in one block and in several."""
     check(1, 12, 12, 3, 4, 0, np.complex64)
     check(2, 14, 12, 4, 4, 2, np.complex64)
     check(3, 11, 11, 3, 4, 0, np.complex128)
@@ -64,6 +65,8 @@ def test_any_sweep(seed, num_bits, tile_bits, num_phases, num_items, double):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("num_bits", [9, 12])
 def test_dense_blocks(num_bits, dtype):
-    """Matrices on all four bits that are near, in any order, also behind an odd number of other entries."""
+    """Matrices on all four near bits agree with the definition, in any order, also behind an odd number of other
+    entries.
+    """
     for seed in range(8):
         check(seed, num_bits, 11, 3, 4, 2, dtype, kinds=("block", "diagonal", "mix"))

@@ -1,4 +1,4 @@
-"""A run whose numbers are worked out and whose kernels are queued by compiled code is the run step by step."""
+"""A run whose numbers and kernels are queued by compiled code has the result of the run step by step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.device import GpuDevice
@@ -115,7 +115,7 @@ class Loop:
 @pytest.mark.parametrize("compile", ["always", "never"])
 @pytest.mark.parametrize("make", [products, eulers, tables, plain_gates])
 def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
-    """The first run goes step by step, those after it by compiled code; fresh numbers are not those of another run."""
+    """Each run of a loop, step by step at first and then by compiled code, has the state of its own numbers."""
     loop = Loop(make, dtype, compile)
     for seed in range(4):
         error, launched = loop.run(seed)
@@ -125,14 +125,14 @@ def test_a_loop_gives_the_definition_s_states(make, dtype, compile):
 
 
 def test_what_must_be_sent_goes_step_by_step(dtype):
-    """Where a kernel may be given too few bytes for the tables' factors, nothing is queued at once; all is right."""
+    """Where a kernel may be given too few bytes for the tables' factors, the run goes step by step and is right."""
     loop = Loop(tables, dtype, room=96)
     found = [loop.run(seed) for seed in range(3)]
     assert all(error < TOLERANCE[dtype.type] and launched == 0 for error, launched in found)
 
 
 def test_threads_have_rooms_of_their_own(dtype):
-    """Two threads that run one plan with other numbers do not disturb each other."""
+    """Two threads that run one plan with different numbers do not disturb each other."""
     loop = Loop(eulers, dtype)
     loop.run(0), loop.run(1)
     with ThreadPoolExecutor(4) as pool:
@@ -141,7 +141,7 @@ def test_threads_have_rooms_of_their_own(dtype):
 
 
 def test_an_error_of_the_driver_is_raised(dtype):
-    """A launch that fails is not passed over."""
+    """A launch that fails raises an error."""
     loop = Loop(plain_gates, dtype)
     loop.run(0), loop.run(1)
     loop.runtime.status = 700

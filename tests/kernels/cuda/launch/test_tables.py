@@ -1,8 +1,9 @@
-"""Tables of phases made on the device against those made on the host, by the emulated kernel."""
+"""Tables of phases made on the device by the emulated kernel are those made on the host."""
 
 import numpy as np
 import pytest
-from support.cuda.emulator import EmulatedRuntime, needs_compiler
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.emulator import needs_compiler
 
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
@@ -15,7 +16,7 @@ from qsim_ex.steps import Fold, Numbers
     ("operands", "kernel"), [(10, "numbers_few"), (300, "numbers_some"), (1000, "numbers_many"), (2100, "numbers")]
 )
 def test_recipe(operands, kernel, real):
-    """A number, a constant, or an entry of a table of few or many factors is not what the host makes.
+    """A number, a constant, or an entry of a table of few or many factors is what the host makes.
 
     There are kernels for few, some and many numbers by value, and one that reads them from memory.
     """
@@ -39,7 +40,7 @@ def test_recipe(operands, kernel, real):
 
 
 def test_few():
-    """An entry that is made on the host for itself differs from the one that is made with all others."""
+    """An entry that is made on the host alone is the one that is made with all others."""
     rng = np.random.default_rng(5)
     given = np.concatenate([[0, 1], np.exp(1j * rng.uniform(-4, 4, 30))])
     incidence = rng.integers(0, 2, (3, 8, 6)).astype(np.float64)

@@ -13,7 +13,7 @@ from qsim_ex.kernels.cuda.write.style import KernelStyle
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_every_number_of_bits_from_none_up(dtype):
-    """States smaller than a tile, down to a single amplitude, are handled without touching anything beside them."""
+    """States smaller than a tile, down to one amplitude, agree with the definition."""
     check([case(100 + n, n, 11, 3, 3, 2) for n in range(11)], dtype)
 
 
@@ -25,7 +25,7 @@ def test_several_tiles(dtype, seed):
 
 
 def test_full_tiles():
-    """The tiles of the product, 12 bits of complex64 and 11 of complex128, with one block and with several."""
+    """Tiles of 12 bits of complex64 and 11 of complex128 agree with the definition, in one block and in several."""
     check([case(7, 12, 12, 3, 4), case(8, 14, 12, 4, 4, 2)], np.complex64)
     check([case(9, 11, 11, 3, 4), case(10, 13, 11, 4, 4, 2)], np.complex128)
 

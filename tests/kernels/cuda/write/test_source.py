@@ -31,12 +31,12 @@ SWEEP = Sweep(
 
 
 def test_a_kernel_reads_like_this():
-    """The text for a small sweep, kept beside this file: change it knowingly."""
+    """The text for a small sweep is the one kept beside this file."""
     assert source(SWEEP) == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_a_kernel_for_rows_reads_like_this():
-    """The same sweep over rows of a batch: another frame and other places of numbers around the same phases."""
+    """The text for the same sweep over rows of a batch, with another frame, is the one kept beside this file."""
     assert source(SWEEP, rows=True) == GOLDEN_ROWS.read_text(encoding="utf-8")
 
 

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.cuda.definition import random_sweep
-from support.cuda.emulator import EmulatedRuntime
+from support.cuda.emulated_runtime import EmulatedRuntime
+from support.cuda.random_sweeps import random_sweep
 from support.cuda.sweeps import case, check
 
 from benchmarks.engine import circuit_of

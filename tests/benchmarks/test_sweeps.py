@@ -6,7 +6,8 @@ import json
 from time import perf_counter
 
 import pytest
-from support.cuda.emulator import EmulatedRuntime, Kernel, library, wrapped
+from support.cuda.emulated_runtime import EmulatedRuntime, Kernel
+from support.cuda.emulator import library, wrapped
 
 from benchmarks import sweeps
 from qsim_ex.kernels.cuda.compile.compilation import KernelResources

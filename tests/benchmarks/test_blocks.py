@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cuda.definition import random_state
-from support.cuda.emulator import EmulatedRuntime, Kernel, call, library, wrapped
+from support.cuda.emulated_runtime import EmulatedRuntime, Kernel
+from support.cuda.emulator import call, library, wrapped
+from support.cuda.random_sweeps import random_state
 from support.paths import TESTS
 
 from benchmarks import blocks, fragments, rotations
@@ -67,7 +68,7 @@ def test_no_bank_is_asked_twice(name):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_tensor_kernels_compile_for_hopper(name):
-    """A shape that sm_90 lacks, or a kernel that does not fit into its registers, shows here."""
+    """Every shape exists on sm_90, and every kernel fits into its registers."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
     kind = KINDS[name]
     near = [blocks.NEAR[kind.itemsize][k] for k in (0, 1)]
@@ -84,7 +85,7 @@ def test_tensor_kernels_compile_for_hopper(name):
 @pytest.mark.parametrize("way", rotations.WAYS)
 @pytest.mark.parametrize("angles", rotations.ANGLES)
 def test_every_way_turns(way, angles):
-    """Whatever is taken out of a rotation comes back; only a scaled one may fail, where its tangent has no bound."""
+    """Each way makes the rotation; only the scaled one may fail, where its tangent has no bound."""
     theta = rotations.turns(angles, 1, np.random.default_rng(2))
     row = blocks.Row("rotations", "single", way, 1)
     made, packed = rotations.sweep(way, 1), rotations.numbers(way, theta)
@@ -107,7 +108,7 @@ def test_every_way_turns(way, angles):
 
 
 def test_the_matrix_of_a_phase_is_the_product_of_its_gates():
-    """What the tensor cores multiply by is what the emitter's gates do, in the same order."""
+    """The matrix of a phase is the product of the emitter's gates, in the same order."""
     gates, product = blocks.block(np.random.default_rng(1))
     state = random_state(1, 4, np.complex128)[None]
     want = state
@@ -143,7 +144,7 @@ class EmulatedBench:
 
 
 def test_the_whole_benchmark(monkeypatch):
-    """Everything is measured but what is wrong or does not compile, and that is said."""
+    """Everything is measured except for what is wrong or does not compile, which is reported."""
     monkeypatch.setattr(blocks.sweeps, "measure_ceilings", lambda *_: blocks.sweeps.Ceilings(1e12, 1e13))
     monkeypatch.setattr(blocks, "CEILING_ROUNDS", 1)
     monkeypatch.setattr(blocks, "PHASES", (2,))
@@ -160,7 +161,7 @@ def test_the_whole_benchmark(monkeypatch):
 
 
 def test_the_page_says_how_many_gates_a_block_must_replace():
-    """Beyond moving amplitudes, what takes half as long as four gates is worth two."""
+    """Beyond moving amplitudes, a block that takes half as long as four gates is worth two."""
     cost = {"moves": 0.25, "gates": 1.25, "3xtf32": 0.75}
     rows = [
         blocks.Row("dense", "single", name, size, seconds=1e-3 * (1 + size * each), error=1e-7)

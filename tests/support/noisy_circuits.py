@@ -1,4 +1,4 @@
-"""Random circuits that leave much to chance: channels of every kind, measurements in the middle, resets."""
+"""Random circuits with channels of every kind, measurements in the middle, conditions and resets."""
 
 from __future__ import annotations
 

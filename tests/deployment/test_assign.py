@@ -44,7 +44,7 @@ def card(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> PlainGpu:
 
 
 def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
-    """'auto' fails where there is no GPU, or keeps silent about why it took the CPU."""
+    """'auto' takes the CPU where there is no GPU, and says so."""
     where = assign.assign(20, Options())
     assert where.device is host
     assert where.reason.startswith("auto: no GPU found")
@@ -52,7 +52,7 @@ def test_auto_without_a_gpu_is_the_cpu(host: PlainDevice) -> None:
 
 
 def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) -> None:
-    """'auto' takes the GPU for states that are too small, or leaves it idle for large ones."""
+    """'auto' takes the GPU for large states and the CPU for small ones, and says why."""
     assert assign.assign(discover.GPU_FROM, Options()).device is card
     assert assign.assign(discover.GPU_FROM, Options()).reason == "auto: a GPU is present"
     small = assign.assign(discover.GPU_FROM - 1, Options())
@@ -61,7 +61,7 @@ def test_auto_takes_the_gpu_for_large_states(host: PlainDevice, card: PlainGpu) 
 
 
 def test_auto_takes_host_memory_for_what_only_fits_there(host: PlainDevice, card: PlainGpu) -> None:
-    """'auto' fails with a state that a GPU and the host could hold together, or does not say that it divides it."""
+    """'auto' divides a state that only a GPU and the host together can hold, and says why."""
     where = assign.assign(29, Options())
     assert (where.device, where.deployment.kind, where.deployment.levels.local) == (card, "migrated", 26)
     assert where.reason == "auto: a GPU is present; single needs 8.0 GiB on GPU 0, GPU 0 has 4.0 GiB free"
@@ -73,7 +73,7 @@ def test_auto_takes_host_memory_for_what_only_fits_there(host: PlainDevice, card
 def test_auto_takes_the_host_where_the_gpu_is_full(
     host: PlainDevice, card: PlainGpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """'auto' fails with a state that the host could hold, or takes it there without saying so."""
+    """'auto' takes the host where the GPU is full, and says why."""
     monkeypatch.setattr(card, "_free", 1 << 20)
     where = assign.assign(29, Options())
     assert where.device is host
@@ -81,7 +81,7 @@ def test_auto_takes_the_host_where_the_gpu_is_full(
 
 
 def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
-    """device='gpu' goes to the CPU when the GPU is full, or device='cpu' to the GPU."""
+    """device='gpu' stays on the GPU or raises OutOfMemory, and device='cpu' stays on the CPU or does."""
     assert assign.assign(4, Options(device="gpu")).device is card
     assert assign.assign(20, Options(device="cpu")).device is host
     message = r"30 wires in complex128 need 16\.0 GiB\. single needs 16\.0 GiB on GPU 0, GPU 0 has 4\.0 GiB free; "
@@ -93,9 +93,9 @@ def test_a_demand_is_never_softened(host: PlainDevice, card: PlainGpu) -> None:
 
 
 def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices that are absent, or of several generations, are taken, or the message does not name them."""
+    """Devices that are absent, or of several generations, are refused, and the message names them."""
     assert assign.assign(20, Options(devices=(0,))).device is card
-    with pytest.raises(DeviceError, match=r"devices=\[0, 1\]: GPU 1 is not there; only GPU 0 is there"):
+    with pytest.raises(DeviceError, match=r"got devices=\[0, 1\], of which GPU 1 is not there; only GPU 0 is there"):
         assign.assign(20, Options(devices=(0, 1)))
     with pytest.raises(DeviceError, match="only GPU 0"):
         assign.assign(20, Options(devices=(5,)))
@@ -109,7 +109,7 @@ def test_devices_that_are_not_there(card: PlainGpu, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_plan_needs_no_gpu(host: PlainDevice) -> None:
-    """A plan for GPUs that are not here cannot be made, or forgets that they are not here."""
+    """A plan for GPUs that are not here can be made, and its reason says that they are not here."""
     device, deployment = assign.assign_hypothetical(
         38, Options(devices=(0, 1, 2, 3), max_memory=139 << 30, precision="single")
     )
@@ -124,13 +124,13 @@ def test_a_plan_needs_no_gpu(host: PlainDevice) -> None:
 
 @pytest.mark.usefixtures("host")
 def test_a_missing_gpu_is_named() -> None:
-    """A demand for a GPU that is not there leads to another device."""
+    """device='gpu' without a GPU raises an error."""
     with pytest.raises(DeviceError, match="no GPU found"):
         assign.assign(20, Options(device="gpu"))
 
 
 def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where CuPy is missing, the command that installs it is not told, by a demand or by 'auto'."""
+    """Where CuPy is missing, the error and the reason of 'auto' name the command that installs it."""
     monkeypatch.setattr(discover, "driver_count", lambda: 1)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(MissingPackage, match=r"pip install 'qsim-ex\[cuda12\]'"):
@@ -145,5 +145,5 @@ def test_a_missing_package_is_named(host: PlainDevice, monkeypatch: pytest.Monke
     [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (5 << 60, "5.0 EiB"), (1 << 90, "2^90 bytes")],
 )
 def test_sizes_for_people(size: int, text: str) -> None:
-    """A size is written in the wrong unit."""
+    """A size is written in the unit that fits it."""
     assert human(size) == text

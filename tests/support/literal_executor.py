@@ -1,4 +1,4 @@
-"""A plan with stages, run to the letter on one array of 2^n amplitudes: the executor that tests of planning trust.
+"""The literal executor of plans with stages, on one array of 2^n amplitudes: tests of planning trust it.
 
 Every motion is a permutation of indices written from its definition, and every step is the plain device's, on one sub
 state vector after another with its number in `high`. What must not be read is NaN: it spreads to whatever reads it.

@@ -1,4 +1,7 @@
-"""Migrated states of a few wires: plans for them made by hand, and what they hold, amplitude by amplitude."""
+"""Migrated states of a few wires that hypothesis draws, with plans for them and by definition what the plans do.
+
+What a state holds is read during a visit, amplitude by amplitude.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Migration, Numbers, Plan, Shape, Stage, Sweep, ZeroFill
 
 MACHINE = Shape(tile=3, near=2, low=1, edge=1, phases=None, dense=2)
-"""So small that windows of three bits have sweeps."""
+"""A shape so small that windows of three bits have sweeps."""
 
 
 class Division(NamedTuple):
@@ -157,7 +160,7 @@ def moved(psi: np.ndarray, bits: Sequence[int]) -> np.ndarray:
 
 
 def done(psi: np.ndarray, work: Work) -> np.ndarray:
-    """What a plan makes of amplitudes by index bits, by definition and all at once."""
+    """Return the amplitudes by index bits after a plan, by definition, on the whole array at once."""
     plan, numbers = work
     plain, n, first = PlainDevice(), plan.num_wires, 0
     for stage in plan.stages:

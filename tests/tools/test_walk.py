@@ -1,4 +1,4 @@
-"""How far a circuit walks through the source, counted: files that are called into, and calls from file to file."""
+"""A circuit's way through the source, counted in files and calls from file to file, is short."""
 
 from __future__ import annotations
 

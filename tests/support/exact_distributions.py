@@ -1,4 +1,4 @@
-"""What benchmarks with chance in them should find, from definitions: matrices on all wires, and means over all bits."""
+"""Exact means for benchmarks with random outcomes, from definitions: matrices on all wires, and sums over all bits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unitary(gate: Gate, n: int) -> np.ndarray:
 
 
 def means(probabilities: np.ndarray, bits: int) -> Means:
-    """What `Means.of_bits` tends to, for values of so many bits with these probabilities: [..., 2^bits]."""
+    """Return the limit of `Means.of_bits` for many shots with these probabilities [..., 2^bits]."""
     every = np.arange(1 << bits)[:, None] >> np.arange(bits) & 1
     both = np.concatenate([every, every ^ np.roll(every, 1, axis=1)], axis=1)
     values = probabilities @ both

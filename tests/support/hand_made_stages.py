@@ -1,6 +1,7 @@
-"""Stages made by hand, and what they do to the whole array: for tests of states that are divided.
+"""Stages that hypothesis draws for states over several devices, and by definition what they do to the whole array.
 
-Positions, fresh masks and exchanges as in `qsim_ex.steps`; everything here is by definition.
+Positions, fresh masks and exchanges mean what `qsim_ex.steps` says. Amplitudes are those of one array of 2^n; nothing
+here is divided, planned or copied.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from support.plain_device import apply_step
 from support.strategies import random_unitary
 
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.placement.exchange.schedule import sources
 from qsim_ex.steps import DenseMatrix, Levels, Mix, Numbers, Phase, Plan, Shape, Slot, Stage, Step, Sweep
 
 KINDS = {"peer": lambda *_: "peer", "host": lambda *_: "through the host"}
-"""Links that tests pretend there are."""
+"""Links between devices as `reach` gives them, whatever the machine has."""
 
 
 def quiet() -> None:
-    """A tick that lets go on."""
+    """A tick that cancels nothing."""
 
 
 def without(psi: np.ndarray, fresh: int) -> np.ndarray:
@@ -31,22 +31,21 @@ def without(psi: np.ndarray, fresh: int) -> np.ndarray:
     return np.where(np.arange(len(psi)) & fresh, 0, psi)
 
 
+def traded(index: Any, swaps: tuple[tuple[int, int], ...]) -> Any:
+    """Indices, or a mask, in which the bits of each pair have traded places."""
+    for one, other in swaps:
+        differ = (index >> one ^ index >> other) & 1
+        index = index ^ (differ << one | differ << other)
+    return index
+
+
 def exchanged(psi: np.ndarray, swaps: tuple[tuple[int, int], ...]) -> np.ndarray:
     """The amplitudes after an exchange, by definition."""
-    index = np.arange(len(psi))
-    old = np.zeros_like(index)
-    for k, source in enumerate(sources(len(psi).bit_length() - 1, swaps)):
-        old |= (index >> k & 1) << source
-    return psi[old]
-
-
-def permuted(mask: int, swaps: tuple[tuple[int, int], ...]) -> int:
-    """A mask of positions after an exchange."""
-    return sum((mask >> source & 1) << k for k, source in enumerate(sources(mask.bit_length() + 64, swaps)))
+    return psi[traded(np.arange(len(psi)), swaps)]
 
 
 def plan_of(stages: list[Stage], state: Any, left: int) -> Plan:
-    """Stages by hand as a plan that begins as the state is."""
+    """Return a plan of these stages that begins in the layout, levels and fresh bits of the state."""
     numbers = Numbers(2, (), ())
     shape = Shape(6, 2, 2, 2, None, 2)
     n = state.num_wires
@@ -72,7 +71,7 @@ def some_mask(draw: Callable[..., Any], num_bits: int) -> int:
 
 @st.composite
 def steps_of(draw: st.DrawFn, levels: Levels, fresh: int, n: int) -> tuple[list[Step], list[Any], int]:
-    """Some steps on local bits that read any of n, their numbers, and what is still fresh after them."""
+    """Some steps on local bits that read any of n, their numbers, and the mask of bits still fresh after them."""
     steps: list[Step] = []
     numbers = []
     for _ in range(draw(st.integers(0, 2))):
@@ -120,7 +119,7 @@ def by_value(state: Any) -> np.ndarray:
 
 
 def worked_on(psi: np.ndarray, steps: list[Step], numbers: list[Any]) -> np.ndarray:
-    """The amplitudes after some steps on the whole array, of which all is there."""
+    """Return the amplitudes after some steps on the whole array, in which no bit is fresh."""
     for step, values in zip(steps, numbers, strict=True):
         psi = apply_step(psi, np.arange(len(psi)), replace(step, fresh=0) if isinstance(step, Sweep) else step, values)
     return psi

@@ -1,4 +1,4 @@
-"""The states and runs of which tests/data/written_by_0_1 keeps files, described so that any version can make them."""
+"""The states and runs whose files are in tests/data/written_by_0_1, described so that any version can make them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run_of(run: Run, path: Path | None, **how: Any) -> Result:
 
 
 def stop_after(steps: int) -> Callable[[int, int], None]:
-    """A progress callback that stops a run like Ctrl-C when so many steps are done."""
+    """Return a progress callback that stops a run like Ctrl-C when this many steps are done."""
 
     def progress(done: int, total: int) -> None:
         if done == steps and done < total:

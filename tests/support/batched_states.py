@@ -1,4 +1,4 @@
-"""Batches of states that tests work on and ask questions of, in any layout."""
+"""Random batches of states in any layout, and how near their amplitudes have to be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ same_device = settings(
 
 
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let even a few states be worked on and asked in several parts."""
+    """Make batches of even a few states run and answer in several parts."""
     monkeypatch.setattr(batch, "MOST_ROWS", 2)
     monkeypatch.setattr(questions, "SUMS", 16)
 
@@ -34,7 +34,7 @@ def random_rows(rows: int, num_wires: int, seed: int = 0) -> np.ndarray:
 
 
 def batch_in(options: Options, psi: np.ndarray, layout: Layout | None = None) -> BatchedStateVector:
-    """A batch that holds the states `psi` in another order in memory."""
+    """Return a batch that holds the states `psi`, stored in the given layout."""
     made = BatchedStateVector(len(psi), psi.shape[1].bit_length() - 1, options=options, initial=psi)
     if layout is not None:
         made._states.arrange(layout)
@@ -43,10 +43,10 @@ def batch_in(options: Options, psi: np.ndarray, layout: Layout | None = None) ->
 
 
 def near(options: Options, times: float = 4) -> dict[str, float]:
-    """How near amplitudes have to be."""
+    """Return tolerances for `np.testing.assert_allclose` of amplitudes, as keyword arguments."""
     return {"rtol": 0, "atol": times * TOLERANCE[options.precision]}
 
 
 def host(array: Any) -> np.ndarray:
-    """A NumPy or CuPy array as NumPy's."""
+    """Return a NumPy or CuPy array as a NumPy array."""
     return np.asarray(array.get() if hasattr(array, "get") else array)

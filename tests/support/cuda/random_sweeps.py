@@ -1,0 +1,133 @@
+"""Random sweeps, with their packed numbers and states to run them on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qsim_ex.circuit.ops import When
+from qsim_ex.steps.step import NUMBERED, Diagonal, Mix, Phase, Rename, Slot, Sweep
+
+
+class Numbers:
+    """Numbers and tables in the making, laid out as a plan lays them out."""
+
+    def __init__(self):
+        self.numbers, self.tables, self.items = [], [], []
+
+    def add(self, make, pattern, reads, values):
+        """Remember an item whose entries have these values."""
+        self.items.append((make, pattern, reads, values))
+
+    def finish(self):
+        """The items with their slots, and the packed array."""
+        count = sum(e in NUMBERED for _, p, reads, _ in self.items if not reads for e in p)
+        made, numbers, tables = [], [], []
+        for make, pattern, reads, values in self.items:
+            if reads:
+                slot = Slot(count + len(tables), len(values))
+                tables += list(values)
+            else:
+                kept = [v for v, e in zip(values, pattern, strict=True) if e in NUMBERED]
+                slot = Slot(len(numbers), len(kept))
+                numbers += kept
+            made.append(make(slot))
+        return made, np.array(numbers + tables, dtype=np.complex128), len(numbers), len(tables)
+
+
+def random_entries(rng, count, classes, scale=1.0):
+    """A pattern and values that it allows."""
+    pattern = bytes(int(rng.choice(classes)) for _ in range(count))
+    values = []
+    for entry in pattern:
+        x, y = rng.normal(size=2) * scale
+        values.append({0: 0, 1: 1, 2: -1, 3: x, 4: 1j * y, 5: x + 1j * y}[entry])
+    return pattern, values
+
+
+def random_mask(rng, allowed, most):
+    """A mask of up to `most` of the allowed bits, at least one."""
+    count = int(rng.integers(1, min(most, len(allowed)) + 1))
+    return sum(1 << int(bit) for bit in rng.choice(allowed, count, replace=False))
+
+
+def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
+    """Append one random item that mixes near bits and reads anything, bits outside the buffer included."""
+    everything = list(range(num_bits + high_bits))
+    mixed = []
+    if kind != "diagonal":
+        mixed = [int(b) for b in rng.permutation(near)[: int(rng.integers(1, len(near) + 1))]]
+    if kind == "block" and len(near) == 4:
+        bits = tuple(int(b) for b in rng.permutation(near))
+        pattern, values = random_entries(rng, 256, (5,), 0.2)
+        numbers.add(lambda slot: Mix(bits, (), When(0, 0), pattern, slot, "block"), pattern, (), values)
+        items.append(None)
+        return
+    allowed = [bit for bit in everything if bit not in mixed]
+    when = When(0, 0)
+    if allowed and rng.random() < 0.5:
+        mask = random_mask(rng, allowed, 2)
+        when = When(mask, mask & int(rng.integers(0, 1 << 62)))
+    reads = ()
+    if allowed and kind != "rename" and rng.random() < 0.6:
+        most = 5 if kind == "diagonal" else 2
+        reads = tuple(
+            random_mask(rng, allowed, 3 if rng.random() < 0.5 else 1) for _ in range(rng.integers(1, most + 1))
+        )
+    classes = [(3,), (5,), (0, 1, 2, 3, 4, 5), (0, 4), (1, 2), (1, 3, 5), (1,)][int(rng.integers(7))]
+    label = f"{kind} {mixed} \\"
+    if kind == "rename":
+        to = tuple(int(x) for x in rng.permutation(1 << len(mixed)))
+        numbers.add(lambda _: Rename(tuple(mixed), when, to, label), b"", (), [])
+    elif kind == "mix":
+        count = 1 << 2 * len(mixed) + len(reads)
+        pattern, values = random_entries(rng, count, classes, 0.5)
+        numbers.add(lambda slot: Mix(tuple(mixed), reads, when, pattern, slot, label), pattern, reads, values)
+    else:
+        pattern, values = random_entries(rng, 1 << len(reads), classes)
+        numbers.add(lambda slot: Diagonal(reads, when, pattern, slot, label), pattern, reads, values)
+    items.append(None)
+
+
+def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):
+    """A random sweep over a random tile that holds the lowest bits, and its packed numbers."""
+    rng = np.random.default_rng(seed)
+    size = min(num_bits, tile_bits)
+    low = min(4, size)
+    others = rng.permutation(np.arange(low, num_bits))[: size - low]
+    tile = tuple(sorted([*range(low), *map(int, others)]))
+    numbers, shape = Numbers(), []
+    for _ in range(num_phases):
+        order = rng.permutation(tile) if tile else np.zeros(0, dtype=np.int64)
+        count = int(rng.integers(0, min(4, size) + 1)) if tile and "block" not in kinds else 4
+        near = sorted(int(b) for b in order[:count])
+        items: list[None] = []
+        for _ in range(num_items):
+            kind = str(rng.choice(kinds if near else [k for k in kinds if k == "diagonal"] or ["diagonal"]))
+            random_item(rng, kind, near, num_bits, high_bits, numbers, items)
+        shape.append((tuple(near), len(items)))
+    made, packed, count, tables = numbers.finish()
+    phases, at = [], 0
+    for near, length in shape:
+        phases.append(Phase(near, tuple(made[at : at + length])))
+        at += length
+    fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
+    return Sweep(tile, tuple(phases), count, tables, fresh), packed
+
+
+def random_state(seed, num_bits, dtype):
+    """A random vector of norm 1."""
+    rng = np.random.default_rng([seed, 1])
+    psi = rng.normal(size=1 << num_bits) + 1j * rng.normal(size=1 << num_bits)
+    return (psi / np.linalg.norm(psi)).astype(dtype)
+
+
+def numbers_of_rows(seed, sweep, numbers, rows):
+    """Packed arrays for rows of a batch, [rows, count]: every number that has a class of its own differs."""
+    rng = np.random.default_rng([seed, 2])
+    free = np.zeros(len(numbers), dtype=bool)
+    for phase in sweep.phases:
+        for item in phase.items:
+            if not isinstance(item, Rename):
+                kinds = [e in NUMBERED for e in item.pattern if item.reads or e in NUMBERED]
+                free[item.slot.at : item.slot.at + item.slot.count] = kinds
+    return numbers * np.where(free, rng.uniform(0.5, 1.5, (rows, len(numbers))), 1)
