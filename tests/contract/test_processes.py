@@ -168,7 +168,6 @@ def test_a_fork_waits_for_what_numba_compiles() -> None:
     script = """
 import os, signal, sys, threading, time
 sys.path[:0] = {paths!r}
-import support.used_objects  # with NumPy, Qiskit and Cirq imported whole, Numba and the engine are what is left
 from support.child_processes import in_fork
 from qsim_ex import CircuitBuilder, Simulator
 circuit = CircuitBuilder(3, 3).gate("h", [0]).measure(range(3), range(3)).build()

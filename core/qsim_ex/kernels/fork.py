@@ -43,8 +43,8 @@ def _open_locks() -> None:
 
 
 def _importing() -> list[str]:
-    """Return the modules of this package and of Numba that are being imported."""
-    ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numba", "llvmlite")]
+    """Return the modules of this package, Numba and NumPy that are being imported; Numba imports `numpy.ma` late."""
+    ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numba", "llvmlite", "numpy")]
     return [name for name in ours if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)]
 
 
