@@ -123,8 +123,8 @@ def fastest(work: Callable[[], Any], repeat: int = 200) -> float:
 
 def translation() -> dict[str, float]:
     """Microseconds a gate from each framework's circuit to the engine's."""
-    from qsim_ex_cirq.translate import translate as from_cirq
-    from qsim_ex_provider.translate import translate as from_qiskit
+    from qsim_ex_cirq.translation.circuits import translate as from_cirq
+    from qsim_ex_provider.translation.circuits import translate as from_qiskit
 
     gates = circuit(0)
     qiskit, cirq = for_qiskit(gates), for_cirq(gates)

@@ -17,11 +17,11 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-    from qsim_ex_cirq.measurements import Measurement
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
-    from qsim_ex_cirq.translate import translate
-    from qsim_ex_cirq.translation import Translation
+    from qsim_ex_cirq.translation.circuits import translate
+    from qsim_ex_cirq.translation.measurements import Measurement
+    from qsim_ex_cirq.translation.translation import Translation
 
 __all__ = ["Estimates", "Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]

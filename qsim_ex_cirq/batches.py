@@ -10,7 +10,7 @@ import numpy as np
 from qsim_ex import BatchResult, Result
 from qsim_ex.frameworks import JobRuns, binding_groups
 from qsim_ex_cirq.results import Bits
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.translation import Translation
 
 
 class BatchMember(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex import PauliSum, StateVector, apply_readout
 from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.translation import Translation
 
 FINAL = "final state"
 """The label under which final states are saved."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
-from qsim_ex_cirq.measurements import Measurement
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.measurements import Measurement
+from qsim_ex_cirq.translation.translation import Translation
 
 Bits = NDArray[np.uint8]
 Vector = NDArray[np.complexfloating[Any, Any]]

@@ -15,13 +15,13 @@ import numpy as np
 from qsim_ex import PauliSum, Result, Simulator
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
-from qsim_ex_cirq.observables import undisturbed, value_of
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import ResultDict, records_of
 from qsim_ex_cirq.runs import SeedStream, SweepRuns, key_of
 from qsim_ex_cirq.states import Initial
-from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.observables import undisturbed, value_of
+from qsim_ex_cirq.translation.sweep import translate_sweep
+from qsim_ex_cirq.translation.translation import Translation
 
 End = FinalState | SavedFinalState
 

@@ -13,7 +13,7 @@ import numpy as np
 from qsim_ex import Simulator
 from qsim_ex.errors import OptionError
 from qsim_ex.frameworks import JobRuns, binding_groups, digest
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.translation import Translation
 
 
 class SeedStream:

@@ -15,14 +15,14 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.frameworks import BY_DTYPE, check
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import SavedFinalState
-from qsim_ex_cirq.noise import noise_of
-from qsim_ex_cirq.observables import pauli_sum
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translate import order_of
+from qsim_ex_cirq.translation.circuits import order_of
+from qsim_ex_cirq.translation.noise import noise_of
+from qsim_ex_cirq.translation.observables import pauli_sum
 
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))

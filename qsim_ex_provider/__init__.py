@@ -10,10 +10,10 @@ if importlib.util.find_spec("qiskit") is None:
 
 with uninterrupted():
     from qsim_ex_provider.backend import QsimExBackend
-    from qsim_ex_provider.estimator import EstimatorV2
     from qsim_ex_provider.job import QsimExJob
+    from qsim_ex_provider.primitives.estimator import EstimatorV2
+    from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.provider import QsimExProvider
-    from qsim_ex_provider.sampler import SamplerV2
     from qsim_ex_provider.save import SaveStatevector, save_statevector
 
 __all__ = [

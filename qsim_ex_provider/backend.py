@@ -22,11 +22,11 @@ from qsim_ex.frameworks import Measure, Noise, Save, fresh_seed, job_checkpoint,
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
-from qsim_ex_provider.noise import basis_gates_of, noise_of
-from qsim_ex_provider.parameter_binds import NO_BINDS, binds_of
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import build_target
-from qsim_ex_provider.translate import translate_job
+from qsim_ex_provider.translation.circuits import translate_job
+from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
+from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 
 class QsimExBackend(BackendV2):

@@ -21,11 +21,11 @@ from qiskit.circuit import QuantumCircuit
 from qsim_ex import Circuit, Options
 from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
 from qsim_ex_provider.backend import QsimExBackend
-from qsim_ex_provider.limits import Limits, check_circuit, check_program, check_text
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.save import save_statevector
-from qsim_ex_provider.translate import translate
-from qsim_ex_provider.translator import class_rows
+from qsim_ex_provider.translation.circuits import translate
+from qsim_ex_provider.translation.limits import Limits, check_circuit, check_program, check_text
+from qsim_ex_provider.translation.translator import class_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from qsim_ex.errors import OptionError, nearest
 from qsim_ex.frameworks import check
 from qsim_ex.options import Options, Progress
-from qsim_ex_provider.noise import noise_of
+from qsim_ex_provider.translation.noise import noise_of
 
 ELSEWHERE = {
     "max_memory_mb": "max_memory (bytes)",

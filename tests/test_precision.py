@@ -18,10 +18,10 @@ from qsim_ex.files import header
 from qsim_ex.kernels.cuda.write.register_layout import REGISTERS
 from qsim_ex.options import Options
 from qsim_ex.precision import BY_DTYPE, BY_ITEMSIZE, PRECISIONS, Precision, PrecisionName
+from tools.packages import packages
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("core/qsim_ex", "qsim_ex_provider", "qsim_ex_cirq")
-MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+MODULES = [path for package in packages() for path in sorted((ROOT / package).rglob("*.py"))]
 OTHERS = [path for path in MODULES if path.name != "precision.py"]
 
 NAMED = {

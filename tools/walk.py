@@ -24,7 +24,11 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = tuple(str(ROOT / folder) + "/" for folder in ("core/qsim_ex", "qsim_ex_provider", "qsim_ex_cirq"))
+sys.path[:0] = [str(ROOT)]  # also when this file is run as a script
+
+from tools.packages import packages  # noqa: E402
+
+SOURCE = tuple(str(ROOT / folder) + "/" for folder in packages())
 
 SHOTS, ANGLE = 1000, 0.3
 

@@ -16,9 +16,10 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.gates import GATES, Gate
 from qsim_ex.circuit.ops import Entry, letters
+from tools.packages import packages
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (ROOT / "core" / "qsim_ex", ROOT / "qsim_ex_provider", ROOT / "qsim_ex_cirq")
+PACKAGES = tuple(ROOT / folder for folder in packages())
 TABLE = ROOT / "core" / "qsim_ex" / "circuit" / "gates.py"
 ROWS = [pytest.param(gate, id=name) for name, gate in GATES.items()]
 

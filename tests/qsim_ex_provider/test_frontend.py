@@ -18,7 +18,7 @@ from qsim_ex import CircuitBuilder, Options, Simulator, errors, reference
 from qsim_ex.circuit.gates import GATES as TABLE
 from qsim_ex_provider import QsimExBackend
 from qsim_ex_provider.frontend import format_bits, frontend, neutral_circuit, read
-from qsim_ex_provider.translate import translate
+from qsim_ex_provider.translation.circuits import translate
 
 
 def gates_of_the_specification(skip: set[str]) -> QuantumCircuit:

@@ -238,14 +238,14 @@ def wrong_binding(patch: pytest.MonkeyPatch) -> None:
 
 def closed_controls(patch: pytest.MonkeyPatch) -> None:
     """Open controls of Qiskit's gates are taken for closed ones."""
-    from qsim_ex_provider.translator import Controls
+    from qsim_ex_provider.translation.translator import Controls
 
     method(patch, Controls, "and_", lambda right, self, wires, _values: right(self, wires, (1 << len(wires)) - 1))
 
 
 def wrong_endian(patch: pytest.MonkeyPatch) -> None:
     """Matrices of Cirq's are taken with their first qubit as the least significant."""
-    from qsim_ex_cirq.gates import Place
+    from qsim_ex_cirq.translation.gates import Place
 
     method(patch, Place, "matrix", lambda right, self, *given: right(self._replace(wires=self.wires[::-1]), *given))
 

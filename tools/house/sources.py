@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.packages import packages
+
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = "core/qsim_ex/"
-PACKAGES = (ENGINE, "qsim_ex_provider/", "qsim_ex_cirq/")
+PACKAGES = tuple(f"{folder}/" for folder in packages())
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

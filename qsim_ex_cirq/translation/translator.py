@@ -12,12 +12,12 @@ import numpy as np
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
-from qsim_ex_cirq.conditions import conjunctions, nested
-from qsim_ex_cirq.gates import Place, Power, rule_of
-from qsim_ex_cirq.gates import number as number_of
-from qsim_ex_cirq.measurements import PendingMeasurements
-from qsim_ex_cirq.noise import MomentOperation, channel
-from qsim_ex_cirq.translation import Translation
+from qsim_ex_cirq.translation.conditions import conjunctions, nested
+from qsim_ex_cirq.translation.gates import Place, Power, rule_of
+from qsim_ex_cirq.translation.gates import number as number_of
+from qsim_ex_cirq.translation.measurements import PendingMeasurements
+from qsim_ex_cirq.translation.noise import MomentOperation, channel
+from qsim_ex_cirq.translation.translation import Translation
 
 MATRIX_FIRST = 3
 """Up to how many qubits a gate without a rule is taken as its matrix before its decomposition is asked for."""

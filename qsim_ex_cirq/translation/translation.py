@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import Circuit
 from qsim_ex.frameworks import Channel, Initialize, Instruction, ParameterSweep, ReadoutErrors, Reset, Save, check
-from qsim_ex_cirq.measurements import Measurement
+from qsim_ex_cirq.translation.measurements import Measurement
 
 
 @dataclass(frozen=True, eq=False)

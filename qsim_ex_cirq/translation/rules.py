@@ -14,7 +14,7 @@ import numpy as np
 
 from qsim_ex.errors import MatrixError, ParameterError
 from qsim_ex.frameworks import NeedsNumbers
-from qsim_ex_cirq.place import TOLERANCE, Place
+from qsim_ex_cirq.translation.place import TOLERANCE, Place
 
 Rule = Callable[[Any, Place], None]
 """A function that appends a gate at a place."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
-from qsim_ex_cirq.noise import noisy_operations
-from qsim_ex_cirq.translation import Translation
-from qsim_ex_cirq.translator import Translator, require_numbers
+from qsim_ex_cirq.translation.noise import noisy_operations
+from qsim_ex_cirq.translation.translation import Translation
+from qsim_ex_cirq.translation.translator import Translator, require_numbers
 
 
 def translate(

@@ -12,9 +12,10 @@ import sympy
 
 import qsim_ex
 from qsim_ex import errors, reference
-from qsim_ex_cirq import QsimExSimulator, gates, resolvers
-from qsim_ex_cirq.sweep import translate_sweep
-from qsim_ex_cirq.translate import translate
+from qsim_ex_cirq import QsimExSimulator, resolvers
+from qsim_ex_cirq.translation import gates
+from qsim_ex_cirq.translation.circuits import translate
+from qsim_ex_cirq.translation.sweep import translate_sweep
 
 A, B, C = Q = cirq.LineQubit.range(3)
 S, T = sympy.symbols("s t")

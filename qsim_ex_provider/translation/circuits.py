@@ -29,10 +29,10 @@ from qsim_ex.frameworks import (
     binding_groups,
     digest,
 )
-from qsim_ex_provider.library import emit
-from qsim_ex_provider.noise import AerNoise
 from qsim_ex_provider.results import CircuitHeader, header_of
-from qsim_ex_provider.translator import NO_CONTROLS, Translator, number_or_column
+from qsim_ex_provider.translation.library import emit
+from qsim_ex_provider.translation.noise import AerNoise
+from qsim_ex_provider.translation.translator import NO_CONTROLS, Translator, number_or_column
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:

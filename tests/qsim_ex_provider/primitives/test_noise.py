@@ -21,7 +21,7 @@ from qsim_ex import errors, reference
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
-from qsim_ex_provider.translate import translate, translate_noisy
+from qsim_ex_provider.translation.circuits import translate, translate_noisy
 
 A, B = Parameter("a"), Parameter("b")
 SHOTS = 4000
@@ -126,7 +126,7 @@ def observables() -> list[SparsePauliOp]:
 
 def exact(circuit: QuantumCircuit, model: Any) -> NDArray[np.complex128]:
     """The density matrix of a circuit as a noisy machine runs it, by definition."""
-    from qsim_ex_provider.noise import noise_of
+    from qsim_ex_provider.translation.noise import noise_of
 
     return reference.density_matrix(translate_noisy(circuit, noise_of(model)).circuit)
 

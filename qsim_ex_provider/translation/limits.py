@@ -16,7 +16,7 @@ from qiskit.circuit import ControlFlowOp, ControlledGate, ForLoopOp, QuantumCirc
 from qiskit.circuit.library import UnitaryGate
 
 from qsim_ex.errors import CircuitError
-from qsim_ex_provider.translator import class_rows
+from qsim_ex_provider.translation.translator import class_rows
 
 BUILT_IN = ("qelib1.inc", "stdgates.inc")
 MOST_INCLUDES = 1000

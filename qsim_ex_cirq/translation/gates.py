@@ -19,9 +19,9 @@ import cirq
 import numpy as np
 
 from qsim_ex.frameworks import GATES, Attributes, Gate, NeedsNumbers, OnePower, OneShift, Powers
-from qsim_ex_cirq import rules
-from qsim_ex_cirq.place import TOLERANCE, Place, number
-from qsim_ex_cirq.rules import Rule
+from qsim_ex_cirq.translation import rules
+from qsim_ex_cirq.translation.place import TOLERANCE, Place, number
+from qsim_ex_cirq.translation.rules import Rule
 
 __all__ = ["RULES", "TOLERANCE", "NeedsNumbers", "Place", "Power", "number", "rule_of"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
 from qsim_ex.frameworks import check, simplified
-from qsim_ex_cirq.gates import TOLERANCE, Place
+from qsim_ex_cirq.translation.gates import TOLERANCE, Place
 
 Kraus = NDArray[np.complex128]
 

@@ -16,8 +16,8 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, derived_seeds, digest
-from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import coerced, engine_options, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import coerced, engine_options, translate_pub, where_of
+from qsim_ex_provider.translation.noise import noise_of
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""

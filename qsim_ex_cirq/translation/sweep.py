@@ -13,11 +13,11 @@ import numpy as np
 import sympy
 
 from qsim_ex.frameworks import NeedsNumbers, ParameterColumns, ParameterSweepBuilder, Values, real_values
-from qsim_ex_cirq.gates import number
-from qsim_ex_cirq.noise import noisy_operations
-from qsim_ex_cirq.translate import order_of, translate
-from qsim_ex_cirq.translation import Translation
-from qsim_ex_cirq.translator import Translator
+from qsim_ex_cirq.translation.circuits import order_of, translate
+from qsim_ex_cirq.translation.gates import number
+from qsim_ex_cirq.translation.noise import noisy_operations
+from qsim_ex_cirq.translation.translation import Translation
+from qsim_ex_cirq.translation.translator import Translator
 
 
 def translate_sweep(

@@ -50,10 +50,10 @@ from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
 from qsim_ex.frameworks import GATES, simplified
-from qsim_ex_provider import control_flow
-from qsim_ex_provider.noise import of_operation
 from qsim_ex_provider.save import SaveStatevector
-from qsim_ex_provider.translator import Controls, Place, Translator
+from qsim_ex_provider.translation import control_flow
+from qsim_ex_provider.translation.noise import of_operation
+from qsim_ex_provider.translation.translator import Controls, Place, Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""

@@ -13,7 +13,7 @@ import sympy
 from qsim_ex import reference
 from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
 from qsim_ex.circuit.gates import GATES
-from qsim_ex_cirq.translate import translate
+from qsim_ex_cirq.translation.circuits import translate
 
 A, B, C, D = cirq.LineQubit.range(4)
 

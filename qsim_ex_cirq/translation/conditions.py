@@ -9,7 +9,7 @@ import cirq
 
 from qsim_ex.errors import MeasurementError, NotSupported
 from qsim_ex.frameworks import check
-from qsim_ex_cirq.measurements import MeasuredKey, PendingMeasurements
+from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
 
 Condition = tuple[tuple[int, ...], tuple[int, ...]]
 """Classical bits, the first one least significant, and the values of them at which a condition holds."""

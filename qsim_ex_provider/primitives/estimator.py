@@ -24,8 +24,8 @@ from qsim_ex.frameworks import (
     observable_groups,
     random_generator,
 )
-from qsim_ex_provider.noise import noise_of
-from qsim_ex_provider.pubs import coerced, engine_options, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import coerced, engine_options, translate_pub, where_of
+from qsim_ex_provider.translation.noise import noise_of
 
 
 class EstimatorV2(BaseEstimatorV2):

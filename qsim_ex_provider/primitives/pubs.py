@@ -14,7 +14,7 @@ from qiskit.primitives.containers.bindings_array import BindingsArray
 from qsim_ex import BatchResult, Circuit, Options
 from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
 from qsim_ex.frameworks import BindingGroup, Noise, ParameterColumns, ParameterSweep, Save, binding_groups
-from qsim_ex_provider.translate import translate_sweep
+from qsim_ex_provider.translation.circuits import translate_sweep
 
 ENGINE = tuple(field.name for field in fields(Options))
 """Options of the engine, all of which a primitive takes."""

@@ -34,9 +34,9 @@ from qiskit.synthesis import LieTrotter, MatrixExponential, SuzukiTrotter
 
 from qsim_ex import reference
 from qsim_ex.circuit.ops import Initialize, Op
-from qsim_ex_provider.library import emit
-from qsim_ex_provider.translate import translate
-from qsim_ex_provider.translator import class_rows
+from qsim_ex_provider.translation.circuits import translate
+from qsim_ex_provider.translation.library import emit
+from qsim_ex_provider.translation.translator import class_rows
 
 STANDARD = {n: g for n, g in get_standard_gate_name_mapping().items() if n not in ("measure", "reset", "delay")}
 

@@ -13,7 +13,7 @@ from qiskit.circuit.classical import expr, types
 
 from qsim_ex import errors, reference
 from qsim_ex_provider import QsimExBackend
-from qsim_ex_provider.translate import translate
+from qsim_ex_provider.translation.circuits import translate
 
 BACKEND = QsimExBackend(device="cpu")
 

@@ -32,7 +32,7 @@ from qsim_ex.frameworks import ParameterColumns, ParameterSweep, ParameterSweepB
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2, save_statevector
-from qsim_ex_provider.translate import translate_sweep
+from qsim_ex_provider.translation.circuits import translate_sweep
 
 # Qiskit's own exponential of an evolution gate makes SciPy complain.
 pytestmark = pytest.mark.filterwarnings("ignore:spsolve is more efficient", "ignore:splu converted")
@@ -321,7 +321,7 @@ def test_shots_are_taken_apart_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Non
     """Registers do not depend on how many bindings are taken apart at a time."""
     pub = (registers_circuit(), np.random.default_rng(1).uniform(-3, 3, (5, 2)))
     whole = SamplerV2(device="cpu", seed=7).run([pub], shots=10).result()[0].join_data()
-    monkeypatch.setattr("qsim_ex_provider.sampler.CHUNK_BYTES", 2 * 10 * 12)
+    monkeypatch.setattr("qsim_ex_provider.primitives.sampler.CHUNK_BYTES", 2 * 10 * 12)
     assert SamplerV2(device="cpu", seed=7).run([pub], shots=10).result()[0].join_data() == whole
 
 
@@ -344,7 +344,7 @@ def test_vqe_plans_once(device_name: str, monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("translated with numbers, or prepared again")
 
-    monkeypatch.setattr("qsim_ex_provider.translate.translate_noisy", refuse)
+    monkeypatch.setattr("qsim_ex_provider.translation.circuits.translate_noisy", refuse)
     monkeypatch.setattr("qsim_ex.devices.cpu.device.EncodedSweeps", refuse)
     found = minimize(energy, start, method="L-BFGS-B", options={"maxiter": 60})
     assert planned == (make_plan.cache_info().misses, plan_of.cache_info().misses, program_of.cache_info().misses)

@@ -1,0 +1,1 @@
+"""Cirq's circuits as circuits of the engine."""

@@ -1,0 +1,1 @@
+"""Qiskit's primitives: `SamplerV2` and `EstimatorV2`."""

@@ -1,0 +1,1 @@
+"""Qiskit's circuits as circuits of the engine."""
