@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Generic, TypeVar
 
 GRACE = 0.25
 """The seconds that interrupted work has to end, so that it frees its memory in good order."""
+
+POLL = 0.1
+"""The seconds of one wait for the result. A signal that arrives just before a wait begins is handled when it ends."""
 
 T = TypeVar("T")
 
@@ -39,6 +42,8 @@ class Supervised(Generic[T]):
         """Do the work and return what it returns or raise what it raises; raises `Interrupted` after Ctrl-C."""
         try:
             self._thread.start()
+            while wait([self._outcome], POLL).not_done:
+                pass
             return self._outcome.result()
         except KeyboardInterrupt:
             raise Interrupted(self._stop()) from None
