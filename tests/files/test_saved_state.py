@@ -31,7 +31,7 @@ def made(deployment: str, precision: str = "double") -> StateVector:
 @pytest.mark.parametrize("of", ON_CPU)
 def test_a_state_comes_back_anywhere(tmp_path: Path, of: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state saved in one placement loads unchanged into any other, and rounded into the other precision."""
-    monkeypatch.setattr(saved_state, "SAVED_PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     with made(of) as state:
         wanted = state.to_numpy()
         state.save(tmp_path / "a")
@@ -72,7 +72,7 @@ def test_the_bytes_are_as_documented(tmp_path: Path) -> None:
 
 def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that has not grown is written without its zeros, and loads unchanged."""
-    monkeypatch.setattr(saved_state, "SAVED_PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     with StateVector(WIRES, device="cpu", virtual_peers=4) as state:
         state.gate("h", [0]).save(tmp_path / "a")
         wanted = state.to_numpy()
@@ -84,7 +84,7 @@ def test_what_is_known_to_be_zero_takes_no_room(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("place", [3, 20, 40, 4096 + 3, 4096 + 200, -1])
 def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of which one bit has changed is refused."""
-    monkeypatch.setattr(saved_state, "SAVED_PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)
@@ -99,7 +99,7 @@ def test_one_wrong_bit_is_found(tmp_path: Path, place: int, monkeypatch: pytest.
 
 def test_pieces_that_changed_places_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A piece in another's place is refused, while the order of the pieces in the file is free."""
-    monkeypatch.setattr(saved_state, "SAVED_PIECE", 16)
+    monkeypatch.setattr(saved_state, "PIECE", 16)
     path = tmp_path / "a"
     with made("single") as state:
         state.save(path)

@@ -140,7 +140,7 @@ def test_a_kill_while_writing_leaves_the_last_checkpoint(tmp_path: Path, monkeyp
                 raise KeyboardInterrupt
             yield piece
 
-    monkeypatch.setattr(saved_state, "SAVED_PIECE", 64)
+    monkeypatch.setattr(saved_state, "PIECE", 64)
     monkeypatch.setattr(Single, "pieces", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(path, "single", circuit(), seed=5)

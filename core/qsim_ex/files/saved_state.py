@@ -29,7 +29,7 @@ from qsim_ex.steps.layout import Layout
 MAGIC = b"qsim-ex state 1\n"
 """The first bytes of every file; the number is the version of the format."""
 
-SAVED_PIECE = 1 << 22
+PIECE = 1 << 22
 """The number of amplitudes of a piece; fewer where a sub state vector has fewer."""
 
 
@@ -137,7 +137,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
     """
     layout = placement.layout
     header = Header(
-        placement.num_wires, placement.dtype, layout, min(SAVED_PIECE, 1 << placement.levels.local), 0, 1.0, about or {}
+        placement.num_wires, placement.dtype, layout, min(PIECE, 1 << placement.levels.local), 0, 1.0, about or {}
     )
     try:
         room = -(-(len(header.encoded()) + 64) // _ROOM) * _ROOM

@@ -24,7 +24,7 @@ from qsim_ex.placement.divided.visited import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
 from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
-from qsim_ex.placement.windows.window import COPY_BYTES, Index, Scenario, Window, allocate, room, turn
+from qsim_ex.placement.windows.window import PIECE, Index, Scenario, Window, allocate, room, turn
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
 from qsim_ex.steps.step import ZeroFill
@@ -85,7 +85,7 @@ class Migrated(Divided):
         slots: int = 3,
         scenario: Scenario = "whole",
         spare: int | None = None,
-        piece: int = COPY_BYTES,
+        piece: int = PIECE,
         allowed: tuple[int, int] | None = None,
     ) -> None:
         num_wires = len(layout)

@@ -212,7 +212,7 @@ def test_a_row_of_nan_stays_alone(gpu, dtype, compile):
 
 def test_numbers_are_sent_in_pieces(gpu, monkeypatch):
     """Rows whose numbers are sent in another piece get their own numbers."""
-    monkeypatch.setattr(tables, "SENT_BYTES", 3000)
+    monkeypatch.setattr(tables, "PIECE", 3000)
     check_plan(gpu, np.complex128, 5, 33, "never")
 
 

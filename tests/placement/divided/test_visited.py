@@ -54,7 +54,7 @@ def test_shots_of_more_wires_than_one_marginal(state: Held, monkeypatch: pytest.
     numbers = sampling.uniforms(1, 0, 50)
     wanted = sampling.draw(state, numbers)
     for most in (1, 2, 4):
-        monkeypatch.setattr(divided, "DIVIDED_MARGINAL_WIRES", most)
+        monkeypatch.setattr(divided, "MARGINAL_WIRES", most)
         assert sampling.draw(state, numbers).tolist() == wanted.tolist()
         assert sampling.draw_wires(state, range(N), numbers[0]) == wanted[0]
 

@@ -31,7 +31,7 @@ from qsim_ex.steps.plan import Plan
 
 __all__ = ["Divided", "NearSubState"]
 
-DIVIDED_MARGINAL_WIRES = 26
+MARGINAL_WIRES = 26
 """The most wires of one marginal: 512 MiB on the host; shots of 38 wires need one visit for the highest wires."""
 
 
@@ -200,7 +200,7 @@ class Divided(Visited):
     @property
     def marginal_wires(self) -> int:
         """The number of wires of a table that fits on the host easily, since each marginal is a visit."""
-        return DIVIDED_MARGINAL_WIRES
+        return MARGINAL_WIRES
 
     def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
         """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds.

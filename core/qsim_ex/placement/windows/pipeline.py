@@ -19,7 +19,7 @@ from qsim_ex.devices.base import Buffer, Copies, CopyQueue
 
 Index = NDArray[np.int64]
 
-QUEUED_BYTES = 1 << 32
+IN_FLIGHT = 1 << 32
 """The most bytes that are queued in one direction: less than a tenth of a second, so that a cancelled run ends soon."""
 
 MARKS = 256
@@ -171,7 +171,7 @@ class Pipeline:
         size = len(to) * self._slice_bytes
         queue.in_flight.append((queue.last, size))
         queue.queued_bytes += size
-        while len(queue.in_flight) > 1 and (queue.queued_bytes > QUEUED_BYTES or len(queue.in_flight) > MARKS):
+        while len(queue.in_flight) > 1 and (queue.queued_bytes > IN_FLIGHT or len(queue.in_flight) > MARKS):
             number, size = queue.in_flight.popleft()
             self._device.reach(queue.marks.pop(number))
             queue.done = number

@@ -32,7 +32,7 @@ Index = NDArray[np.int64]
 
 Scenario = Literal["whole", "spread"]
 
-COPY_BYTES = 1 << 26
+PIECE = 1 << 26
 """The bytes of one copy: 1.2 ms on a link of 55 GB/s, so that starting it and waiting for it take little time."""
 
 
@@ -214,7 +214,7 @@ def room(
     slots: int = 3,
     scenario: Scenario = "whole",
     spare: int | None = None,
-    piece: int = COPY_BYTES,
+    piece: int = PIECE,
 ) -> MigratedMemory:
     """Return the memory of a state; `spare` is two copies' worth if None.
 

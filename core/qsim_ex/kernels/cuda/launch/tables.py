@@ -28,7 +28,7 @@ BY_VALUE = (("numbers_few", 448), ("numbers_some", 1280), ("numbers_many", 4000)
 
 _OTHER_ARGUMENTS = 64
 
-SENT_BYTES = 32 << 20
+PIECE = 32 << 20
 """The bytes of the numbers of rows that are sent at a time."""
 
 
@@ -81,7 +81,7 @@ class TableRecipe:
         known = numbers.given if numbers.operands is None else numbers.operands
         out = runtime.empty(len(known) * self.count, self._real)
         itemsize, pieces = 2 * out.dtype.itemsize, -(-self.count // fixed.THREADS)
-        most = max(1, SENT_BYTES // max(known[:1].nbytes, 1))
+        most = max(1, PIECE // max(known[:1].nbytes, 1))
         for first in range(0, len(known), most):
             part = known[first : first + most]
             made = sent(runtime, part) if numbers.operands is None else self._program(runtime, part)
