@@ -8,7 +8,7 @@
 # cuStateVec is measured beside ours where QSIM_EX_CUSTATEVEC names its folder. PYTHON chooses the interpreter.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-out=$(realpath -m "${1:?a folder for logs and results is wanted}")
+out=$(realpath -m "${1:?expected a folder for logs and results as the first argument}")
 shift
 parts=("${@:-}")
 [ -n "${parts[0]}" ] || parts=(tests sanitize batches)

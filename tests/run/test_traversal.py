@@ -45,7 +45,7 @@ def _trajectories(count: int, options: Options) -> int:
 
 
 def off(circuit: Circuit, wanted: np.ndarray, trajectories: int, options: Options, seed: int = 7) -> np.ndarray:
-    """How many standard errors each mean over trajectories is away from what is wanted."""
+    """How many standard errors each mean over trajectories is away from the expected one."""
     result = Simulator(options).run_batch(circuit, observables=STRINGS, trajectories=trajectories, seeds=seed)
     return np.abs(result.values[0] - wanted) / np.maximum(result.errors[0], 1e-6)
 

@@ -230,7 +230,7 @@ class TwoHalves(Divided):
 
     def __init__(self, devices: Sequence[Device], num_wires: int, dtype: Any, levels: Levels) -> None:
         if num_wires != levels.local + 1 or levels.peers != 1:
-            raise InvalidInput(f"two halves of {num_wires} wires with {levels}: one device bit is wanted.")
+            raise InvalidInput(f"expected one device bit above the local ones, got {num_wires} wires with {levels}.")
         self.levels = levels
         self.dtype = np.dtype(dtype)
         self.devices = tuple(devices)

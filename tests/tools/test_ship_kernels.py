@@ -39,7 +39,7 @@ def test_what_a_device_begins_with_is_shipped(itemsize):
 
 def test_real_kernels_are_found_by_their_texts(tmp_path, monkeypatch):
     """NVRTC's machine code for each shipped text is in the archive that the engine reads."""
-    pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is wanted, and comes with it")
+    pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is needed, and comes with it")
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     ship_kernels.make(tmp_path, ["75"])
     found = [shipped.find(code, "75") for code in ship_kernels.codes()]
@@ -49,7 +49,7 @@ def test_real_kernels_are_found_by_their_texts(tmp_path, monkeypatch):
 
 def test_a_text_that_does_not_compile_is_an_error():
     """A broken kernel breaks the build, and its log says where."""
-    pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is wanted, and comes with it")
+    pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is needed, and comes with it")
     with pytest.raises(RuntimeError, match=r"sm_90.*\n.*nonsense"):
         ship_kernels.find_compiler()("nonsense", "90")
 

@@ -54,7 +54,7 @@ def filled(gpu, psi):
 
 
 def agree(gpu, buffer, want, dtype):
-    """The buffer holds what is wanted, relative to its norm."""
+    """Assert that the buffer holds the expected amplitudes, relative to their norm."""
     got = gpu.read(buffer, 0, len(want))
     assert got.dtype == dtype
     error = np.linalg.norm(got - want) / max(float(np.linalg.norm(want)), 1e-30)
