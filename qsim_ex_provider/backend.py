@@ -18,7 +18,7 @@ from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
 from qsim_ex.errors import CircuitError, MeasurementError
-from qsim_ex.frameworks import Measure, Noise, Save, fresh_seed, job_checkpoint, job_seeds
+from qsim_ex.frameworks import Measure, Noise, Save, fresh_job_seed, job_checkpoint, job_seeds
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
@@ -99,7 +99,7 @@ class QsimExBackend(BackendV2):
         count = len(translated.groups)
         kept = None if engine.checkpoint is None else job_checkpoint(engine, translated.key(shots), count, engine.seed)
         base = engine.seed if kept is None else kept.seed
-        base = fresh_seed() if base is None else base
+        base = fresh_job_seed() if base is None else base
         seeds = job_seeds(base, len(translated.owners))
         tasks = []
         for part, group in enumerate(translated.groups):

@@ -1,7 +1,7 @@
 """Old public paths, which work for one more version and warn.
 
-`MODULES` names those modules that users may have imported, with the module that has their names now, and the public
-home that the warning tells. `NAMES` has single names. Version 0.3 empties both tables.
+`MODULES` has the modules that users may have imported, each with the module that has their names now and the public
+home that the warning recommends. `NAMES` has single names. Version 0.3 empties both tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODULES = {
     "qsim_ex.circuit.readout": ("qsim_ex.circuit.noise.readout", "qsim_ex.ReadoutError and qsim_ex.confusion"),
     "qsim_ex.saving": ("qsim_ex.files.saved_state", "qsim_ex.StateVector.save and qsim_ex.StateVector.load"),
 }
-"""Of each old module where its names are now, and their public home."""
+"""Each old module with the module that has its names now, and their public home."""
 
 _CHANNELS = (
     "amplitude_damping", "bit_flip", "depolarizing", "mixed_unitary", "phase_damping", "phase_flip",

@@ -1,16 +1,16 @@
-"""In which numbers amplitudes are stored: a table with one row for each precision.
+"""The table of precisions: the numbers in which amplitudes are stored, one row for each precision.
 
-Only this module tells precisions apart. Every other one is given a row, or finds it by its name (`PRECISIONS`), by the
-dtype of an array (`BY_DTYPE`) or by the bytes of an amplitude (`BY_ITEMSIZE`), and reads what it needs when a
-kernel is written or a plan is made. A further precision is a further row, and this around it:
+Only this module distinguishes precisions. Other modules receive a row, or look it up by its name (`PRECISIONS`), by the
+dtype of an array (`BY_DTYPE`) or by the bytes of an amplitude (`BY_ITEMSIZE`), when a kernel is written or a plan is
+made. A new precision is a new row and three things that a row cannot say:
 
-- what the language wants spelled out: the name in `PrecisionName`;
-- kernels as text (the .cu files of kernels/cuda) are written in `real`, `amp` and `TILE`; the arithmetic of the tensor
-  cores is in files of kernels/cuda/write/tensor_kernels, which the row names;
-- compiled code of the host writes reals of 4 and 8 bytes: `kernels/cuda/launch/run_words.py` for launches, Numba's and
-  LLVM's types in the kernels of the CPU.
+- its name in `PrecisionName`, which type checkers read;
+- the files of kernels/cuda/write/tensor_kernels that the row names, with the arithmetic of the tensor cores; all other
+  .cu files are written in terms of `real`, `amp` and `TILE`;
+- the reals of 4 and 8 bytes in compiled host code: `kernels/cuda/launch/run_words.py` for launches, and the types of
+  Numba and LLVM in the kernels of the CPU.
 
-Operands of gates are always complex128 and sums always float64, whatever the amplitudes are. Those are no precision.
+The operands of gates are always complex128 and sums always float64, in every precision.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ PrecisionName = Literal["single", "double"]
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Precision:
-    """One row: how amplitudes are stored, and what follows from that for kernels, plans and checks.
+    """One row: the format of amplitudes, and what follows from it for kernels, plans and checks.
 
     name: the value of the option `precision`.
-    dtype, real: of an amplitude, and of its real and imaginary part.
-    c_real, c_amplitude: the same in CUDA C++.
-    c_pair: the type in CUDA C++ of two amplitudes, if they have 16 bytes, which are moved at once; otherwise None, and
-        one amplitude has as many.
-    tile_bits: a thread block of a GPU works on a tile of 2^tile_bits amplitudes in its shared memory; at most 12,
-        since that many bits can be numbered in fixed_kernels/permute.cu.
-    threads: of a thread block that has such a tile.
-    blocks: how many of these thread blocks a multiprocessor shall hold; this bounds the registers of a thread.
-    tensor_files: the text of a dense block on the tensor cores: files of kernels/cuda/write/tensor_kernels.
-    tensor_depth: columns of the 16-row matrix that one instruction of the tensor cores multiplies.
+    dtype, real: the dtype of an amplitude, and that of its real and imaginary part.
+    c_real, c_amplitude: the same two types in CUDA C++.
+    c_pair: the type in CUDA C++ of two amplitudes of 8 bytes, which are copied at once; None where one amplitude has
+        16 bytes.
+    tile_bits: a thread block of a GPU works on a tile of 2^tile_bits amplitudes in its shared memory; at most 12, the
+        number of bits that fixed_kernels/permute.cu can permute.
+    threads: the threads of a thread block with such a tile.
+    blocks: the number of these thread blocks that a multiprocessor must hold; this limits the registers of a thread.
+    tensor_files: the files of kernels/cuda/write/tensor_kernels with the text of a dense block on the tensor cores.
+    tensor_depth: the columns of the 16-row matrix that one instruction of the tensor cores multiplies.
     pass_work: multiply-adds per amplitude in the time in which a GPU reads and writes the state once.
     block_work: multiply-adds per amplitude in the time that a dense block on four bits takes on the tensor cores.
-    rounding, rounding_per_gate: the relative error of an amplitude vector that rounding explains, at first and for
-        each gate more.
-    same_shots: whether every device draws the same shots. Where rounding is coarse, a random number may fall on the
-        other side of a boundary.
-    norm_tolerance: how far the norm may be from 1 in a file of a state that does not say what it was.
+    rounding, rounding_per_gate: the relative error of a state vector that rounding explains: a constant, and an amount
+        for each gate.
+    same_shots: whether every device draws the same shots. With coarse rounding a random number may fall on the other
+        side of a boundary between outcomes.
+    norm_tolerance: how far the norm may be from 1 in a saved state whose file does not record the norm.
     """
 
     name: PrecisionName
@@ -69,7 +69,7 @@ class Precision:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an amplitude."""
+        """The bytes of an amplitude."""
         return self.dtype.itemsize
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex.frameworks import derived_seeds, fresh_seed, job_seeds, random_generator
+from qsim_ex.frameworks import derived_seeds, fresh_job_seed, job_seeds, random_generator
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
@@ -39,6 +39,6 @@ def test_a_place_has_one_generator() -> None:
 
 def test_fresh_seeds_differ() -> None:
     """Nobody gets the seed of another, and each fits a signed integer of 64 bits."""
-    seeds = {fresh_seed() for _ in range(20)}
+    seeds = {fresh_job_seed() for _ in range(20)}
     assert len(seeds) == 20
     assert max(seeds) < 1 << 63

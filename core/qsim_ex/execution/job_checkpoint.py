@@ -11,7 +11,7 @@ from typing import Any
 
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.written import written
-from qsim_ex.observe.sampling import checked_seed, fresh_seed
+from qsim_ex.observe.sampling import checked_seed, fresh_job_seed
 from qsim_ex.options import Checkpoint
 
 _FORM = "qsim-ex job 1"
@@ -31,7 +31,7 @@ class JobCheckpoint:
         known = self._read() if self._path.exists() else None
         given = None if seed is None else checked_seed(seed)
         if known is None:
-            self.seed = fresh_seed() >> 1 if given is None else given
+            self.seed = fresh_job_seed() if given is None else given
             self._write({"form": _FORM, "key": key, "parts": parts, "seed": self.seed})
             return
         wanted = {"key": key, "parts": parts, **({} if given is None else {"seed": given})}

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
-    from qsim_ex.frameworks.seeds import derived_seeds, fresh_seed, job_seeds, random_generator
+    from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
+    from qsim_ex.observe.sampling import fresh_job_seed
     from qsim_ex.precision import BY_DTYPE
 
 _HOMES = {
@@ -70,7 +71,7 @@ _HOMES = {
     "confusion": "qsim_ex.circuit.noise.readout",
     "derived_seeds": "qsim_ex.frameworks.seeds",
     "digest": "qsim_ex.frameworks.job_runs",
-    "fresh_seed": "qsim_ex.frameworks.seeds",
+    "fresh_job_seed": "qsim_ex.observe.sampling",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "job_seeds": "qsim_ex.frameworks.seeds",
     "observable_groups": "qsim_ex.frameworks.observable_group",
@@ -111,7 +112,7 @@ __all__ = [
     "confusion",
     "derived_seeds",
     "digest",
-    "fresh_seed",
+    "fresh_job_seed",
     "job_checkpoint",
     "job_seeds",
     "observable_groups",

@@ -31,11 +31,11 @@ class BindingGroup:
         """Return the number of bindings."""
         return len(self.places)
 
-    def run(self, simulator: Simulator, seeds: Sequence[int], **asked: Any) -> BatchResult:
-        """Run all bindings, each with its seed; asked: other arguments of `Simulator.run_batch`."""
+    def run(self, simulator: Simulator, seeds: Sequence[int], **requested: Any) -> BatchResult:
+        """Run all bindings, each with its seed; requested: other arguments of `Simulator.run_batch`."""
         family = self.family
         return simulator.run_batch(
-            family.template, family.bindings(), seeds=seeds, readout=self.readout_errors, **asked
+            family.template, family.bindings(), seeds=seeds, readout=self.readout_errors, **requested
         )
 
     def among(self, places: NDArray[np.intp]) -> BindingGroup:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qsim_ex.execution.job_checkpoint import JobCheckpoint
-from qsim_ex.frameworks.seeds import fresh_seed
+from qsim_ex.observe.sampling import fresh_job_seed
 from qsim_ex.options import Options
 from qsim_ex.simulator import Simulator
 
@@ -29,8 +29,8 @@ def job_checkpoint(options: Options, key: str, runs: int, seed: int | None) -> J
 class JobRuns:
     """The runs that a call consists of, one after the other.
 
-    Where the options ask for a checkpoint, each run has one of its own, and those that had ended before a kill give
-    their results at once.
+    Where the options ask for a checkpoint, each run has one of its own. A run that had ended before the process was
+    killed returns its result from its checkpoint.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -55,7 +55,7 @@ class JobRuns:
         `job_checkpoint`; the key is made only where there is a checkpoint.
         """
         if not self.waits_for_checkpoint:
-            return fresh_seed() if seed is None else seed
+            return fresh_job_seed() if seed is None else seed
         self._checkpoint = job_checkpoint(self.options, key(), runs, seed)
         return self._checkpoint.seed
 
@@ -67,7 +67,7 @@ class JobRuns:
         return Simulator(self.options.with_({"checkpoint": self._checkpoint.part(self._begun - 1)}))
 
     def unkept(self) -> Simulator:
-        """Return a simulator for what needs no checkpoint, such as holding a state that was found already."""
+        """Return a simulator without a checkpoint, for example for a state that was computed already."""
         if self._checkpoint is None:
             return self._simulator
         return Simulator(self.options.with_({"checkpoint": None}))

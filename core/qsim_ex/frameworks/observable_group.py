@@ -1,4 +1,4 @@
-"""Bindings that are asked for the same observables, so that few values are computed in vain."""
+"""Bindings with the same requested observables, grouped so that few values are computed that nobody requested."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.intp]
 
 MOST = 4
-"""How many times the values that were asked of it a group computes at most."""
+"""The most values that a group computes for each requested value."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ObservableGroup:
-    """Bindings that are asked for the same observables.
+    """Bindings with the same requested observables.
 
     bindings, observables: their numbers, in increasing order. pairs: which of the pairs given to `observable_groups`
     are theirs; binding_of, observable_of: the numbers in each of these pairs.
@@ -38,9 +38,8 @@ class ObservableGroup:
 def observable_groups(bindings: Numbers, observables: Numbers) -> list[ObservableGroup]:
     """Group the bindings that occur in the pairs (bindings[k], observables[k]); each is in one group.
 
-    All are one group where that computes at most `MOST` times the values of the pairs. Otherwise bindings that are
-    asked for the same observables, and those that are asked for similar ones, are put together for as long as that
-    holds.
+    All bindings are one group if that computes at most `MOST` values for each pair. Otherwise bindings with the same
+    observables, and bindings with similar ones, share a group as long as that holds.
     """
     if not len(bindings):
         return []
@@ -66,8 +65,8 @@ def observable_groups(bindings: Numbers, observables: Numbers) -> list[Observabl
 
 
 def _merged(alike: list[tuple[tuple[int, ...], list[int]]]) -> list[tuple[Numbers, Numbers]]:
-    """Return bindings and observables of each group, from the bindings that are asked for exactly the same."""
-    found: list[tuple[list[int], set[int], int]] = []  # bindings, observables, how many values are asked for
+    """Return bindings and observables of each group, from the bindings with exactly the same observables."""
+    found: list[tuple[list[int], set[int], int]] = []  # bindings, observables, number of requested values
     for observables, bindings in alike:
         more = len(bindings) * len(observables)
         if found:

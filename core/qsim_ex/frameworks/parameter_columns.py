@@ -15,7 +15,7 @@ from qsim_ex.circuit.parameters.sweep import Values, real_values
 class NeedsNumbers(Exception):
     """A parameter stands where the structure of a circuit depends on the number that will replace it.
 
-    A translator raises it for a circuit that must be translated for each binding by itself.
+    A translator raises it for a circuit that must be translated separately for each binding.
     """
 
 
@@ -45,7 +45,7 @@ class ParameterColumns:
         try:
             with np.errstate(all="ignore"):
                 found = function(*arrays)
-        except (TypeError, NameError, AttributeError) as error:  # what a function that NumPy does not have ends in
+        except (TypeError, NameError, AttributeError) as error:  # raised for functions that NumPy does not have
             raise NeedsNumbers(f"{expression} is no function of arrays") from error
         return real_values(found, self.count, expression)
 

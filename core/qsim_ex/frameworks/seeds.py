@@ -1,20 +1,13 @@
 """Seeds of the runs that a call of a framework consists of, all made of one base seed.
 
-`numpy.random.SeedSequence` makes them, so that numbers of different places have nothing to do with one another, and a
-run has the same seed however many others there are.
+`numpy.random.SeedSequence` makes them, so that the random numbers of different places are independent, and a run has
+the same seed whatever the number of runs. `sampling.fresh_job_seed` makes a base seed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from qsim_ex.observe import sampling
-
-
-def fresh_seed() -> int:
-    """Return a random base seed, below 2^63 so that every framework can store it."""
-    return sampling.fresh_seed() >> 1
 
 
 def job_seeds(base: int, count: int) -> list[int]:

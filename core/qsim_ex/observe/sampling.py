@@ -51,6 +51,11 @@ def fresh_seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
+def fresh_job_seed() -> int:
+    """Return a random base seed of a job, below 2^63 so that every framework and file format can store it."""
+    return fresh_seed() >> 1
+
+
 def checked_seed(seed: Any) -> int:
     """Return a seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:
