@@ -105,6 +105,8 @@ class Options:
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
     threads: the number of CPU threads; None uses all cores.
+    separate: whether wires that nothing joins are simulated as separate parts, one after another, and idle wires not at
+        all. The shots of a seed are the same either way.
     compile: whether kernels for GPUs are written for the circuit and compiled ('always') or sweeps are interpreted
         ('never'); 'auto' leaves the choice to `kernels.cuda.compile.policy`.
     seed: the seed of runs that are given none; None makes a fresh one for each run.
@@ -129,6 +131,7 @@ class Options:
     max_memory: int | None = None
     max_host_memory: int | None = None
     threads: int | None = None
+    separate: bool = True
     compile: Compile = "auto"
     seed: int | None = None
     progress: ProgressCallback | None = None

@@ -33,7 +33,8 @@ class Provenance:
     device, device_description: the name of the device, and its description. deployment: how the state was divided over
     devices and host memory, and why. plans: the plans of the run. timings: seconds of plan, prepare, run, sample and
     total. peak_bytes: each device's memory for amplitudes. facts: the number of states; for a divided state the kind of
-    host memory, the links between devices, and the bytes copied over each link.
+    host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
+    parts of a circuit in separate parts; the fields above are those of the largest one.
     """
 
     device: str
@@ -44,11 +45,13 @@ class Provenance:
     timings: Mapping[str, float]
     peak_bytes: int
     facts: Mapping[str, Any]
+    others: tuple[Provenance, ...] = ()
 
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
-        return total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        own = total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:
         """Keep the plans, which are large, for the latest results only; count and drop those of an older one."""
@@ -56,10 +59,11 @@ class Provenance:
         if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
             _ = oldest.plan
             object.__setattr__(oldest, "plans", ())
+            object.__setattr__(oldest, "others", ())
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "plan": self.plan, "plans": ()}
+        return {**self.__dict__, "plan": self.plan, "plans": (), "others": ()}
 
 
 class _Ran:

@@ -52,3 +52,17 @@ class PauliSum:
     def num_wires(self) -> int:
         """Return the least number of wires that the sum needs: the highest wire that it acts on, plus 1."""
         return max(((t.x | t.z).bit_length() for t in self.terms), default=0)
+
+    def on(self, places: Mapping[int, int]) -> PauliSum:
+        """Return the sum for a state of which only some wires are kept, and all others are |0⟩.
+
+        places: for each kept wire its new number. Z and I are 1 on |0⟩, and the mean of X and Y is 0.
+        """
+        kept = sum(1 << wire for wire in places)
+        terms = (t for t in self.terms if not t.x & ~kept)
+        return PauliSum(tuple(PauliString(_moved(t.x, places), _moved(t.z, places), t.coefficient) for t in terms))
+
+
+def _moved(mask: int, places: Mapping[int, int]) -> int:
+    """Return a mask of wires in the new numbers, without the wires that have none."""
+    return sum(1 << place for wire, place in places.items() if mask >> wire & 1)

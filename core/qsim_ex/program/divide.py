@@ -9,7 +9,7 @@ operation runs as early as its wires allow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, assert_never
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
@@ -29,7 +29,7 @@ from qsim_ex.circuit.ops import (
     wires_of,
 )
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.choices import Choice, Conditioned, Reading
+from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
@@ -100,6 +100,7 @@ class _Divider:
     def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
         self._structure = structure
         self._observed = observed
+        self._groups = groups
         self._open = [_OpenSegment()]
         self._level = [0] * structure.num_qubits  # the level that each wire has reached
         self._choices: list[Choice] = []
@@ -112,6 +113,7 @@ class _Divider:
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._first_random: RandomInstruction | None = None
         self._place = 0
+        self._stream = 0  # the first stream of random numbers of this instruction
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
@@ -119,6 +121,7 @@ class _Divider:
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
+            self._stream += num_streams(instruction)
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         return Program(
@@ -161,8 +164,8 @@ class _Divider:
             case Measure(wires, clbits):
                 if self._reader is not None:
                     self._reader.measured(clbits)
-                for wire, clbit in zip(wires, clbits, strict=True):
-                    self._measure(wire, clbit, final=bool(ended >> wire & 1))
+                for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
+                    self._measure(wire, clbit, self._stream + k, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
             case Reset(wires):
                 self._reset(wires, "reset of wires that were used before")
@@ -184,7 +187,8 @@ class _Divider:
     def _channel(self, channel: Channel, acted: int) -> None:
         self._random_here("a noise channel", acted)
         number, operand, count = len(self._choices), channel.operand, channel.count
-        choice = Choice("channel", number, channel.wires, operand, count, channel.mixed, channel.product)
+        stream, mixed, product = self._stream, channel.mixed, channel.product
+        choice = Choice("channel", number, stream, channel.wires, operand, count, mixed, product)
         if choice.mixed:
             self._choices.append(choice)
             self._at(self._reached(acted), acted).work.append(choice)
@@ -239,7 +243,7 @@ class _Divider:
                     later |= acted
         return reversed(found)
 
-    def _measure(self, wire: int, clbit: int, *, final: bool) -> None:
+    def _measure(self, wire: int, clbit: int, stream: int, *, final: bool) -> None:
         self._measured.pop(clbit, None)
         self._recorded.pop(clbit, None)
         if final:
@@ -247,21 +251,39 @@ class _Divider:
         elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
             self._recorded[clbit] = len(self._choices)
             self._random_here("measurement in the middle of a circuit", 1 << wire)
-            self._project("measure", wire)
+            self._project("measure", wire, stream)
 
     def _reset(self, wires: tuple[int, ...], feature: str) -> None:
         if used := mask_of(wires) & self._used:
             self._random_here(feature, used)
-        for wire in wires:
+        for k, wire in enumerate(wires):
             if self._used >> wire & 1:
-                self._project("reset", wire)
+                self._project("reset", wire, self._stream + k)
                 self._used &= ~(1 << wire)  # it is |0⟩ again
 
-    def _project(self, kind: Literal["measure", "reset"], wire: int) -> None:
+    def _project(self, kind: Literal["measure", "reset"], wire: int, stream: int) -> None:
         level = self._reached(1 << wire)
-        while level < len(self._open) and sum(c.kind != "channel" for c in self._open[level].choices) >= JOINTLY:
+        while level < len(self._open) and self._is_full(self._open[level], wire):
             level += 1
-        self._ask(Choice(kind, len(self._choices), (wire,)), level)
+        self._ask(Choice(kind, len(self._choices), stream, (wire,)), level)
+
+    def _is_full(self, segment: _OpenSegment, wire: int) -> bool:
+        """Return whether as many wires as possible are measured after a segment, of those that may be entangled.
+
+        Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
+        """
+        measured = [choice for choice in segment.choices if choice.kind != "channel"]
+        if len(measured) < JOINTLY:
+            return False
+        part = self._parts[wire]
+        return sum(self._parts[choice.wires[0]] == part for choice in measured) >= JOINTLY
+
+    @cached_property
+    def _parts(self) -> Sequence[int]:
+        """The number of the separate part of each wire, over the whole circuit."""
+        from qsim_ex.program.separate import joined_wires
+
+        return joined_wires(self._structure, self._groups)
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

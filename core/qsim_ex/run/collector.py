@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,21 @@ _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
 _THREADS = 4
 """Threads that generate random numbers for a state on a GPU."""
+
+
+class Collects(Protocol):
+    """Takes the states of a run: at saves and at the end. done: see `Collector`."""
+
+    done: NDArray[np.bool_] | None
+
+    def save(self, unit: WorkUnit, label: str, amplitudes: Amplitudes, states: States, branches: Branches) -> None:
+        """Take states at a save."""
+
+    def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
+        """Take states at the end of the program; they are released after it."""
+
+    def left(self, unit: WorkUnit, branches: Branches) -> Branches:
+        """Return the branches of a unit without the shots that are done; called only if `done` is kept."""
 
 
 @dataclass(eq=False, slots=True)
@@ -147,7 +162,7 @@ class Collector:
             rows = branches.branch_of
             bits = np.zeros((len(rows), width), dtype=np.uint8)
             if self.measures:
-                drawn = uniforms(branches, inputs.seeds, 0, unit.first, unit.shots)
+                drawn = uniforms(branches, inputs, [0] * len(inputs.seeds))
                 values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
                 bits |= pack(values, self.masks, self.num_clbits)
             for clbit, column in self.program.recorded.items():

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -31,8 +31,9 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
+from qsim_ex.program.separate import How, Separation, separation_of
 from qsim_ex.result import BatchResult, Provenance
-from qsim_ex.run.collector import Collector
+from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
@@ -40,8 +41,12 @@ from qsim_ex.run.worker import Worker, WorkQueue
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
-    """A checked and planned run: its program and numbers, its request, and its machines."""
+    """A checked and planned run: its program and numbers, its request, and its machines.
 
+    separation: what was left out of the circuit that the user gave; None if nothing was.
+    """
+
+    separation: Separation | None
     circuit: Circuit
     program: Program
     bound: Bindings
@@ -67,19 +72,31 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     groups = groups_of(circuit.structure, readout) if readout else ()
-    program = program_of(circuit.structure, bool(observables), 0, groups)
-    request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
+    how: How = "whole" if not options.separate else "apart" if options.checkpoint is None else "together"
+    separation = separation_of(circuit.structure, groups, how)
+    if separation is not None and not separation.is_plain:
+        from qsim_ex.run.joint import run_parts
+
+        return run_parts(
+            assigner, options, circuit, separation, bound, shots, seeds, observables, trajectories, cancel, readout
+        )
+    structure = circuit.structure if separation is None else separation.parts[0].structure
+    program = program_of(structure, bool(observables), 0, groups)
+    measures = program.has_measurement or (separation is not None and separation.measures)
+    request = checked_request(program, circuit, bound, shots, observables, trajectories, readout, measures)
+    if separation is not None:
+        circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
     wheres = assigner.many(circuit.num_qubits, states)
     machines = [Machine(where, program, options, states) for where in wheres]
-    run = PlannedRun(circuit, program, bound, request, machines, options)
+    run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
     kept, given_seeds = checkpoints_of(run, seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    workers = _traverse(run, collector, kept, given_seeds, cancel)
+    workers = traverse(run, collector, kept, given_seeds, cancel)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if readout and collector.packed is not None:
@@ -89,15 +106,30 @@ def run_batch(
     return _result(run, collector, workers, given_seeds, (planned - began, ended - began))
 
 
+def without_idle_wires(
+    separation: Separation, circuit: Circuit, bound: Bindings, request: Request
+) -> tuple[Circuit, Bindings, Request]:
+    """Return a circuit without its idle wires, with its numbers and the request for it."""
+    (part,) = separation.parts
+    places = {wire: place for wire, (_, place) in separation.place.items()}
+    observables = tuple(one.on(places) for one in request.observables)
+    request = replace(request, observables=observables, streams=[part.streams] * bound.count)
+    columns = part.columns
+    if columns is None:
+        return Circuit.of_structure(part.structure, circuit.operands), bound, request
+    taken = Bindings(bound.count, lambda begin, end: bound.operands(begin, end)[:, columns])
+    return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
+
+
 def _own(circuit: Circuit) -> Bindings:
     """Return a circuit's own operands as one binding."""
     operands = circuit.operands
     return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
 
-def _traverse(
+def traverse(
     run: PlannedRun,
-    collector: Collector,
+    collector: Collects,
     kept: Checkpoints | None,
     seeds: Sequence[int],
     cancel: threading.Event | None,
@@ -176,19 +208,8 @@ def _result(
     seconds: tuple[float, float],
 ) -> BatchResult:
     """Return the result of a run with its provenance; seconds: of planning, and of the whole run."""
-    request, where = run.request, run.machines[0].where
-    rows = max(worker.most_rows for worker in workers)
-    values, errors = _means(collector.sums, collector.squares, request)
-    provenance = Provenance(
-        device=where.device.name,
-        device_description=where.device.description,
-        precision=run.options.precision,
-        deployment=where.deployment,
-        plans=run.machines[0].plans,
-        timings=_timings(*seconds, run.machines),
-        peak_bytes=where.deployment.device_bytes * max(1, rows),
-        facts=_facts(run, collector, workers, rows),
-    )
+    request = run.request
+    values, errors = means(collector.sums, collector.squares, request)
     return BatchResult(
         shots=request.shots,
         num_clbits=run.circuit.num_clbits,
@@ -198,11 +219,29 @@ def _result(
         errors=errors,
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance.remember(),
+        provenance=provenance_of(run, collector.report, workers, seconds).remember(),
     )
 
 
-def _means(
+def provenance_of(
+    run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker], seconds: tuple[float, float]
+) -> Provenance:
+    """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
+    where = run.machines[0].where
+    rows = max(worker.most_rows for worker in workers)
+    return Provenance(
+        device=where.device.name,
+        device_description=where.device.description,
+        precision=run.options.precision,
+        deployment=where.deployment,
+        plans=run.machines[0].plans,
+        timings=_timings(*seconds, run.machines),
+        peak_bytes=where.deployment.device_bytes * max(1, rows),
+        facts=_facts(run, report, workers, rows),
+    )
+
+
+def means(
     sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the mean of each observable over the trajectories of a binding, and its standard error."""
@@ -217,15 +256,17 @@ def _means(
     return values, errors
 
 
-def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
+def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker], rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,
         "states": sum(worker.states for worker in workers),
-        **collector.report,
+        **report,
     }
     if run.program.branches:
         facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+    if run.separation is not None:
+        facts |= run.separation.facts()
     if len(workers) > 1:
         facts["devices"] = [machine.where.device.name for machine in run.machines]
     return facts

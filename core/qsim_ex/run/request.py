@@ -23,12 +23,16 @@ class Request:
 
     shots: None samples nothing. trajectories: their number if the program has branches, else 1.
     observables: their expectation values are taken. readout: the readout errors of classical bits.
+    streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
+        number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
     """
 
     shots: int | None
     observables: tuple[PauliSum, ...]
     trajectories: int
     readout: ReadoutErrors
+    streams: Sequence[Sequence[int]] | None = None
+    clbits: Sequence[int] | None = None
 
 
 def checked_request(
@@ -39,8 +43,11 @@ def checked_request(
     observables: Sequence[PauliSum],
     trajectories: int | None,
     readout: ReadoutErrors,
+    measures: bool,
 ) -> Request:
     """Check the arguments of a run and return them as a request.
+
+    measures: whether the circuit measures anything, be it idle wires that the program leaves out.
 
     Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, and
     `NotSupported` for states that are saved in several trajectories.
@@ -60,7 +67,7 @@ def checked_request(
             raise OptionError("expected trajectories >= 1, got 0; leave it out for the default.")
     if shots is not None:
         shots = check.shots(shots)
-        if not program.has_measurement:
+        if not measures:
             raise MeasurementError(
                 f"expected a measurement for shots={shots}, got a circuit that measures nothing; add a measurement."
             )

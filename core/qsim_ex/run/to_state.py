@@ -43,7 +43,7 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
     program = replace(program, nodes=(program.whole,), labels=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
-    run = PlannedRun(circuit, program, bound, request, [machine], options)
+    run = PlannedRun(None, circuit, program, bound, request, [machine], options)
     collector = _Handed.empty(circuit, program, request, 1, where, options, 0)
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None
