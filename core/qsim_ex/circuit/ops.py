@@ -105,9 +105,13 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put `wires` into |0>, whatever their state is."""
+    """Put `wires` into |0>, whatever their state is.
+
+    level: of a part of a circuit, after how many branch points of the whole circuit they are used again.
+    """
 
     wires: tuple[int, ...]
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)

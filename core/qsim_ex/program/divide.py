@@ -76,6 +76,13 @@ def _conditions(structure: Structure) -> bool:
     return any(isinstance(instruction, Conditional) for instruction in structure.instructions)
 
 
+def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
+    """Return how many branch points the wires of each instruction have passed after it; see `program_of`."""
+    divider = _Divider(structure, observed, 0, groups)
+    divider.program()
+    return divider.levels
+
+
 class _OpenSegment:
     """The work between two branch points or saves, and the node after it: choices and readings, or a label."""
 
@@ -113,6 +120,8 @@ class _Divider:
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._first_random: RandomInstruction | None = None
         self._place = 0
+        self._place_of: dict[Choice, int] = {}  # of measurements and resets
+        self.levels: list[int] = []  # the level that the wires of each instruction have reached
         self._stream = 0  # the first stream of random numbers of this instruction
 
     def program(self) -> Program:
@@ -122,6 +131,7 @@ class _Divider:
             self._place = place
             self._put(instruction, acted, ended)
             self._stream += num_streams(instruction)
+            self.levels.append(self._reached(acted))
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         return Program(
@@ -167,8 +177,10 @@ class _Divider:
                 for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
                     self._measure(wire, clbit, self._stream + k, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
-            case Reset(wires):
+            case Reset(wires, level):
                 self._reset(wires, "reset of wires that were used before")
+                if level:
+                    self._at(level, acted)
                 return
             case Channel():
                 self._channel(instruction, acted)
@@ -263,11 +275,13 @@ class _Divider:
 
     def _project(self, kind: Literal["measure", "reset"], wire: int, stream: int) -> None:
         level = self._reached(1 << wire)
-        while level < len(self._open) and self._is_full(self._open[level], wire):
+        while level < len(self._open) and self._is_full(self._open[level]):
             level += 1
-        self._ask(Choice(kind, len(self._choices), stream, (wire,)), level)
+        choice = Choice(kind, len(self._choices), stream, (wire,))
+        self._place_of[choice] = self._place
+        self._ask(choice, level)
 
-    def _is_full(self, segment: _OpenSegment, wire: int) -> bool:
+    def _is_full(self, segment: _OpenSegment) -> bool:
         """Return whether as many wires as possible are measured after a segment, of those that may be entangled.
 
         Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
@@ -275,15 +289,15 @@ class _Divider:
         measured = [choice for choice in segment.choices if choice.kind != "channel"]
         if len(measured) < JOINTLY:
             return False
-        part = self._parts[wire]
-        return sum(self._parts[choice.wires[0]] == part for choice in measured) >= JOINTLY
+        part = self._parts[self._place]
+        return sum(self._parts[self._place_of[choice]] == part for choice in measured) >= JOINTLY
 
     @cached_property
     def _parts(self) -> Sequence[int]:
-        """The number of the separate part of each wire, over the whole circuit."""
-        from qsim_ex.program.separate import joined_wires
+        """The number of the separate part of each instruction."""
+        from qsim_ex.program.separate import parts_of_instructions
 
-        return joined_wires(self._structure, self._groups)
+        return parts_of_instructions(self._structure, self._groups)
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

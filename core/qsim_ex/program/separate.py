@@ -35,6 +35,7 @@ from qsim_ex.circuit.ops import (
     wires_of,
 )
 from qsim_ex.program.choices import num_streams
+from qsim_ex.program.divide import levels_of
 
 Groups = tuple[tuple[int, ...], ...]
 Entries = NDArray[np.int64] | None
@@ -114,38 +115,42 @@ _LISTED = 8
 
 
 @lru_cache(maxsize=256)
-def separation_of(structure: Structure, groups: Groups = (), how: How = "apart") -> Separation | None:
+def separation_of(
+    structure: Structure, observed: bool = False, groups: Groups = (), how: How = "apart"
+) -> Separation | None:
     """Return the separate parts of a structure; None if there is one part, with all wires.
 
-    groups: classical bits that are misread together, if conditions read any (see `divide.groups_of`). how: 'apart', or
-    'together' for one part of all wires that are not idle, or 'whole' for one of all wires. The shots of a seed are the
-    same, since all three have the same instructions.
+    observed, groups: see `divide.program_of`. how: 'apart', or 'together' for one part of all wires that are not idle,
+    or 'whole' for one of all wires. The shots of a seed are the same, since all three have the same instructions.
     """
     if any(isinstance(instruction, Save) for instruction in structure.instructions):
         return None  # the state vector of all wires is saved
-    return _Separator(structure, groups).separation(how)
+    return _Separator(structure, observed, groups).separation(how)
 
 
-def joined_wires(structure: Structure, groups: Groups) -> list[int]:
-    """Return for each wire the number of its part over the whole circuit, where a reset does not divide its wire."""
-    separator = _Separator(structure, groups)
-    separator.follow()
-    first: dict[int, int] = {}
-    for life, wire in enumerate(separator.wires):
-        separator.join(first.setdefault(wire, life), life)
-    return [separator.root(first[wire]) if wire in first else -1 - wire for wire in range(structure.num_qubits)]
+def parts_of_instructions(structure: Structure, groups: Groups) -> list[int]:
+    """Return the number of the part of each instruction; −1 for those that no part needs."""
+    found = [-1] * len(structure.instructions)
+    if not any(isinstance(instruction, Save) for instruction in structure.instructions):
+        separator = _Separator(structure, False, groups)
+        separator.follow()
+        for placed in separator.placed:
+            found[placed.at] = separator.root(placed.lives[0])
+    return found
 
 
 @dataclass(slots=True)
 class _Placed:
     """An instruction with the life of each of its wires, and its first stream of random numbers.
 
-    entries: the place of each of its operands in the circuit's; None if they stand together.
+    at: its place in the circuit. entries: the place of each of its operands in the circuit's; None if they stand
+    together.
     """
 
     instruction: Instruction
     lives: tuple[int, ...]
     stream: int
+    at: int
     entries: Entries = None
 
 
@@ -159,8 +164,10 @@ class _Separator:
     A wire begins a life when it is first mixed, after the beginning or after a reset; before that it is |0⟩.
     """
 
-    def __init__(self, structure: Structure, groups: Groups) -> None:
+    def __init__(self, structure: Structure, observed: bool, groups: Groups) -> None:
         self._structure = structure
+        self._observed = observed
+        self._at = 0  # the place of the present instruction
         self._groups = groups
         self._misread = {clbit for group in groups for clbit in group}
         self._parents: list[int] = []  # of each life: a forest of joined lives
@@ -169,13 +176,15 @@ class _Separator:
         self._alive = 0  # the mask of these wires
         self._written: dict[int, int] = {}  # the life whose measurement wrote each classical bit last
         self._writers: dict[int, set[int]] = {}  # all lives that write each classical bit
-        self._placed: list[_Placed] = []
+        self.placed: list[_Placed] = []
+        self._levels: dict[int, int] = {}  # of lives that follow one in another part
         self._stream = 0
         self._gathers = False  # whether an operation has fewer operands than in the circuit
 
     def follow(self) -> None:
         """Follow all instructions, and join the lives that conditions on misread bits join."""
-        for instruction in self._structure.instructions:
+        for place, instruction in enumerate(self._structure.instructions):
+            self._at = place
             self._follow(instruction)
         self._join_misread()
 
@@ -184,14 +193,14 @@ class _Separator:
         self.follow()
         num_qubits, num_clbits = self._structure.num_qubits, self._structure.num_clbits
         members: dict[int, list[int]] = {}
-        for number, placed in enumerate(self._placed):
+        for number, placed in enumerate(self.placed):
             members.setdefault(self.root(placed.lives[0]), []).append(number)
         if (len(members) == 1 and len(set(self.wires)) == num_qubits) or not num_qubits:
             return None
         if how != "apart" and members:
             for life in range(1, len(self._parents)):
                 self.join(0, life)
-            members = {0: list(range(len(self._placed)))}
+            members = {0: list(range(len(self.placed)))}
         measures = any(isinstance(one, Measure) for one in self._structure.instructions)
         if not members:
             wires = tuple(range(num_qubits)) if how == "whole" else ()
@@ -199,6 +208,8 @@ class _Separator:
             nothing = SeparatePart(structure_of(len(wires), num_clbits, ()), wires, clbits, (), None, (), ())
             return Separation(num_qubits, num_clbits, (nothing,), {}, measures)
         order = self._order(members)
+        if len(order) > 1:
+            self._levels = self._begin_levels()
         alone = len(members) == 1
         parts = tuple(self._part(root, members[root], alone, how == "whole") for root in order)
         place = {}
@@ -206,6 +217,27 @@ class _Separator:
             number = order[self.root(life)]
             place[wire] = number, parts[number].wires.index(wire)
         return Separation(num_qubits, num_clbits, parts, place, measures)
+
+    def _begin_levels(self) -> dict[int, int]:
+        """Return after how many branch points of the whole circuit the lives begin that follow one in another part.
+
+        Choices of entangled wires are then made in the order of the whole circuit.
+        """
+        later: dict[int, int] = {}  # a life -> the place in `placed` of the reset before it
+        ended: dict[int, tuple[int, int]] = {}  # a wire -> its life that ended, and where
+        for number, placed in enumerate(self.placed):
+            for life in placed.lives:
+                before, place = ended.get(wire := self.wires[life], (life, 0))
+                if before != life and life not in later and self.root(before) != self.root(life):
+                    later[life] = place
+                if isinstance(placed.instruction, Reset):
+                    ended[wire] = life, number
+        if not later:
+            return {}
+        whole = separation_of(self._structure, self._observed, self._groups, "whole")
+        assert whole is not None
+        levels = levels_of(whole.parts[0].structure, self._observed, whole.parts[0].groups)
+        return {life: levels[place] for life, place in later.items()}
 
     def _order(self, members: Iterable[int]) -> dict[int, int]:
         """Return the number of each part, by its root: parts are in the order of their lowest wires."""
@@ -252,7 +284,7 @@ class _Separator:
         lives = tuple([self._living(wire) for wire in wires_of(acted)])
         for other in (*lives[1:], *also):
             self.join(lives[0], other)
-        self._placed.append(_Placed(instruction, lives, self._stream, entries))
+        self.placed.append(_Placed(instruction, lives, self._stream, self._at, entries))
         self._stream += streams
 
     def _living(self, wire: int) -> int:
@@ -269,7 +301,7 @@ class _Separator:
         for wire, stream in zip(wires, streams, strict=True):
             if (life := self._life.pop(wire, None)) is not None:
                 self._alive &= ~(1 << wire)
-                self._placed.append(_Placed(Reset((wire,)), (life,), stream))
+                self.placed.append(_Placed(Reset((wire,)), (life,), stream, self._at))
 
     def _measure(self, wire: int, clbit: int, stream: int) -> None:
         misread = clbit in self._misread  # a condition may read 1 although the wire is |0⟩
@@ -277,7 +309,7 @@ class _Separator:
         self._written[clbit] = life
         if life != _ZERO:
             self._writers.setdefault(clbit, set()).add(life)
-            self._placed.append(_Placed(Measure((wire,), (clbit,)), (life,), stream))
+            self.placed.append(_Placed(Measure((wire,), (clbit,)), (life,), stream, self._at))
 
     def _conditional(self, conditional: Conditional) -> None:
         """Place an operation with the measurements that its condition reads; bits that are surely 0 are left out."""
@@ -355,8 +387,8 @@ class _Separator:
         alone: it is the only part, with the circuit's classical bits. whole: it has all wires of the circuit.
         """
         every = range(self._structure.num_qubits) if whole else None
-        wires = tuple(every or sorted({self.wires[life] for number in members for life in self._placed[number].lives}))
-        written = {clbit for number in members for clbit in _clbits(self._placed[number].instruction)}
+        wires = tuple(every or sorted({self.wires[life] for number in members for life in self.placed[number].lives}))
+        written = {clbit for number in members for clbit in _clbits(self.placed[number].instruction)}
         misread = [group for group in self._groups if not written.isdisjoint(group)]
         written.update(clbit for group in misread for clbit in group)
         clbits = tuple(range(self._structure.num_clbits)) if alone else tuple(sorted(written))
@@ -364,7 +396,11 @@ class _Separator:
         numbered = _Renumbered(wires, clbits, own)
         instructions, streams = [], []
         for number in members:
-            placed = self._placed[number]
+            placed = self.placed[number]
+            for life in placed.lives:
+                if (level := self._levels.pop(life, 0)) and not whole:
+                    instructions.append(numbered.instruction(Reset((self.wires[life],), level), None))
+                    streams.append(placed.stream)
             instructions.append(numbered.instruction(placed.instruction, placed.entries))
             streams += [placed.stream + k for k in range(num_streams(placed.instruction))]
         final = tuple(
@@ -416,8 +452,8 @@ class _Renumbered:
                 return Channel(self._wires(wires), count, at, instruction.mixed, instruction.name, instruction.product)
             case Measure(wires, clbits):
                 return Measure(self._wires(wires), self._bits(clbits))
-            case Reset(wires):
-                return Reset(self._wires(wires))
+            case Reset(wires, level):
+                return Reset(self._wires(wires), level)
             case Save():
                 raise AssertionError("circuits with saves are not separated")
             case _:

@@ -73,7 +73,7 @@ def run_batch(
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     groups = groups_of(circuit.structure, readout) if readout else ()
     how: How = "whole" if not options.separate else "apart" if options.checkpoint is None else "together"
-    separation = separation_of(circuit.structure, groups, how)
+    separation = separation_of(circuit.structure, bool(observables), groups, how)
     if separation is not None and not separation.is_plain:
         from qsim_ex.run.joint import run_parts
 
