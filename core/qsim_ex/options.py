@@ -160,6 +160,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise OptionError(f"{name}: expected a function of {given_to}, got {value!r}; pass one, or None.")
+        if not isinstance(self.separate, bool | np.bool_):
+            raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
             object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
         if self.checkpoint is not None:
@@ -178,6 +180,11 @@ class Options:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the amplitudes."""
         return PRECISIONS[self.precision].dtype
+
+    @property
+    def divides(self) -> bool:
+        """Whether a state is demanded in several pieces."""
+        return self.devices is not None or self.device_wires is not None or self.virtual_peers > 1
 
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""

@@ -20,11 +20,9 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assigner
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.observe.joint import JointDraw, LiveShots, Run, Table, runs_of
 from qsim_ex.observe.readout import apply_readout
-from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.divide import program_of
@@ -33,8 +31,8 @@ from qsim_ex.program.separate import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.pipeline import PlannedRun, means, provenance_of, seeds_of, traverse
-from qsim_ex.run.request import Request, checked_request
+from qsim_ex.run.pipeline import BatchCall, PlannedRun, means, provenance_of, seeds_of, traverse
+from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
 TABLE_WIRES = 16
@@ -45,41 +43,25 @@ Term = tuple[complex, tuple[tuple[int, int], ...]]
 """A Pauli string over parts: its coefficient, and for each part that it acts on the part's number and string."""
 
 
-def run_parts(
-    assigner: Assigner,
-    options: Options,
-    circuit: Circuit,
-    separation: Separation,
-    bound: Bindings,
-    shots: int | None,
-    seeds: int | Sequence[int] | None,
-    observables: Sequence[PauliSum],
-    trajectories: int | None,
-    cancel: threading.Event | None,
-    readout: ReadoutErrors,
-) -> BatchResult:
+def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
     """Run many circuits of one structure, which has separate parts; see `Simulator.run_batch`."""
     began = perf_counter()
-    programs = [program_of(part.structure, bool(observables), 0, part.groups) for part in separation.parts]
+    programs = [program_of(part.structure, bool(call.observables), 0, part.groups) for part in separation.parts]
     united = replace(
         programs[0],
         choices=tuple(choice for program in programs for choice in program.choices),
         branches=any(program.branches for program in programs),
     )
-    measures = separation.measures
-    request = checked_request(united, circuit, bound, shots, observables, trajectories, readout, measures)
-    known = seeds_of(seeds, bound.count, options)
-    own_seeds = known or sampling.seeds_of(sampling.fresh_seed(), bound.count, "bindings")
-    run = _JointRun(assigner, options, separation, programs, bound, request, own_seeds, cancel)
+    request = call.checked(united, separation.measures)
+    count = call.bound.count
+    seeds = seeds_of(call.seeds, count, call.options) or sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+    run = _JointRun(call, separation, programs, request, seeds)
     run.everything()
-    if readout and run.packed is not None:
-        read = {
-            tuple(part.clbits[clbit] for clbit in group)
-            for part, program in zip(separation.parts, programs, strict=True)
-            for group in program.read
-        }
-        for bits, seed in zip(run.packed, own_seeds, strict=True):
-            bits[...] = apply_readout(bits, readout, seed, read)
+    if call.readout and run.packed is not None:
+        parts = zip(separation.parts, programs, strict=True)
+        read = {tuple(part.clbits[bit] for bit in group) for part, program in parts for group in program.read}
+        for bits, seed in zip(run.packed, seeds, strict=True):
+            bits[...] = apply_readout(bits, call.readout, seed, read)
     return run.result(perf_counter() - began)
 
 
@@ -197,23 +179,18 @@ class _JointRun:
 
     def __init__(
         self,
-        assigner: Assigner,
-        options: Options,
+        call: BatchCall,
         separation: Separation,
         programs: Sequence[Program],
-        bound: Bindings,
         request: Request,
         seeds: tuple[int, ...],
-        cancel: threading.Event | None,
     ) -> None:
-        self._assigner = assigner
-        self._options = options
+        self._call = call
         self.separation = separation
         self._programs = programs
-        self.bound = bound
+        self.bound = bound = call.bound
         self._request = request
         self._seeds = seeds
-        self._cancel = cancel
         self._ran: list[Provenance] = []  # of each run of parts
         self._planned = 0.0
         parts, shots = separation.parts, request.shots
@@ -375,12 +352,12 @@ class _JointRun:
         )
         circuit = Circuit.of_structure(parts[0].structure, bound.operands(0, 1))
         states = bound.count * own.trajectories
-        wheres = self._assigner.many(circuit.num_qubits, states)
-        machines = [Machine(where, program, self._options, states) for where in wheres]
-        run = PlannedRun(None, circuit, program, bound, own, machines, self._options)
+        wheres = self._call.assigner.many(circuit.num_qubits, states)
+        machines = [Machine(where, program, self._call.options, states) for where in wheres]
+        run = PlannedRun(None, circuit, program, bound, own, machines, self._call.options)
         collector = _PartsCollector(self, numbers, program, live, first_visit)
         self._planned += perf_counter() - began
-        workers = traverse(run, collector, None, self._seeds * len(parts), self._cancel)
+        workers = traverse(run, collector, None, self._seeds * len(parts), self._call.cancel)
         self._ran.append(provenance_of(run, collector.report, workers, (0.0, perf_counter() - began)))
 
     def _write_bits(self) -> None:

@@ -22,6 +22,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner
+from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.observe import sampling
@@ -55,6 +56,33 @@ class PlannedRun:
     options: Options
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchCall:
+    """The arguments of `run_batch`."""
+
+    assigner: Assigner
+    options: Options
+    circuit: Circuit
+    bound: Bindings
+    shots: int | None
+    seeds: int | Sequence[int] | None
+    observables: Sequence[PauliSum]
+    trajectories: int | None
+    cancel: threading.Event | None
+    readout: ReadoutErrors
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The groups of classical bits that are misread together, if conditions read bits."""
+        return groups_of(self.circuit.structure, self.readout) if self.readout else ()
+
+    def checked(self, program: Program, measures: bool) -> Request:
+        """Return the request; program, measures: see `checked_request`."""
+        return checked_request(
+            program, self.circuit, self.bound, self.shots, self.observables, self.trajectories, self.readout, measures
+        )
+
+
 def run_batch(
     assigner: Assigner,
     options: Options,
@@ -68,42 +96,51 @@ def run_batch(
     readout: ReadoutErrors,
 ) -> BatchResult:
     """Run many circuits of one structure; see `Simulator.run_batch`."""
-    began = perf_counter()
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    groups = groups_of(circuit.structure, readout) if readout else ()
-    how: How = "whole" if not options.separate else "apart" if options.checkpoint is None else "together"
-    separation = separation_of(circuit.structure, bool(observables), groups, how)
+    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
+    if not options.separate:
+        return _run(call, "whole")
+    how: How = "apart" if options.checkpoint is None else "together"
+    if not options.divides:
+        return _run(call, how)
+    try:
+        return _run(call, how)
+    except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
+        return _run(call, "whole")
+
+
+def _run(call: BatchCall, how: How) -> BatchResult:
+    began, options = perf_counter(), call.options
+    circuit, bound, readout = call.circuit, call.bound, call.readout
+    separation = separation_of(circuit.structure, bool(call.observables), call.groups, how)
     if separation is not None and not separation.is_plain:
         from qsim_ex.run.joint import run_parts
 
-        return run_parts(
-            assigner, options, circuit, separation, bound, shots, seeds, observables, trajectories, cancel, readout
-        )
+        return run_parts(call, separation)
     structure = circuit.structure if separation is None else separation.parts[0].structure
-    program = program_of(structure, bool(observables), 0, groups)
-    measures = program.has_measurement or (separation is not None and separation.measures)
-    request = checked_request(program, circuit, bound, shots, observables, trajectories, readout, measures)
+    program = program_of(structure, bool(call.observables), 0, call.groups)
+    request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
-    wheres = assigner.many(circuit.num_qubits, states)
+    wheres = call.assigner.many(circuit.num_qubits, states)
     machines = [Machine(where, program, options, states) for where in wheres]
     run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
-    kept, given_seeds = checkpoints_of(run, seeds)
+    kept, seeds = checkpoints_of(run, call.seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    workers = traverse(run, collector, kept, given_seeds, cancel)
+    workers = traverse(run, collector, kept, seeds, call.cancel)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if readout and collector.packed is not None:
-        for bits, seed in zip(collector.packed, given_seeds, strict=True):
+        for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed, program.read)
     ended = perf_counter()
-    return _result(run, collector, workers, given_seeds, (planned - began, ended - began))
+    return _result(run, collector, workers, seeds, (planned - began, ended - began))
 
 
 def without_idle_wires(
