@@ -307,6 +307,8 @@ class _JointRun:
         for number in range(len(self._programs)):
             if number not in visited and (self._programs[number].recorded or self.values[number].strings):
                 self._run([number], (), True)
+        if not self._ran:  # nothing asks for any part; the result still says where it would have run
+            self._run([0], (), True)
         self._write_bits()
 
     def _is_small(self, number: int) -> bool:
