@@ -40,6 +40,11 @@ class Circuit:
         object.__setattr__(self, "structure", structure)
         object.__setattr__(self, "instructions", structure.instructions)  # one tuple for all of them
 
+    def __repr__(self) -> str:
+        return (
+            f"Circuit({self.num_qubits} wires, {self.num_clbits} classical bits, {len(self.instructions)} instructions)"
+        )
+
     @property
     def key(self) -> str:
         """A short digest of the structure that is the same in every process."""

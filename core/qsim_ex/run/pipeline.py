@@ -23,7 +23,7 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -79,7 +79,8 @@ def run_batch(
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    workers = _traverse(run, collector, kept, given_seeds, cancel)
+    with Ticker(cancel, options.progress, options.watch, work_of(circuit.num_qubits, gates, states)) as ticker:
+        workers = _traverse(run, collector, kept, given_seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if readout and collector.packed is not None:
@@ -100,10 +101,9 @@ def _traverse(
     collector: Collector,
     kept: Checkpoints | None,
     seeds: Sequence[int],
-    cancel: threading.Event | None,
+    ticker: Ticker,
 ) -> list[Worker]:
     """Run all units of work through the program, on all machines at once."""
-    ticker = Ticker(cancel, run.options.progress, run.options.watch)
     count = run.bound.count
     workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
     tree = False
