@@ -34,8 +34,11 @@ from qsim_ex.run.to_state import run_to_state
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
 
+_BAR_WIRES = 16
+"""New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
 
-@with_options(lambda: (Options,))
+
+@with_options(Options)
 class Simulator:
     """Runs circuits with given options: ``Simulator(device="cpu", precision="single")``.
 
@@ -171,8 +174,9 @@ class Simulator:
 
     def _shows_bar(self, circuit: Circuit) -> bool:
         """Return whether new states of a circuit may take so long that a bar should appear."""
-        work = self._may_show and work_of(circuit.num_qubits, len(circuit.instructions), 1)
-        return work >= LONG_WORK and interactive()
+        if not self._may_show or circuit.num_qubits < _BAR_WIRES:
+            return False
+        return work_of(circuit.num_qubits, len(circuit.instructions), 1) >= LONG_WORK and interactive()
 
     def explain(self, circuit: Circuit) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.

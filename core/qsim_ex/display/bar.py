@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-DELAY = 3.0
-"""The seconds of work before a bar appears that nobody asked for."""
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+DELAY, ASKED_DELAY = 3.0, 0.5
+"""The seconds of work before a bar appears, without ``progress=True`` and with it."""
 
 _EVERY = 0.25
 """The seconds between two looks at the counts."""
@@ -93,10 +97,10 @@ class Bar:
 def bar_of(progress: object, what: str) -> Bar | None:
     """Return the bar that the option `progress` asks for, None if there is to be none.
 
-    True asks for one at once; None for one after a while, if a user would see it.
+    True asks for one in any case; None for one if a user would see it.
     """
     if progress is True:
-        return Bar(what, 0.0)
+        return Bar(what, ASKED_DELAY)
     return Bar(what) if progress is None and interactive() else None
 
 
@@ -120,6 +124,24 @@ def counted(progress: object, what: str, total: int) -> Iterator[Callable[[], No
 
     with bar:
         yield one
+
+
+def followed(futures: Sequence[Future[Any]], sizes: Sequence[int], progress: object, what: str) -> None:
+    """Show a bar until all futures have ended; sizes: how many things each of them counts for."""
+    bar, total, lock = bar_of(progress, what), sum(sizes), threading.Lock()
+    if bar is None:
+        return
+    bar.update(0, total)
+    bar.__enter__()
+
+    def ended(size: int, _: Future[Any]) -> None:
+        with lock:
+            bar.update(bar.done + size, total)
+        if bar.done == total:
+            bar.__exit__(None, None, None)
+
+    for future, size in zip(futures, sizes, strict=True):
+        future.add_done_callback(partial(ended, size))
 
 
 def _nothing() -> None:

@@ -1,4 +1,4 @@
-"""The options of a class in its help and its signature, read from the table of options when somebody asks.
+"""The options of a class in its help and its signature, read from the table of options.
 
 A class that takes options as keywords (``**options``) names the dataclasses that hold them. Each field is written once,
 with its type and default, and its meaning stands in the docstring of the dataclass as ``name: meaning``.
@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import inspect
 import re
-import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
 
 Described = TypeVar("Described", bound=type)
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*): (.*)")
-_WIDTH = 100
 _LONGEST = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OptionRow:
-    """An option: its name, its type, its default, and its meaning in words."""
+    """An option: its name, its type, its default, and its meaning in words, of one line or more."""
 
     name: str
     type: Any
@@ -36,27 +35,27 @@ class OptionRow:
     def text(self) -> str:
         """Return the option as an entry of a docstring."""
         kind = inspect.formatannotation(self.type).replace("collections.abc.", "")
-        return f"{self.name}: {kind} = {self.default!r}\n" + textwrap.fill(
-            self.meaning, _WIDTH, initial_indent="    ", subsequent_indent="    "
-        )
+        meaning = self.meaning.replace("\n", "\n        ")
+        return f"    {self.name}: {kind} = {self.default!r}\n        {meaning}\n"
 
 
-def rows(tables: Sequence[type], but: Collection[str] = ()) -> dict[str, OptionRow]:
+@lru_cache(maxsize=16)
+def rows(*tables: type) -> Mapping[str, OptionRow]:
     """Return the options that the first table has, by name.
 
-    tables: dataclasses. A type or a meaning that one leaves open (`Any`, no entry) is that of a later one.
+    tables: dataclasses. A field's type is that of the last table that has it, its meaning that of the first.
     """
     hints = [get_type_hints(table) for table in tables]
     told = [meanings(table) for table in tables]
     return {
         field.name: OptionRow(
             field.name,
-            next((one[field.name] for one in hints if one.get(field.name, Any) is not Any), Any),
+            next(one[field.name] for one in reversed(hints) if field.name in one),
             default_of(field),
             next((one[field.name] for one in told if field.name in one), ""),
         )
         for field in fields(tables[0])
-        if field.init and field.name not in but
+        if field.init
     }
 
 
@@ -74,38 +73,16 @@ def meanings(table: type) -> dict[str, str]:
             names = entry[1].split(", ")
             found.update(dict.fromkeys(names, entry[2]))
         elif line.startswith(" "):
-            found.update({name: f"{found[name]} {line.strip()}" for name in names})
+            found.update({name: f"{found[name]}\n{line.strip()}" for name in names})
         else:
             names = []
     return found
 
 
-@dataclass(frozen=True)
-class _Options:
-    """The options of a class: the dataclasses that hold them, and the names that the class does not take."""
-
-    tables: Callable[[], Sequence[type]]
-    but: Collection[str]
-
-    def rows(self) -> Mapping[str, OptionRow]:
-        return rows(self.tables(), self.but)
-
-
-class _Help:
-    """The docstring of a class, with its options below it."""
-
-    def __init__(self, text: str, options: _Options) -> None:
-        self._text, self._options = inspect.cleandoc(text), options
-
-    def __get__(self, instance: object, owner: type) -> str:
-        entries = "\n".join(row.text() for row in self._options.rows().values())
-        return f"{self._text}\n\nOptions, with their types and defaults:\n\n{textwrap.indent(entries, '    ')}\n"
-
-
 class _Signature:
-    """The signature of a class, with its options as keywords in place of ``**options``."""
+    """The signature of a class, with its options as keywords in place of ``**options``; made when somebody asks."""
 
-    def __init__(self, described: type, options: _Options) -> None:
+    def __init__(self, described: type, options: Collection[OptionRow]) -> None:
         self._init, self._options = getattr(described, "__init__"), options  # noqa: B009  (mypy: it may be another's)
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
@@ -117,20 +94,23 @@ class _Signature:
     def _parameters(self, own: inspect.Signature) -> Iterator[inspect.Parameter]:
         given = list(own.parameters.values())[1:]  # without self
         yield from (one for one in given if one.kind is not inspect.Parameter.VAR_KEYWORD)
-        yield from (row.parameter() for name, row in self._options.rows().items() if name not in own.parameters)
+        yield from (row.parameter() for row in self._options if row.name not in own.parameters)
 
 
-def with_options(tables: Callable[[], Sequence[type]], but: Collection[str] = ()) -> Callable[[Described], Described]:
+def with_options(*tables: type, but: Collection[str] = ()) -> Callable[[Described], Described]:
     """Return a class decorator that shows options in the help and the signature of a class.
 
-    tables: returns the dataclasses of the options; see `rows`. but: names that the class does not take.
+    tables: the dataclasses of the options; see `rows`. but: names that the class does not take.
     """
 
     def describe(described: Described) -> Described:
-        options = _Options(tables, but)
+        options = [row for name, row in rows(*tables).items() if name not in but]
         if described.__doc__:  # python -OO has none
-            setattr(described, "__doc__", _Help(described.__doc__, options))  # noqa: B010  (mypy: it is a text)
-        setattr(described, "__signature__", _Signature(described, options))  # noqa: B010  (as above)
+            entries = "".join(row.text() for row in options)
+            described.__doc__ = (
+                f"{inspect.cleandoc(described.__doc__)}\n\nOptions, with their types and defaults:\n\n{entries}"
+            )
+        setattr(described, "__signature__", _Signature(described, options))  # noqa: B010  (mypy knows no such name)
         return described
 
     return describe

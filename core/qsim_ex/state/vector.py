@@ -40,7 +40,7 @@ from qsim_ex.steps.plan import Plan
 Collapse = Literal["normalise", "none", "reset"]
 
 
-@with_options(lambda: (Options,), but=("checkpoint", "checkpoint_every"))
+@with_options(Options, but=("checkpoint", "checkpoint_every"))
 class StateVector(Wiring, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 

@@ -27,7 +27,7 @@ from qsim_ex.state.vector import Collapse, StateVector, known_mode
 from qsim_ex.steps.layout import Layout
 
 
-@with_options(lambda: (Options,), but=("checkpoint", "checkpoint_every"))
+@with_options(Options, but=("checkpoint", "checkpoint_every"))
 class BatchedStateVector(BatchedWork):
     """A batch of `rows` states of `num_wires` qubits each on one device; the counterpart of `StateVector`.
 
