@@ -15,11 +15,11 @@ from qsim_ex_provider.translation.circuits import translate_job
 def explain_job(
     circuits: Sequence[QuantumCircuit], binds: Sequence[ParameterColumns], noise: Noise | None, options: Options
 ) -> Explanation:
-    """Return the plan of each group of circuits that run together; a heading names them if there are several."""
+    """Return the plan of each group of bindings that run together; of several groups each has a heading."""
     translated, simulator = translate_job(circuits, binds, noise), Simulator(options)
     parts = []
     for group in translated.groups:
-        if len(circuits) > 1 or len(translated.groups) > 1:
+        if len(translated.owners) > 1:
             parts.append(_heading(circuits, translated.circuits(group), group))
         parts.append(simulator.explain(group.family.template))
     return Explanation("\n".join(parts))

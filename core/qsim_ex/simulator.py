@@ -27,7 +27,7 @@ from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run import preview
-from qsim_ex.run.log import log_run
+from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import run_batch
 from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.run.to_state import run_to_state
@@ -134,7 +134,7 @@ class Simulator:
             return self._state(circuit, num_wires, initial, cancel)
         began = perf_counter()
         state = self._state(circuit, num_wires, initial, cancel)
-        LOGGER.info("%r after %r (%s), %.3g s", state, circuit, state.where.deployment.reason, perf_counter() - began)
+        log_state(circuit, state, perf_counter() - began)
         return state
 
     def _state(

@@ -111,7 +111,7 @@ class Plan:
     left: int = 0
 
     def __repr__(self) -> str:
-        return f"Plan({self.num_gates} gates on {self.num_wires} wires in {len(self.steps)} steps)"
+        return f"Plan({self.num_gates} gates on {self.num_wires} wires in {len(self.steps)} steps, key {self.key})"
 
     @cached_property
     def key(self) -> str:
