@@ -57,7 +57,7 @@ def test_a_first_run_says_that_kernels_are_compiled(
     announced: list[str] = []
     monkeypatch.setattr(numba_cache, "notice", announced.append)
     numba_cache._announce.cache_clear()
-    files = numba_cache._Files(str(tmp_path), "kernel.nbi", "stamp")
+    files = numba_cache._Files(str(tmp_path), "kernel", "stamp")
     with caplog.at_level(logging.DEBUG, "qsim_ex"):
         assert files.load("one signature") is None
         assert files.load("another") is None
@@ -66,5 +66,5 @@ def test_a_first_run_says_that_kernels_are_compiled(
     assert len(announced) == 1
     assert announced[0].startswith("compiling CPU kernels; this happens once on a machine")
     told = [one.getMessage() for one in caplog.records]
-    assert told.count("CPU kernel kernel.nbi is compiled") == 2
-    assert told[-1] == "CPU kernel kernel.nbi was in the cache"
+    assert told.count("CPU kernel kernel is compiled") == 2
+    assert told[-1] == "CPU kernel kernel was in the cache"

@@ -98,10 +98,10 @@ class _Files(caching.IndexDataCacheFile):
             data = b""
         told, kept = data[:_DIGEST], data[_DIGEST:]
         if hashlib.sha256(kept).digest() != told:
-            LOGGER.debug("CPU kernel %s is compiled", self._index_name)
+            LOGGER.debug("CPU kernel %s is compiled", self._index_name.removesuffix(".nbi"))
             _announce()
             return None
-        LOGGER.debug("CPU kernel %s was in the cache", self._index_name)
+        LOGGER.debug("CPU kernel %s was in the cache", self._index_name.removesuffix(".nbi"))
         return pickle.loads(kept)
 
     def save(self, key: Any, data: Any) -> None:
