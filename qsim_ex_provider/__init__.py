@@ -2,6 +2,7 @@
 
 import importlib.util
 
+import qsim_ex
 from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
 
@@ -25,3 +26,9 @@ __all__ = [
     "SaveStatevector",
     "save_statevector",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return qsim_ex.__version__
+    raise AttributeError(f"module 'qsim_ex_provider' has no attribute {name!r}")

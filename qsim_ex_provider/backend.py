@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Unpack
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -16,12 +15,26 @@ from qiskit.providers import Options as QiskitOptions
 from qiskit.result import Result
 from qiskit.transpiler import Target
 
+import qsim_ex
 from qsim_ex import Circuit
 from qsim_ex.errors import CircuitError, MeasurementError
-from qsim_ex.frameworks import Measure, Noise, Save, fresh_job_seed, job_checkpoint, job_seeds
+from qsim_ex.frameworks import (
+    Explanation,
+    Measure,
+    Noise,
+    Save,
+    fresh_job_seed,
+    job_checkpoint,
+    job_seeds,
+    shown,
+    with_options,
+)
+from qsim_ex.options import Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
+from qsim_ex_provider.explain import explain_job
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
+from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import build_target
 from qsim_ex_provider.translation.circuits import translate_job
@@ -29,6 +42,7 @@ from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 
+@with_options(run_options.RunOptions, Options)
 class QsimExBackend(BackendV2):
     """Runs circuits on qsim-ex's state vectors.
 
@@ -36,15 +50,19 @@ class QsimExBackend(BackendV2):
     does not exist and `OptionError` for a value that it cannot take.
     """
 
-    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
+    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
         self._targets: dict[frozenset[str] | None, Target] = {}
         super().__init__(
             provider,
             name,
             description="qsim-ex: an open engine for quantum state vectors on GPUs and CPUs",
-            backend_version=_version(),
+            backend_version=qsim_ex.__version__,
         )
         self.set_options(**fields)
+
+    def __repr__(self) -> str:
+        given = {name: (self.options[name], default) for name, default in run_options.defaults().items()}
+        return shown("QsimExBackend", self.name, **given)
 
     @property
     def target(self) -> Target:
@@ -67,7 +85,7 @@ class QsimExBackend(BackendV2):
     def _default_options(cls) -> QiskitOptions:
         return QiskitOptions(**run_options.defaults())
 
-    def set_options(self, **fields: Any) -> None:
+    def set_options(self, **fields: Unpack[RunKeywords]) -> None:
         """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
         for name in fields:
             if name not in run_options.KNOWN:
@@ -79,7 +97,7 @@ class QsimExBackend(BackendV2):
         self,
         run_input: QuantumCircuit | Iterable[QuantumCircuit],
         parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
-        **options: Any,
+        **options: Unpack[RunKeywords],
     ) -> QsimExJob:
         """Run a circuit or several in the background.
 
@@ -122,6 +140,21 @@ class QsimExBackend(BackendV2):
         job.submit()
         return job
 
+    def explain(
+        self,
+        run_input: QuantumCircuit | Iterable[QuantumCircuit],
+        parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> Explanation:
+        """Return the engine's plan of a run in words, with the noise of the backend; it runs nothing.
+
+        All arguments are those of `run`. ``print`` shows the text, a notebook a table.
+        """
+        chosen = run_options.run_options(self.options, options)
+        circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
+        binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
+        return explain_job(circuits, binds, _noise_of(chosen), chosen.engine)
+
     @cached_property
     def _thread(self) -> concurrent.futures.Executor:
         """An executor of one thread, so that jobs run in the order of their submission and share no memory."""
@@ -159,13 +192,6 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
         for member, number in enumerate(task.group.places):
             places[number] = ExperimentPlace(k, member, *owners[number])
     return places
-
-
-def _version() -> str:
-    try:
-        return version("qsim-ex")
-    except PackageNotFoundError:
-        return "not installed"  # a checkout on the path
 
 
 def _circuits(run_input: Any) -> list[QuantumCircuit]:

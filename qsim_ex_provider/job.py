@@ -16,7 +16,7 @@ from qiskit.result import Result
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup
+from qsim_ex.frameworks import BindingGroup, followed
 
 TaskResult = EngineResult | BatchResult
 """The result of a task of one binding, and of several."""
@@ -128,6 +128,11 @@ class QsimExJob(JobV1):
         self._result: Result | None = None
         self._process = os.getpid()
 
+    def __repr__(self) -> str:
+        circuits = sum(len(task.circuits) for task in self._tasks)
+        state = "not submitted" if self._futures is None else self.status().value
+        return f"QsimExJob({self.job_id()!r}, {circuits} circuit{'s' * (circuits != 1)}: {state})"
+
     def __getstate__(self) -> dict[str, Any]:
         concurrent.futures.wait(self._submitted())
         stopped = [_what_stopped(future) for future in self._submitted()]
@@ -144,6 +149,9 @@ class QsimExJob(JobV1):
         if self._futures is not None:
             raise JobError("the job was submitted before; run the circuits again for another.")
         self._futures = [self._executor.submit(task) for task in self._tasks]
+        if len(self._tasks) > 1:
+            sizes = [len(task.circuits) for task in self._tasks]
+            followed(self._futures, sizes, self._tasks[0].options.progress, "circuits")
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result, at most `timeout` seconds.

@@ -65,6 +65,14 @@ class Provenance:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "plan": self.plan, "plans": (), "others": ()}
 
+    def __repr__(self) -> str:
+        return f"Provenance({self.describe()})"
+
+    def describe(self) -> str:
+        """Return the device, the precision, the placement if it is divided, and the seconds in words."""
+        divided = "" if self.deployment.in_one_piece else f", {self.deployment.kind}"
+        return f"{self.device}, {self.precision} precision{divided}, {self.timings['total']:.3g} s"
+
 
 class _Ran:
     """The fields of `Provenance` as properties of every result."""
@@ -124,6 +132,17 @@ class _Ran:
         return self.provenance.facts
 
 
+def _held(result: Result | BatchResult) -> list[str]:
+    """Return the shots and the saved states of a result in words."""
+    shots, labels = result.shots, ", ".join(map(repr, result.saved))
+    sampled = [] if shots is None else [f"{_count(shots, 'shot')} of {_count(result.num_clbits, 'bit')}"]
+    return sampled + [f"saved {labels}"] * bool(labels)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Result(_Ran):
     """The outcome of one circuit.
@@ -142,6 +161,9 @@ class Result(_Ran):
     saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
     seed: int
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join([*_held(self), self.provenance.describe()])})"
 
     def bits(self) -> NDArray[np.uint8]:
         """Return the bits of all shots, uint8 [shots, num_clbits]; column c is classical bit c.
@@ -212,6 +234,11 @@ class BatchResult(_Ran):
     seeds: tuple[int, ...]
     trajectories: int | None
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        held = [_count(len(self), "binding"), *_held(self)]
+        held += [_count(self.values.shape[1], "expectation value")] * bool(self.values.size)
+        return f"BatchResult({', '.join([*held, self.provenance.describe()])})"
 
     def __len__(self) -> int:
         """Return the number of bindings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,20 @@ from qsim_ex.frameworks import (
     BindingGroup,
     JobRuns,
     check,
+    counted,
     derived_seeds,
     digest,
     observable_groups,
     random_generator,
+    shown,
+    with_options,
 )
-from qsim_ex_provider.primitives.pubs import coerced, engine_options, translate_pub, where_of
+from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.primitives.pubs import changed, coerced, engine_options, translate_pub, where_of
 from qsim_ex_provider.translation.noise import noise_of
 
 
+@with_options(Options)
 class EstimatorV2(BaseEstimatorV2):
     """Expectation values of observables on qsim-ex's state vectors.
 
@@ -47,12 +52,20 @@ class EstimatorV2(BaseEstimatorV2):
         default_precision: float = 0.0,
         trajectories: int | None = None,
         noise_model: Any = None,
-        **options: Any,
+        **options: Unpack[OptionKeywords],
     ) -> None:
         self._default_precision = _checked(default_precision, "default_precision")
         self._trajectories = None if trajectories is None else check.shots(trajectories)
         self._noise = noise_of(noise_model)
         self._options = engine_options(options, "default_precision", "trajectories", "noise_model")
+
+    def __repr__(self) -> str:
+        own = {
+            "default_precision": (self._default_precision, 0.0),
+            "trajectories": (self._trajectories, None),
+            "noise_model": (self._noise, None),
+        }
+        return shown("EstimatorV2", **own, **changed(self._options))
 
     @property
     def default_precision(self) -> float:
@@ -106,7 +119,11 @@ def _run(pubs: Sequence[_EstimatedPub], options: Options, trajectories: int | No
     runs = JobRuns(Simulator(options))
     most = sum(one.pub.size * len(one.groups) for one in pubs)
     seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
-    found = [_estimate(one, runs, trajectories, seed, number) for number, one in enumerate(pubs)]
+    found = []
+    with counted(options.progress, "PUBs", len(pubs)) as ended:
+        for number, one in enumerate(pubs):
+            found.append(_estimate(one, runs, trajectories, seed, number))
+            ended()
     runs.end()
     return PrimitiveResult(found, metadata={"version": 2, "seed": seed})
 

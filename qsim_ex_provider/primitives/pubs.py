@@ -33,6 +33,11 @@ def engine_options(given: Mapping[str, Any], *own: str) -> Options:
     return Options(**given)
 
 
+def changed(options: Options) -> dict[str, tuple[Any, Any]]:
+    """Return each of the engine's options with its default, for the representation of a primitive."""
+    return {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+
+
 def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> Any:
     """Return a PUB of Qiskit's class `kind`; raises `CircuitError` or `ParameterError` that names the PUB.
 

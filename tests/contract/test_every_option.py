@@ -144,7 +144,7 @@ def _public(owner: Any) -> set[str]:
 
 PLANNING: Mapping[type, set[str]] = {
     Simulator: {"explain", "plans", "summary", "placement"},
-    QsimExSimulator: {"simulate_moment_steps"},
+    QsimExSimulator: {"simulate_moment_steps", "explain"},
     SamplerV2: set(),
     EstimatorV2: set(),
 }

@@ -96,6 +96,10 @@ class CircuitBuilder:
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
 
+    def __repr__(self) -> str:
+        size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
+        return f"{type(self).__name__}({size})"
+
     def gate(
         self,
         name: str,

@@ -49,6 +49,11 @@ class Circuit:
         made.__dict__.update(known, operands=operands, structure=structure)
         return made
 
+    def __repr__(self) -> str:
+        return (
+            f"Circuit({self.num_qubits} wires, {self.num_clbits} classical bits, {len(self.instructions)} instructions)"
+        )
+
     @property
     def key(self) -> str:
         """A short digest of the structure that is the same in every process."""

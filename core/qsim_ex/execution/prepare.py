@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Save
 from qsim_ex.devices.base import Device, LoadsNumbers
+from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
@@ -33,7 +34,9 @@ def plan_of(
     place: bool = False,
 ) -> Plan:
     """Return the plan of a segment, cached by the segment's identity; see `make_plan`."""
-    return make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+    plan = make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+    LOGGER.debug("planned %r", plan)
+    return plan
 
 
 @lru_cache(maxsize=256)

@@ -20,6 +20,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.observe.joint import JointDraw, LiveShots, Run, Table, runs_of
 from qsim_ex.observe.readout import apply_readout
@@ -359,8 +360,17 @@ class _JointRun:
         run = PlannedRun(None, circuit, program, bound, own, machines, self._call.options)
         collector = _PartsCollector(self, numbers, program, live, first_visit)
         self._planned += perf_counter() - began
-        workers = traverse(run, collector, None, self._seeds * len(parts), self._call.cancel)
+        with self._ticker(circuit.num_qubits, states, machines[0]) as ticker:
+            workers = traverse(run, collector, None, self._seeds * len(parts), ticker)
         self._ran.append(provenance_of(run, collector.report, workers, (0.0, perf_counter() - began)))
+
+    def _ticker(self, num_wires: int, states: int, machine: Machine) -> Ticker:
+        """Return the ticker of a part; the progress of the run is that of the largest part."""
+        options, cancel = self._call.options, self._call.cancel
+        if num_wires < max(len(part.wires) for part in self.separation.parts):
+            return Ticker(cancel)
+        work = work_of(num_wires, sum(plan.num_gates for plan in machine.plans), states)
+        return Ticker(cancel, options.progress, options.watch, work)
 
     def _write_bits(self) -> None:
         """Write the bits that are measured at the end."""

@@ -24,7 +24,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -133,7 +133,8 @@ def _run(call: BatchCall, how: How) -> BatchResult:
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    workers = traverse(run, collector, kept, seeds, call.cancel)
+    with Ticker(call.cancel, options.progress, options.watch, work_of(circuit.num_qubits, gates, states)) as ticker:
+        workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if readout and collector.packed is not None:
@@ -169,10 +170,9 @@ def traverse(
     collector: Collects,
     kept: Checkpoints | None,
     seeds: Sequence[int],
-    cancel: threading.Event | None,
+    ticker: Ticker,
 ) -> list[Worker]:
     """Run all units of work through the program, on all machines at once."""
-    ticker = Ticker(cancel, run.options.progress, run.options.watch)
     count = run.bound.count
     workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
     tree = False

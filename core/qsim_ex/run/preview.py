@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Save
 from qsim_ex.deployment.assign import assign_hypothetical
+from qsim_ex.display.explanation import Explanation
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
@@ -37,7 +38,7 @@ def summary(circuit: Circuit, options: Options) -> PlanSummary:
     return total_of(found, options.dtype, deployment)
 
 
-def explain(circuit: Circuit, options: Options) -> str:
+def explain(circuit: Circuit, options: Options) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, segment by segment."""
     found, device, deployment = plans(circuit, options)
     program = program_of(circuit.structure, False, 0, ())
@@ -60,7 +61,7 @@ def explain(circuit: Circuit, options: Options) -> str:
                 assert_never(node)
     if (told := _migration(found, deployment, options)) is not None:
         lines.append(told)
-    return "\n".join(lines)
+    return Explanation("\n".join(lines))
 
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:

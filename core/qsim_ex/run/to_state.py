@@ -8,7 +8,7 @@ from dataclasses import replace
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.batch_of_one import BatchOfOne
@@ -48,10 +48,10 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None
     collector.keep(kept)
-    ticker = Ticker(cancel, options.progress, options.watch)
-    worker = Worker(machine, program, request, collector, ticker, kept, 1)
-    worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
-    ticker.finish()
+    with Ticker(cancel, options.progress, options.watch, work_of(circuit.num_qubits, circuit.num_gates, 1)) as ticker:
+        worker = Worker(machine, program, request, collector, ticker, kept, 1)
+        worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
+        ticker.finish()
     kept.end(0, collector.arrays)
     assert collector.state is not None
     return StateVector.of(collector.state.single, where, options, program.touched)

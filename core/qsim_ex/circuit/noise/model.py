@@ -80,6 +80,12 @@ class NoiseModel:
     errors: Mapping[tuple[str, Wires | None], Kraus] = field(default_factory=_nothing)
     misreadings: Mapping[int | None, NDArray[np.float64]] = field(default_factory=_nothing)
 
+    def __repr__(self) -> str:
+        names = ", ".join(repr(name) if on is None else f"{name!r} on {on}" for name, on in self.errors)
+        wires = ", ".join("all wires" if wire is None else f"wire {wire}" for wire in self.misreadings)
+        told = [f"errors of {names}"] * bool(names) + [f"readout errors of {wires}"] * bool(wires)
+        return f"NoiseModel({'; '.join(told) or 'no noise'})"
+
     def with_error(
         self, names: str | Sequence[str], kraus: ArrayLike, wires: Sequence[int] | None = None
     ) -> NoiseModel:
