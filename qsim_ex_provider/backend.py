@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -17,13 +17,13 @@ from qiskit.transpiler import Target
 
 import qsim_ex
 from qsim_ex import Circuit
-from qsim_ex.errors import CircuitError, MeasurementError
+from qsim_ex.errors import CircuitError
 from qsim_ex.frameworks import (
     Explanation,
     Measure,
     Noise,
-    Save,
     fresh_job_seed,
+    gpu_missing,
     job_checkpoint,
     job_seeds,
     shown,
@@ -36,7 +36,7 @@ from qsim_ex_provider.explain import explain_job
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
-from qsim_ex_provider.target import build_target
+from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
@@ -51,6 +51,8 @@ class QsimExBackend(BackendV2):
     """
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
+        self._width = WIDTH
+        self._device_target: Target | None = None
         self._targets: dict[frozenset[str] | None, Target] = {}
         super().__init__(
             provider,
@@ -64,17 +66,48 @@ class QsimExBackend(BackendV2):
         given = {name: (self.options[name], default) for name, default in run_options.defaults().items()}
         return shown("QsimExBackend", self.name, **given)
 
+    @classmethod
+    def from_backend(cls, backend: Any, **fields: Any) -> Self:
+        """Return a backend that simulates another one of Qiskit's, which may be a fake or a real one.
+
+        Its target is the other's: number and coupling of qubits, basis gates, durations, dt. Its noise model is the
+        one in the other's options, or else what the target says of the device's errors, see `DeviceNoise`; another
+        `noise_model`, or None, may be given among the fields. Raises `OptionError` for what is no such backend.
+        """
+        from qsim_ex_provider.translation.device_noise import DeviceNoise, target_of
+
+        target = target_of(backend)
+        if "noise_model" not in fields:
+            noise = getattr(backend.options, "noise_model", None) or DeviceNoise.from_backend(backend)
+            fields["noise_model"] = None if isinstance(noise, DeviceNoise) and noise.is_ideal() else noise
+        made = cls(None, f"qsim_ex_from({backend.name})", **fields)
+        made._device_target = device_target(target)
+        return made
+
     @property
     def target(self) -> Target:
-        """Every standard gate and more on any number of qubits, or the basis gates of the backend's noise model.
+        """Every standard gate and more between any qubits, or the basis gates of the backend's noise model.
 
+        `run` takes circuits of any width. `transpile` widens the target for a circuit that is wider, see `num_qubits`.
         A gate that a noise model does not name is ideal, so what is transpiled for a noisy backend has gates that it
         names, as for Aer's simulators.
         """
+        if self._device_target is not None:
+            return self._device_target
         basis_gates = basis_gates_of(self.options.noise_model)
         if basis_gates not in self._targets:
-            self._targets[basis_gates] = build_target(basis_gates)
+            self._targets[basis_gates] = build_target(self._width, basis_gates)
         return self._targets[basis_gates]
+
+    @property
+    def num_qubits(self) -> int:
+        """The number of qubits of the target; a comparison with a wider circuit widens the target, see `Width`."""
+        return Width(self._width, self._widen) if self._device_target is None else self._device_target.num_qubits
+
+    def _widen(self, num_qubits: int) -> None:
+        if num_qubits > self._width:
+            self._width = num_qubits
+            self._targets.clear()
 
     @property
     def max_circuits(self) -> None:
@@ -87,11 +120,22 @@ class QsimExBackend(BackendV2):
 
     def set_options(self, **fields: Unpack[RunKeywords]) -> None:
         """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
-        for name in fields:
+        own = run_options.own_names(fields)
+        for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.run_options(self.options, fields)  # all values are checked before one is taken
-        self.options.update_options(**fields)
+        run_options.run_options(self.options, own)  # all values are checked before one is taken
+        self.options.update_options(**own)
+
+    def available_devices(self) -> tuple[str, ...]:
+        """Return the kinds of devices that this machine has for states, by Aer's names; `device` takes them."""
+        return ("CPU",) if gpu_missing() else ("CPU", "GPU")
+
+    def available_methods(self) -> tuple[str, ...]:
+        """Return the values of Aer's option `method` that are accepted: there is one method, the state vector."""
+        from qsim_ex_provider.foreign_options import METHODS
+
+        return METHODS
 
     def run(
         self,
@@ -122,7 +166,7 @@ class QsimExBackend(BackendV2):
         tasks = []
         for part, group in enumerate(translated.groups):
             names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if _measures(group.family.template, names[0][1]) else None
+            own_shots = shots if _measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
             tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
@@ -205,13 +249,6 @@ def _circuits(run_input: Any) -> list[QuantumCircuit]:
     return circuits
 
 
-def _measures(circuit: Circuit, name: str) -> bool:
-    """Return whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
-    if any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions)):
-        return True
-    if any(isinstance(instruction, Save) for instruction in circuit.instructions):
-        return False
-    raise MeasurementError(
-        f"circuit {name!r} measures nothing and saves nothing, so it has no result; add measure_all(), or "
-        "save_statevector(circuit) of qsim_ex_provider."
-    )
+def _measures(circuit: Circuit) -> bool:
+    """Return whether a circuit measures; the run of one that does not is a success without counts."""
+    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))

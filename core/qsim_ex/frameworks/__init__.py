@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+    from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
     from qsim_ex.display.explanation import Explanation
@@ -82,6 +83,7 @@ _HOMES = {
     "derived_seeds": "qsim_ex.frameworks.seeds",
     "digest": "qsim_ex.frameworks.job_runs",
     "fresh_job_seed": "qsim_ex.observe.sampling",
+    "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "job_seeds": "qsim_ex.frameworks.seeds",
     "observable_groups": "qsim_ex.frameworks.observable_group",
@@ -126,6 +128,7 @@ __all__ = [
     "digest",
     "followed",
     "fresh_job_seed",
+    "gpu_missing",
     "job_checkpoint",
     "job_seeds",
     "observable_groups",
