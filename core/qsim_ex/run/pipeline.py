@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assigner
+from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.observe import sampling
@@ -37,6 +37,9 @@ from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
+if TYPE_CHECKING:
+    from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
@@ -46,7 +49,7 @@ class PlannedRun:
     program: Program
     bound: Bindings
     request: Request
-    machines: list[Machine]
+    machines: Sequence[Machine] | Sequence[TrajectoryMachine]
     options: Options
 
 
@@ -71,7 +74,7 @@ def run_batch(
     request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
     states = bound.count * request.trajectories
     wheres = assigner.many(circuit.num_qubits, states)
-    machines = [Machine(where, program, options, states) for where in wheres]
+    machines = _machines(wheres, program, options, states)
     run = PlannedRun(circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
@@ -89,6 +92,31 @@ def run_batch(
     return _result(run, collector, workers, given_seeds, (planned - began, ended - began))
 
 
+def _machines(
+    wheres: Sequence[Assignment], program: Program, options: Options, states: int
+) -> Sequence[Machine] | Sequence[TrajectoryMachine]:
+    """Return the machines of a run, which are of one kind: that of narrow trajectories plans nothing."""
+    if program.branches:
+        from qsim_ex.run import trajectories
+
+        if all(trajectories.suits(program, where, options) for where in wheres):
+            return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
+    return [Machine(where, program, options, states) for where in wheres]
+
+
+def _workers(
+    run: PlannedRun, collector: Collector, kept: Checkpoints | None, ticker: Ticker
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
+    """Return a worker for each machine."""
+    program, request, count = run.program, run.request, run.bound.count
+    return [
+        Worker(machine, program, request, collector, ticker, kept, count)
+        if isinstance(machine, Machine)
+        else machine.worker(program, request, collector, ticker, count)
+        for machine in run.machines
+    ]
+
+
 def _own(circuit: Circuit) -> Bindings:
     """Return a circuit's own operands as one binding."""
     operands = circuit.operands
@@ -101,13 +129,12 @@ def _traverse(
     kept: Checkpoints | None,
     seeds: Sequence[int],
     cancel: threading.Event | None,
-) -> list[Worker]:
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
     """Run all units of work through the program, on all machines at once."""
     ticker = Ticker(cancel, run.options.progress, run.options.watch)
-    count = run.bound.count
-    workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
+    workers = _workers(run, collector, kept, ticker)
     tree = False
-    if run.program.branches:
+    if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
     queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
@@ -171,7 +198,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 def _result(
     run: PlannedRun,
     collector: Collector,
-    workers: Sequence[Worker],
+    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
@@ -217,7 +244,9 @@ def _means(
     return values, errors
 
 
-def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
+def _facts(
+    run: PlannedRun, collector: Collector, workers: Sequence[Worker] | Sequence[TrajectoryWorker], rows: int
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,
@@ -225,13 +254,16 @@ def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], row
         **collector.report,
     }
     if run.program.branches:
-        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+        way = "plans" if run.machines[0].plans else "compiled trajectories"
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points, "way": way}
     if len(workers) > 1:
         facts["devices"] = [machine.where.device.name for machine in run.machines]
     return facts
 
 
-def _timings(plan: float, total: float, machines: Sequence[Machine]) -> dict[str, float]:
+def _timings(
+    plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]
+) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

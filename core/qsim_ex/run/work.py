@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.program.kraus import Kraus, kraus_of
+from qsim_ex.program.kraus import Kraus, channels_of, kraus_of
 from qsim_ex.program.program import Program
 
 Complex = NDArray[np.complex128]
@@ -62,17 +62,15 @@ class BatchInputs:
 
 def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
     """Return the matrices of all choices; equal channels of a circuit share their operands."""
-    known: dict[tuple[object, ...], Kraus] = {}
-    for choice in program.choices:
-        if choice.key not in known:
-            known[choice.key] = kraus_of(choice, operands)
-    return [known[choice.key] for choice in program.choices]
+    channels, of = channels_of(program)
+    found = [kraus_of(channel, operands) for channel in channels]
+    return [found[number] for number in of]
 
 
 def _channels(program: Program) -> list[slice]:
     """Return the slices of a circuit's operands that hold the matrices of channels."""
-    found = {}
-    for choice in program.choices:
-        if choice.kind == "channel":
-            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
-    return list(found.values())
+    return [
+        slice(channel.operand, channel.operand + channel.count * 4 ** len(channel.wires))
+        for channel in channels_of(program)[0]
+        if channel.kind == "channel"
+    ]
