@@ -115,7 +115,8 @@ def _events(tables, order, first, shots, next_event, begins):
         shot = found_shot[k]
         events[next_event[shot]] = found_step[k]
         next_event[shot] += 1
-    next_event[:] = begins[:shots]
+    for shot in range(shots):
+        next_event[shot] = begins[shot]
     return events
 
 
@@ -353,8 +354,8 @@ def _matrix(tables, step, one, scale, state, scratch):
     """Apply a matrix of a choice."""
     steps, ints, _, m, channels, _ = tables
     channel = channels[steps[step, NUMBER]]
-    entries = 2 * (channel[ENTRIES] + one * channel[SIZE] * channel[SIZE])
-    _gate(state, ints, steps[step, AT], steps[step, WIRES], 0, 0, 0, m, entries, scale, scratch)
+    entries, none = 2 * (channel[ENTRIES] + one * channel[SIZE] * channel[SIZE]), np.int64(0)
+    _gate(state, ints, steps[step, AT], steps[step, WIRES], none, none, none, m, entries, scale, scratch)
 
 
 @part
@@ -415,8 +416,18 @@ def _in_order(group, found, begins, aside):
     for one in range(most, 0, -1):
         begins[one] = begins[one - 1]
     begins[0] = 0
-    group[:] = aside[: len(group)]
+    for k in range(len(group)):
+        group[k] = aside[k]
     return largest, True
+
+
+@part
+def _copy(slots, outcomes, source, to):
+    """Copy the state and the outcomes of a group; in loops, since assigning a whole row takes seconds to compile."""
+    for k in range(slots.shape[2]):
+        slots[to, 0, k], slots[to, 1, k] = slots[source, 0, k], slots[source, 1, k]
+    for k in range(outcomes.shape[1]):
+        outcomes[to, k] = outcomes[source, k]
 
 
 @kernel
@@ -444,7 +455,8 @@ def run(
     waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, 0, shots, 0
     slots[0] = 0.0
     slots[0, 0, 0] = 1.0
-    outcomes[0] = defaults
+    for k in range(len(defaults)):
+        outcomes[0, k] = defaults[k]
     left, used, groups, written = 1, 1, 0, 0
     out_begins[0] = 0
     while left:
@@ -474,8 +486,7 @@ def run(
                     if one != largest and parts[one] < parts[one + 1]:
                         to = free[used]
                         used += 1
-                        slots[to] = slots[slot]
-                        outcomes[to] = mine
+                        _copy(slots, outcomes, slot, to)
                         _happen(tables, step, one, scales, (slots[to, 0], slots[to, 1]), outcomes[to], scratch)
                         waiting[left, 0], waiting[left, 3] = step + 1, to
                         waiting[left, 1], waiting[left, 2] = begin + parts[one], begin + parts[one + 1]
@@ -487,7 +498,8 @@ def run(
         if not divided:
             for k in range(slots.shape[2]):
                 out[groups, k] = complex(state[0][k], state[1][k])
-            out_outcomes[groups] = mine
+            for k in range(len(mine)):
+                out_outcomes[groups, k] = mine[k]
             for shot in group:
                 out_shots[written] = shot
                 written += 1
