@@ -135,7 +135,8 @@ class _Divider:
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         return Program(
-            nodes=self._nodes(),
+            levels=tuple(self._open),
+            make_nodes=self._nodes,
             choices=choices,
             early=tuple(choice for choice in choices if choice.mixed),
             readings=0 if reader is None else reader.columns,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +68,28 @@ class RandomInstruction:
     wires: int
 
 
+class Level(Protocol):
+    """The work up to a branch point or a save, with the choices and readings that are made there."""
+
+    @property
+    def work(self) -> Sequence[Work | Choice | Conditioned]:
+        """The work in order; among it choices, where a matrix is applied that was chosen before."""
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """The choices that are made after the work."""
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """The readings that are made after the choices."""
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """A circuit in the order of its execution.
 
-    nodes: at least one segment; a save or a branch point is followed by a segment if work follows.
+    levels: the order of all work, choices and readings. make_nodes: makes `nodes`, which costs more than the rest, when
+    they are first asked for.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
     readings: the number of columns of readings, beside those of the choices (see `Reading`).
     measured: classical bit -> the wire that is sampled into it at the end.
@@ -83,7 +102,8 @@ class Program:
     labels: the labels of the saved states, in order.
     """
 
-    nodes: tuple[Node, ...]
+    levels: Sequence[Level]
+    make_nodes: Callable[[], tuple[Node, ...]]
     choices: tuple[Choice, ...]
     early: tuple[Choice, ...]
     readings: int
@@ -95,6 +115,11 @@ class Program:
     first_random: RandomInstruction | None
     branches: bool
     labels: tuple[str, ...]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """At least one segment; a save or a branch point is followed by a segment if work follows."""
+        return self.make_nodes()
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -111,7 +136,7 @@ class Program:
     @cached_property
     def branch_points(self) -> int:
         """The number of branch points."""
-        return sum(isinstance(node, BranchPoint) for node in self.nodes)
+        return sum(bool(level.choices or level.readings) for level in self.levels)
 
     def describe(self, bits: float) -> list[str]:
         """Return lines of text on the choices and on how shots share states; bits: see `kraus.entropy`."""

@@ -64,7 +64,7 @@ class Decider:
         if matrix is None:
             found = true
         else:
-            u = uniforms(branches, self._inputs, self._inputs.reading_keys(reading))
+            u = uniforms(branches, self._inputs, [self._inputs.reading_key(reading)] * len(self._inputs.seeds))
             found = read_value(true, matrix, u)
         bits = found[:, None] >> np.arange(len(reading.clbits)) & 1
         return branches.divided(reading.columns, bits)[0]

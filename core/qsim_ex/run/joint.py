@@ -31,8 +31,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.program.separate import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.branches import Branches
-from qsim_ex.run.machine import Machine
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, means, provenance_of, seeds_of, traverse
+from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, means, provenance_of, seeds_of, traverse
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
@@ -356,20 +355,20 @@ class _JointRun:
         circuit = Circuit.of_structure(parts[0].structure, bound.operands(0, 1))
         states = bound.count * own.trajectories
         wheres = self._call.assigner.many(circuit.num_qubits, states)
-        machines = [Machine(where, program, self._call.options, states) for where in wheres]
+        machines = machines_of(wheres, program, self._call.options, states)
         run = PlannedRun(None, circuit, program, bound, own, machines, self._call.options)
         collector = _PartsCollector(self, numbers, program, live, first_visit)
         self._planned += perf_counter() - began
-        with self._ticker(circuit.num_qubits, states, machines[0]) as ticker:
+        with self._ticker(circuit.num_qubits, states, circuit.num_gates) as ticker:
             workers = traverse(run, collector, None, self._seeds * len(parts), ticker)
         self._ran.append(provenance_of(run, collector.report, workers, (0.0, perf_counter() - began)))
 
-    def _ticker(self, num_wires: int, states: int, machine: Machine) -> Ticker:
+    def _ticker(self, num_wires: int, states: int, gates: int) -> Ticker:
         """Return the ticker of a part; the progress of the run is that of the largest part."""
         options, cancel = self._call.options, self._call.cancel
         if num_wires < max(len(part.wires) for part in self.separation.parts):
             return Ticker(cancel)
-        work = work_of(num_wires, sum(plan.num_gates for plan in machine.plans), states)
+        work = work_of(num_wires, gates, states)
         return Ticker(cancel, options.progress, options.watch, work)
 
     def _write_bits(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assigner
+from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker, work_of
@@ -39,6 +39,9 @@ from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
+if TYPE_CHECKING:
+    from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
@@ -52,7 +55,7 @@ class PlannedRun:
     program: Program
     bound: Bindings
     request: Request
-    machines: list[Machine]
+    machines: Sequence[Machine] | Sequence[TrajectoryMachine]
     options: Options
 
 
@@ -125,7 +128,7 @@ def _run(call: BatchCall, how: How) -> BatchResult:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
     wheres = call.assigner.many(circuit.num_qubits, states)
-    machines = [Machine(where, program, options, states) for where in wheres]
+    machines = machines_of(wheres, program, options, states)
     run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
@@ -159,6 +162,31 @@ def without_idle_wires(
     return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
 
 
+def machines_of(
+    wheres: Sequence[Assignment], program: Program, options: Options, states: int
+) -> Sequence[Machine] | Sequence[TrajectoryMachine]:
+    """Return the machines of a run, which are of one kind: that of narrow trajectories plans nothing."""
+    if program.branches:
+        from qsim_ex.run import trajectories
+
+        if all(trajectories.suits(program, where, options) for where in wheres):
+            return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
+    return [Machine(where, program, options, states) for where in wheres]
+
+
+def _workers(
+    run: PlannedRun, collector: Collects, kept: Checkpoints | None, ticker: Ticker
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
+    """Return a worker for each machine."""
+    program, request, count = run.program, run.request, run.bound.count
+    return [
+        Worker(machine, program, request, collector, ticker, kept, count)
+        if isinstance(machine, Machine)
+        else machine.worker(program, request, collector, ticker, count)
+        for machine in run.machines
+    ]
+
+
 def _own(circuit: Circuit) -> Bindings:
     """Return a circuit's own operands as one binding."""
     operands = circuit.operands
@@ -171,12 +199,11 @@ def traverse(
     kept: Checkpoints | None,
     seeds: Sequence[int],
     ticker: Ticker,
-) -> list[Worker]:
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
     """Run all units of work through the program, on all machines at once."""
-    count = run.bound.count
-    workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
+    workers = _workers(run, collector, kept, ticker)
     tree = False
-    if run.program.branches:
+    if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
     queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
@@ -240,7 +267,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 def _result(
     run: PlannedRun,
     collector: Collector,
-    workers: Sequence[Worker],
+    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
@@ -261,7 +288,10 @@ def _result(
 
 
 def provenance_of(
-    run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker], seconds: tuple[float, float]
+    run: PlannedRun,
+    report: Mapping[str, Any],
+    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
+    seconds: tuple[float, float],
 ) -> Provenance:
     """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
     where = run.machines[0].where
@@ -293,7 +323,9 @@ def means(
     return values, errors
 
 
-def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker], rows: int) -> dict[str, Any]:
+def _facts(
+    run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker] | Sequence[TrajectoryWorker], rows: int
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,
@@ -301,7 +333,8 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker]
         **report,
     }
     if run.program.branches:
-        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+        way = "plans" if run.machines[0].plans else "compiled trajectories"
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points, "way": way}
     if run.separation is not None:
         facts |= run.separation.facts()
     if len(workers) > 1:
@@ -309,7 +342,7 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker]
     return facts
 
 
-def _timings(plan: float, total: float, machines: Sequence[Machine]) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

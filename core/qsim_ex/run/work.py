@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.observe.readout import key_of
 from qsim_ex.program.choices import Choice, Reading
-from qsim_ex.program.kraus import Kraus, kraus_of
+from qsim_ex.program.kraus import Kraus, channels_of, kraus_of
 from qsim_ex.program.program import Program
 from qsim_ex.run.request import Request
 
@@ -70,25 +70,23 @@ class BatchInputs:
             return [1 + choice.stream] * len(self.seeds)
         return [1 + streams[choice.stream] for streams in self.streams]
 
-    def reading_keys(self, reading: Reading) -> list[int]:
-        """Return for each binding the key of the random numbers of a reading."""
+    def reading_key(self, reading: Reading) -> int:
+        """Return the key of the random numbers of a reading."""
         clbits = reading.clbits if self.clbits is None else tuple(self.clbits[clbit] for clbit in reading.clbits)
-        return [key_of(clbits, None if reading.last else reading.measurement)] * len(self.seeds)
+        return key_of(clbits, None if reading.last else reading.measurement)
 
 
 def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
     """Return the matrices of all choices; equal channels of a circuit share their operands."""
-    known: dict[tuple[object, ...], Kraus] = {}
-    for choice in program.choices:
-        if choice.key not in known:
-            known[choice.key] = kraus_of(choice, operands)
-    return [known[choice.key] for choice in program.choices]
+    channels, of = channels_of(program)
+    found = [kraus_of(channel, operands) for channel in channels]
+    return [found[number] for number in of]
 
 
 def _channels(program: Program) -> list[slice]:
     """Return the slices of a circuit's operands that hold the matrices of channels."""
-    found = {}
-    for choice in program.choices:
-        if choice.kind == "channel":
-            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
-    return list(found.values())
+    return [
+        slice(channel.operand, channel.operand + channel.count * 4 ** len(channel.wires))
+        for channel in channels_of(program)[0]
+        if channel.kind == "channel"
+    ]
