@@ -93,6 +93,9 @@ class States(Protocol):
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
         """Return <ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, zs]."""
 
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values, [rows, values]; bit k of a value is wire ``wires[k]``."""
+
     def read(self) -> Amplitudes:
         """Return all amplitudes in the order of the wires, [rows, 2^n]."""
 

@@ -74,6 +74,11 @@ class BatchOfOne:
         """Return <ψ| X-part · Z-part |ψ> of the state, [1, all z]."""
         return np.concatenate([np.zeros(0, dtype=np.complex128), *self.single.paulis(parts)])[None]
 
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values, [1, values]; bit k of a value is wire ``wires[k]``."""
+        self.single.write_zeros()
+        return self.single.gather(values, wires)[None]
+
     def read(self) -> Amplitudes:
         """Return the amplitudes in the order of the wires, [1, 2^n]."""
         self.single.write_zeros()

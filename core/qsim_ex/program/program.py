@@ -53,7 +53,12 @@ class BranchPoint:
     readings: tuple[Reading, ...]
 
 
-Node = Segment | BranchPoint | Save
+@dataclass(frozen=True, eq=False, slots=True)
+class NewStart:
+    """A point at which all wires are put into |0…0⟩, whatever their state is; the next segment prepares a state."""
+
+
+Node = Segment | BranchPoint | NewStart | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -70,7 +75,7 @@ class RandomInstruction:
 class Program:
     """A circuit in the order of its execution.
 
-    nodes: at least one segment; a save or a branch point is followed by a segment if work follows.
+    nodes: at least one segment; any other node is followed by a segment if work follows.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
     readings: the number of columns of readings, beside those of the choices (see `Reading`).
     measured: classical bit -> the wire that is sampled into it at the end.
@@ -80,7 +85,8 @@ class Program:
     touched: mask of the wires that may not be |0⟩ at the end.
     first_random: the first instruction with a random outcome before the end; None if there is none.
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
-    labels: the labels of the saved states, in order.
+    saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
+        bit there; None for a bit that is 0.
     """
 
     nodes: tuple[Node, ...]
@@ -94,7 +100,8 @@ class Program:
     touched: int
     first_random: RandomInstruction | None
     branches: bool
-    labels: tuple[str, ...]
+    saves: tuple[Save, ...]
+    memory: dict[str, tuple[int | None, ...]]
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -102,11 +109,25 @@ class Program:
         return tuple(node for node in self.nodes if isinstance(node, Segment))
 
     @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the saves, in order."""
+        return tuple(save.label for save in self.saves)
+
+    @cached_property
     def whole(self) -> Segment:
-        """All work as one segment, for a program without choices whose saves are ignored."""
+        """All work as one segment, for a program without choices whose saves are ignored.
+
+        Work before a new start is left out, so the segment of a program with one begins in |0…0⟩.
+        """
         if len(self.segments) == 1:
             return self.segments[0]
-        return Segment(tuple(piece for segment in self.segments for piece in segment.work))
+        work: list[Work] = []
+        for node in self.nodes:
+            if isinstance(node, NewStart):
+                work.clear()
+            elif isinstance(node, Segment):
+                work += node.work
+        return Segment(tuple(work))
 
     @cached_property
     def branch_points(self) -> int:

@@ -16,7 +16,7 @@ from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Segment
+from qsim_ex.program.program import BranchPoint, NewStart, Segment
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -52,8 +52,11 @@ def explain(circuit: Circuit, options: Options) -> str:
         match node:
             case Segment():
                 lines.append(explain_plan(next(following), options.dtype.itemsize))
-            case Save(label):
-                lines.append(f"the state is saved as {label!r}")
+            case Save(label, what):
+                kept = "the state" if what == "statevector" else f"the {what} of the state"
+                lines.append(f"{kept} is saved as {label!r}")
+            case NewStart():
+                lines.append("all wires are put into |0…0⟩, and the state before is discarded")
             case BranchPoint():
                 pass
             case _:

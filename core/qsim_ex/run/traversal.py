@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from functools import partial
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Save
 from qsim_ex.execution.progress import Share, Ticker
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import States
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
-from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.program.program import BranchPoint, NewStart, Program, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
@@ -39,7 +39,7 @@ class ExecutionContext:
 
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
-    save: called at a save with its label and the amplitudes [rows, 2^n] in the order of the wires.
+    save: called at a save with its values [branches, …], value b that of branch b (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
@@ -49,7 +49,7 @@ class ExecutionContext:
     ticker: Ticker
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
-    save: Callable[[WorkUnit, str, Amplitudes, States, Branches], None]
+    save: Callable[[WorkUnit, Save, NDArray[Any], Branches], None]
     in_progress: StateInProgress | None
 
 
@@ -99,7 +99,8 @@ class BranchTraversal:
             for node in range(at.node):
                 if isinstance(one := self._nodes[node], Save):
                     amplitudes = way.in_progress.saved_before(node, self._unit.begin + int(branches.binding[0]))
-                    way.save(self._unit, one.label, amplitudes[None], states, branches)
+                    if amplitudes is not None:
+                        way.save(self._unit, one, amplitudes[None], branches)
                 elif isinstance(one, Segment):
                     way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
         except BaseException:
@@ -183,8 +184,10 @@ class BranchTraversal:
                     case Segment() as segment:
                         self._run(node, segment, states, branches, at)
                         at = None
-                    case Save(label):
-                        self._save(node, label, states, branches)
+                    case Save() as save:
+                        self._way.save(self._unit, save, self._values(node, save, states, branches), branches)
+                    case NewStart():
+                        states = self._anew(states)
                     case BranchPoint() as point:
                         branches = self._decided(node, point, states, branches)
                         if not branches.in_place or len(branches) != states.rows:
@@ -245,12 +248,28 @@ class BranchTraversal:
             plan = self._way.machine.plan_for(segment, start, fresh)
         return plan
 
-    def _save(self, node: int, label: str, states: States, branches: Branches) -> None:
-        """Put the wires of the states in order, and save the states."""
-        amplitudes = states.read_in_order()
-        if self._way.in_progress is not None and states.single is not None:
-            self._way.in_progress.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
-        self._way.save(self._unit, label, amplitudes, states, branches)
+    def _values(self, node: int, save: Save, states: States, branches: Branches) -> NDArray[Any]:
+        """Return the value of a save for each branch, [branches, …]."""
+        if save.what == "unitary":
+            from qsim_ex.run.unitary import unitaries
+
+            program, machine = self._way.program, self._way.machine
+            _, first, which = np.unique(branches.binding, return_index=True, return_inverse=True)
+            one_each = branches.chosen(first)
+            every = partial(self._operands, branches=one_each)
+            args = program, node, states.num_wires, machine.options, every, range(len(first))
+            return unitaries(*args, self._way.ticker.check)[which]
+        from qsim_ex.observe.saved import read
+
+        self._way.machine.synchronize()
+        return read(states, save, normalise=bool(self._way.program.choices))
+
+    def _anew(self, states: States) -> States:
+        """Return as many states |0…0⟩ in place of some states, which are released."""
+        machine, rows = self._way.machine, states.rows
+        machine.synchronize()
+        machine.end(states)
+        return machine.begin(rows)
 
     # --- choices and their operands ----------------------------------------------------------------------------------
 
