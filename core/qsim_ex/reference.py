@@ -181,46 +181,49 @@ class Way(NamedTuple):
     psi: Vector
 
 
-def paths_at(circuit: Circuit, label: str) -> list[Way]:
+def ways_to(circuit: Circuit, label: str) -> list[Way]:
     """Return all ways through a circuit up to the save of a label; ways of probability 0 are left out.
 
     A gate has one way on, a measurement or a reset one for each outcome, and a channel one for each Kraus matrix.
     """
     n, operands = circuit.num_qubits, circuit.operands[0]
-    paths = [Way(1.0, 0, zero_state(n))]
+    ways = [Way(1.0, 0, zero_state(n))]
     for instruction in circuit.instructions:
         match instruction:
             case Save(found):
                 if found == label:
-                    return paths
+                    return ways
+            case Op():
+                ways = [way._replace(psi=apply_op(way.psi, instruction, operands)) for way in ways]
             case SetState(wires, operand):
                 psi = set_state(wires, operands[operand : operand + (1 << n)])
-                paths = [path._replace(psi=psi) for path in paths]
+                ways = [way._replace(psi=psi) for way in ways]
             case Conditional(operation, clbits, values):
-                (matrix,) = _maps(n, operation, operands)
-                paths = [
-                    path._replace(psi=matrix @ path.psi) if _value(path.bits, clbits) in values else path
-                    for path in paths
+                ways = [
+                    way._replace(psi=apply_op(way.psi, operation, operands))
+                    if _value(way.bits, clbits) in values
+                    else way
+                    for way in ways
                 ]
             case Measure(wires, clbits):
                 jumps = [_embedded(n, wires, _jump(len(wires), value, value)) for value in range(1 << len(wires))]
                 bits = [[(clbit, value >> k & 1) for k, clbit in enumerate(clbits)] for value in range(1 << len(wires))]
-                paths = [way for path in paths for way in _ways(path, jumps, bits)]
+                ways = [on for way in ways for on in _ways_on(way, jumps, bits)]
             case _:
                 maps = _maps(n, instruction, operands)
-                paths = [way for path in paths for way in _ways(path, maps, [[]] * len(maps))]
+                ways = [on for way in ways for on in _ways_on(way, maps, [[]] * len(maps))]
     raise ValueError(f"expected the label of a save, got {label!r}.")
 
 
-def _ways(path: Way, maps: list[Matrix], written: list[list[tuple[int, int]]]) -> Iterable[Way]:
-    """Yield the ways on from a path; written: for each map the classical bits that it writes, and their values."""
+def _ways_on(way: Way, maps: list[Matrix], written: list[list[tuple[int, int]]]) -> Iterable[Way]:
+    """Yield the ways on from a way; written: for each map the classical bits that it writes, and their values."""
     for matrix, bits in zip(maps, written, strict=True):
-        psi, after = matrix @ path.psi, path.bits
+        psi, after = matrix @ way.psi, way.bits
         weight = float(np.vdot(psi, psi).real)
         for clbit, value in bits:
             after = after & ~(1 << clbit) | value << clbit
         if weight > 1e-15:
-            yield Way(path.probability * weight, after, psi / np.sqrt(weight))
+            yield Way(way.probability * weight, after, psi / np.sqrt(weight))
 
 
 def saved_value(save: Save, psi: Vector) -> NDArray[Any]:

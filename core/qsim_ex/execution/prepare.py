@@ -9,12 +9,12 @@ from typing import Any, assert_never, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.program.program import BranchPoint, NewStart, Program, Segment
+from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -43,8 +43,8 @@ def plans_of(
     """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
 
     levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not mixed
-    yet need no memory. A save of the state vector puts the wires in order; the layout that it leaves otherwise is a
-    guess, and a segment that finds another one is planned for that when it runs.
+    yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The layout
+    after other saves is a guess; a segment that finds another one is planned for that when it runs.
     """
     plans: list[Plan] = []
     every = (1 << num_wires) - 1
@@ -55,10 +55,7 @@ def plans_of(
                 place = not plans and fresh == every
                 plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
-            case NewStart():
-                fresh = every if grows else 0
-                start = plans[0].start if fresh else Layout.identity(num_wires)
-            case Save(what="statevector"):
+            case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0
             case BranchPoint() | Save():
                 pass

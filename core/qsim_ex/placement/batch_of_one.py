@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -90,6 +90,14 @@ class BatchOfOne:
         with suppress(NotSupported):
             self.single.arrange(Layout.identity(self.single.num_wires))
         return self.read()
+
+    def overwrite(self, amplitudes: Amplitudes) -> None:
+        """Overwrite all amplitudes, [1, 2^n], in the order of the wires."""
+
+        def pieces(first: int, size: int) -> Iterator[tuple[int, Amplitudes]]:
+            yield 0, amplitudes[0, first : first + size]
+
+        self.single.overwrite(pieces, Layout.identity(self.num_wires))
 
     def hand_over(self) -> Placement:
         """Return the state, which the caller releases from now on."""

@@ -33,7 +33,7 @@ from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.gathered import Piece, segment_from
-from qsim_ex.program.program import BranchPoint, NewStart, Node, Program, RandomInstruction, Segment, Work
+from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
 
 JOINTLY = 10
@@ -63,7 +63,7 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
     wires that were touched.
     """
     program = program_of(structure, True, touched)
-    if touched and any(isinstance(node, NewStart) for node in program.nodes):
+    if touched and any(isinstance(node, SetState) for node in program.nodes):
         raise NotSupported(
             "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
             "begin with that state instead (StateVector(…, initial=amplitudes))."
@@ -91,7 +91,7 @@ class _OpenSegment:
 
     def __init__(self) -> None:
         self.work: list[Piece] = []
-        self.end: Save | NewStart | None = None
+        self.end: Save | SetState | None = None
         self.choices: list[Choice] = []
         self.readings: list[Reading] = []
 
@@ -114,7 +114,7 @@ class _Divider:
         self._level = [0] * structure.num_qubits  # the level that each wire has reached
         self._choices: list[Choice] = []
         self._used = self._touched = touched
-        self._lowest = 0  # the level after the last save or new start, which nothing after it comes before
+        self._lowest = 0  # the level after the last save or state that is set, which nothing after it comes before
         self._memory: dict[str, tuple[int | None, ...]] = {}
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
@@ -183,10 +183,8 @@ class _Divider:
                 self._channel(instruction, acted)
             case Conditional():
                 self._conditional(instruction, acted)
-            case SetState(wires, operand):
-                if self._used or len(self._open) > 1 or self._open[0].work:  # else all wires are |0⟩ still
-                    self._end(NewStart(), self._reached(0))
-                self._at(self._reached(acted), acted).work.append(Initialize(wires, operand))
+            case SetState():
+                self._end(instruction, self._reached(0))
             case Save():
                 self._save(instruction)
                 return  # a saved wire is not touched
@@ -205,7 +203,7 @@ class _Divider:
             level = max([level, *(1 + self._decided_at[source] for source in sources if source is not None)])
         self._end(save, level)
 
-    def _end(self, node: Save | NewStart, level: int) -> None:
+    def _end(self, node: Save | SetState, level: int) -> None:
         """Put a node after the work of a level, and all that follows after it."""
         self._at(level, 0).end = node
         self._level = [level + 1] * len(self._level)

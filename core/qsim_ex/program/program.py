@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
+from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
@@ -53,12 +53,7 @@ class BranchPoint:
     readings: tuple[Reading, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class NewStart:
-    """A point at which all wires are put into |0…0⟩, whatever their state is; the next segment prepares a state."""
-
-
-Node = Segment | BranchPoint | NewStart | Save
+Node = Segment | BranchPoint | SetState | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -117,14 +112,14 @@ class Program:
     def whole(self) -> Segment:
         """All work as one segment, for a program without choices whose saves are ignored.
 
-        Work before a new start is left out, so the segment of a program with one begins in |0…0⟩.
+        Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
         """
         if len(self.segments) == 1:
             return self.segments[0]
         work: list[Work] = []
         for node in self.nodes:
-            if isinstance(node, NewStart):
-                work.clear()
+            if isinstance(node, SetState):
+                work = [Initialize(node.wires, node.operand)]
             elif isinstance(node, Segment):
                 work += node.work
         return Segment(tuple(work))

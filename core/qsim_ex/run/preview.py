@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
@@ -16,7 +16,7 @@ from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, NewStart, Segment
+from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def explain(circuit: Circuit, options: Options) -> str:
             case Save(label, what):
                 kept = "the state" if what == "statevector" else f"the {what} of the state"
                 lines.append(f"{kept} is saved as {label!r}")
-            case NewStart():
-                lines.append("all wires are put into |0…0⟩, and the state before is discarded")
+            case SetState():
+                lines.append("all wires are put into a given state, and the state before is discarded")
             case BranchPoint():
                 pass
             case _:

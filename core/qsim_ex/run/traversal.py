@@ -15,13 +15,14 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.execution.progress import Share, Ticker
 from qsim_ex.placement.batch import States
+from qsim_ex.placement.bits import move_bits
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
-from qsim_ex.program.program import BranchPoint, NewStart, Program, Segment
+from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
@@ -186,8 +187,8 @@ class BranchTraversal:
                         at = None
                     case Save() as save:
                         self._way.save(self._unit, save, self._values(node, save, states, branches), branches)
-                    case NewStart():
-                        states = self._anew(states)
+                    case SetState() as given:
+                        self._set(given, states, branches)
                     case BranchPoint() as point:
                         branches = self._decided(node, point, states, branches)
                         if not branches.in_place or len(branches) != states.rows:
@@ -264,12 +265,15 @@ class BranchTraversal:
         self._way.machine.synchronize()
         return read(states, save, normalise=bool(self._way.program.choices))
 
-    def _anew(self, states: States) -> States:
-        """Return as many states |0…0⟩ in place of some states, which are released."""
-        machine, rows = self._way.machine, states.rows
-        machine.synchronize()
-        machine.end(states)
-        return machine.begin(rows)
+    def _set(self, given: SetState, states: States, branches: Branches) -> None:
+        """Put every state into the given amplitudes of its binding."""
+        self._way.machine.synchronize()
+        of, n = self._inputs.operands, len(given.wires)
+        at = slice(given.operand, given.operand + (1 << n))
+        amplitudes = of[:, at] if len(of) == 1 else of[branches.binding, at]
+        if given.wires != tuple(range(n)):
+            amplitudes = amplitudes[:, move_bits(np.arange(1 << n), np.argsort(given.wires).tolist())]
+        states.overwrite(amplitudes)
 
     # --- choices and their operands ----------------------------------------------------------------------------------
 
