@@ -101,7 +101,7 @@ class SavedFinalState:
         self.translation = point.translation
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
-        self._vector = result.saved[FINAL]
+        self._vector: Vector = result.saved[FINAL]
         self.result = replace(result, saved={})
 
     def vector(self) -> Vector:

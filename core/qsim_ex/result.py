@@ -150,7 +150,9 @@ class Result(_Ran):
     shots: the number of shots, or None if there are none.
     packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
         measurement are 0. None without shots.
-    saved: label -> amplitudes [2^n] in the order of the wires (bit w of the index = wire w).
+    saved: label -> what was saved: the amplitudes [2^n] of a state vector in the order of the wires (bit w of the index
+        = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has one more
+        axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits -> value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
     """
@@ -158,7 +160,7 @@ class Result(_Ran):
     shots: int | None
     num_clbits: int
     packed: NDArray[np.uint8] | None
-    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    saved: Mapping[str, Any]
     seed: int
     provenance: Provenance
 
@@ -217,7 +219,7 @@ class BatchResult(_Ran):
     """The outcome of many circuits of one structure, one for each binding; a run is a batch of one.
 
     packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
-    saved: label -> amplitudes [bindings, 2^n] in the order of the wires.
+    saved: label -> what was saved: an array [bindings, …], or a list with the dictionary of each binding.
     values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
     seeds: the seed of each binding.
@@ -228,7 +230,7 @@ class BatchResult(_Ran):
     shots: int | None
     num_clbits: int
     packed: NDArray[np.uint8] | None
-    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    saved: Mapping[str, Any]
     values: NDArray[Any]
     errors: NDArray[np.float64]
     seeds: tuple[int, ...]

@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check
+from qsim_ex.circuit import check, saves
 from qsim_ex.circuit.circuit import ONE_AT, Circuit
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
@@ -30,11 +31,16 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    SetState,
     When,
     mask_of,
     pattern,
 )
+from qsim_ex.circuit.saves import How, What
 from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import PauliSum
 
 
 @lru_cache(maxsize=65536)
@@ -331,10 +337,46 @@ class CircuitBuilder:
         self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
         return self
 
-    def save(self, label: str = "statevector") -> CircuitBuilder:
-        """Save the state vector at this point under a label; raises `CircuitError` if it is taken."""
-        check.label(label, (i.label for i in self._instructions if isinstance(i, Save)))
-        self._instructions.append(Save(label))
+    def save(
+        self,
+        label: str | None = None,
+        what: What = "statevector",
+        *,
+        wires: Sequence[int] | None = None,
+        how: How | None = None,
+        observable: PauliSum | None = None,
+        values: Sequence[int] | None = None,
+    ) -> CircuitBuilder:
+        """Save a value of the state at this point under a label, by default the state vector.
+
+        label: the name of `what` by default. what: a row of `circuit.saves.KINDS`. wires: of probabilities,
+        expectation values and density matrices; all wires by default. how: how the values of several trajectories are
+        put together, see `circuit.saves.How`. observable: of an expectation value; its wire k is ``wires[k]``.
+        values: the basis values whose amplitudes are saved.
+        Raises `CircuitError` for a label that is taken and for arguments that do not fit, and `WireError`.
+        """
+        made = saves.checked(
+            label, what, self.num_qubits, wires=wires, how=how, observable=observable, values=values
+        )  # fmt: skip
+        check.label(made.label, (i.label for i in self._instructions if isinstance(i, Save)))
+        self._instructions.append(made)
+        return self
+
+    def set_statevector(self, amplitudes: ArrayLike, wires: Sequence[int] | None = None) -> CircuitBuilder:
+        """Put all wires into a normalised state of 2^n amplitudes, whatever their state is; raises `StateError`.
+
+        wires: an order of all wires, ``wires[0]`` least significant; by default wire k is bit k.
+        """
+        numbers = check.wires(range(self.num_qubits) if wires is None else wires, self.num_qubits, "set_statevector")
+        if len(numbers) != self.num_qubits:
+            raise WireError(
+                f"set_statevector: expected all {self.num_qubits} wires, got {len(numbers)}; use reset and initialize "
+                "for some of them."
+            )
+        vector = check.state(amplitudes, self.num_qubits)
+        offset = self._take(len(vector))
+        self._literal.append((offset, vector))
+        self._instructions.append(SetState(numbers, offset))
         return self
 
     def build(self) -> Circuit:

@@ -23,11 +23,13 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    SetState,
     Structure,
     mask_of,
     wires_acted_on,
     wires_of,
 )
+from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.gathered import Piece, segment_from
@@ -48,7 +50,8 @@ def program_of(
     once. observed: whether expectation values of the state at the end are taken; then only a measurement that no
     operation on its wire follows is moved to the end, and it leaves the state as it is. touched: mask of the wires that
     may not be |0⟩ at the beginning. groups: classical bits with a readout error, each group together, for conditions on
-    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured.
+    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured, and
+    for the save of a unitary after something that is no gate.
     """
     return _Divider(structure, observed, touched, groups).program()
 
@@ -56,24 +59,31 @@ def program_of(
 def unitary_program(structure: Structure, touched: int = 0) -> Program:
     """Return the program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
 
-    Raises `NotSupported`, naming the instruction, if the final state is random.
+    Raises `NotSupported`, naming the instruction, if the final state is random, and if the circuit sets the state of
+    wires that were touched.
     """
     program = program_of(structure, True, touched)
+    if touched and any(isinstance(node, SetState) for node in program.nodes):
+        raise NotSupported(
+            "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
+            "begin with that state instead (StateVector(…, initial=amplitudes))."
+        )
     if program.first_random is not None:
         raise _no_one_state(program.first_random, structure.instructions)
     return program
 
 
 def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of classical bits of readout errors for `program_of`; () for a circuit without conditions."""
-    if not errors or not _conditions(structure):
+    """Return the groups of classical bits of readout errors for `program_of`; () for a circuit that reads no bits."""
+    if not errors or not _reads_bits(structure):
         return ()
     return tuple(sorted({error.clbits for error in errors}))
 
 
 @lru_cache(maxsize=256)
-def _conditions(structure: Structure) -> bool:
-    return any(isinstance(instruction, Conditional) for instruction in structure.instructions)
+def _reads_bits(structure: Structure) -> bool:
+    """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
+    return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
 def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
@@ -84,11 +94,11 @@ def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]
 
 
 class _OpenSegment:
-    """The work between two branch points or saves, and the node after it: choices and readings, or a label."""
+    """The work between two nodes that are no segments, and what follows it: choices and readings, or another node."""
 
     def __init__(self) -> None:
         self.work: list[Piece] = []
-        self.label: str | None = None
+        self.end: Save | SetState | None = None
         self.choices: list[Choice] = []
         self.readings: list[Reading] = []
 
@@ -97,8 +107,8 @@ class _OpenSegment:
         yield segment_from(self.work)
         if self.choices or self.readings:
             yield BranchPoint(tuple(self.choices), tuple(self.readings))
-        if self.label is not None:
-            yield Save(self.label)
+        if self.end is not None:
+            yield self.end
 
 
 class _Divider:
@@ -112,7 +122,8 @@ class _Divider:
         self._level = [0] * structure.num_qubits  # the level that each wire has reached
         self._choices: list[Choice] = []
         self._used = self._touched = touched
-        self._saved = 0  # the level after the last save
+        self._lowest = 0  # the level after the last save or state that is set, which nothing after it comes before
+        self._memory: dict[str, tuple[int | None, ...]] = {}
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
@@ -147,7 +158,8 @@ class _Divider:
             touched=self._touched,
             first_random=self._first_random,
             branches=bool(choices) or bool(reader and reader.columns),
-            labels=tuple(one.label for one in self._open if one.label is not None),
+            saves=tuple(one.end for one in self._open if isinstance(one.end, Save)),
+            memory=self._memory,
         )
 
     def _nodes(self) -> tuple[Node, ...]:
@@ -157,8 +169,8 @@ class _Divider:
         nodes: list[Node] = []
         for one in self._open:
             nodes.append(Segment(_plain(one.work)))
-            if one.label is not None:
-                nodes.append(Save(one.label))
+            if one.end is not None:
+                nodes.append(one.end)
         return tuple(nodes)
 
     def _put(self, instruction: Instruction, acted: int, ended: int) -> None:
@@ -187,15 +199,31 @@ class _Divider:
                 self._channel(instruction, acted)
             case Conditional():
                 self._conditional(instruction, acted)
-            case Save(label):
-                level = self._reached(0)
-                self._at(level, 0).label = label
-                self._level = [level + 1] * len(self._level)
-                self._saved = level + 1
+            case SetState():
+                self._end(instruction, self._reached(0))
+            case Save():
+                self._save(instruction)
+                return  # a saved wire is not touched
             case _:
                 assert_never(instruction)
         self._used |= acted
         self._touched |= acted
+
+    def _save(self, save: Save) -> None:
+        if KINDS[save.what].gates_only:
+            _check_gates(self._structure.instructions[: self._place], save)
+        level = self._reached(0)
+        if save.by_memory:
+            sources = tuple(self._source(clbit) for clbit in range(self._structure.num_clbits))
+            self._memory[save.label] = sources
+            level = max([level, *(1 + self._decided_at[source] for source in sources if source is not None)])
+        self._end(save, level)
+
+    def _end(self, node: Save | SetState, level: int) -> None:
+        """Put a node after the work of a level, and all that follows after it."""
+        self._at(level, 0).end = node
+        self._level = [level + 1] * len(self._level)
+        self._lowest = level + 1
 
     def _channel(self, channel: Channel, acted: int) -> None:
         self._random_here("a noise channel", acted)
@@ -227,7 +255,7 @@ class _Divider:
         reading, new = self._reader.reading(clbit, self._recorded)
         if new:
             found = [self._decided_at[source] for source in reading.sources if source is not None]
-            level = max(found, default=self._saved)
+            level = max(found, default=self._lowest)
             self._at(level, 0).readings.append(reading)
             self._decided_at.update(dict.fromkeys(reading.columns, level))
         return reading.columns[reading.clbits.index(clbit)]
@@ -313,10 +341,10 @@ class _Divider:
 
     def _reached(self, wires: int) -> int:
         """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
-        if len(self._open) == 1 and not self._saved:
+        if len(self._open) == 1 and not self._lowest:
             return 0
         if not wires:
-            return max(self._level, default=self._saved)
+            return max(self._level, default=self._lowest)
         return max(self._level[wire] for wire in wires_of(wires))
 
     def _at(self, level: int, wires: int) -> _OpenSegment:
@@ -334,12 +362,24 @@ def _plain(work: Iterable[object]) -> tuple[Work, ...]:
     return tuple(piece for piece in work if isinstance(piece, Op | Permutation | Initialize))
 
 
+def _check_gates(before: Sequence[Instruction], save: Save) -> None:
+    """Raise `NotSupported` unless all instructions before a save are gates."""
+    for place, instruction in enumerate(before):
+        if not isinstance(instruction, Op | Permutation | Save):
+            name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
+            raise NotSupported(
+                f"expected only gates before the save of a {save.what} ({save.label!r}), got {name} as instruction "
+                f"{place}; save it before that instruction, or save a density_matrix instead."
+            )
+
+
 def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instruction]) -> NotSupported:
     """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
     place, wires = first_random.place, first_random.wires
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
-        place = next((k for k in later if wires_acted_on(instructions[k]) & wires), place)
+        acting = (k for k in later if not isinstance(instructions[k], Save))
+        place = next((k for k in acting if wires_acted_on(instructions[k]) & wires), place)
     instruction = instructions[place]
     name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
     numbers = wires_of(wires)

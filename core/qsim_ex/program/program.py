@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
+from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
@@ -55,7 +55,7 @@ class BranchPoint:
     readings: tuple[Reading, ...]
 
 
-Node = Segment | BranchPoint | Save
+Node = Segment | BranchPoint | SetState | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -99,7 +99,8 @@ class Program:
     touched: mask of the wires that may not be |0⟩ at the end.
     first_random: the first instruction with a random outcome before the end; None if there is none.
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
-    labels: the labels of the saved states, in order.
+    saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
+        bit there; None for a bit that is 0.
     """
 
     levels: Sequence[Level]
@@ -114,11 +115,12 @@ class Program:
     touched: int
     first_random: RandomInstruction | None
     branches: bool
-    labels: tuple[str, ...]
+    saves: tuple[Save, ...]
+    memory: dict[str, tuple[int | None, ...]]
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """At least one segment; a save or a branch point is followed by a segment if work follows."""
+        """At least one segment; any other node is followed by a segment if work follows."""
         return self.make_nodes()
 
     @cached_property
@@ -127,11 +129,25 @@ class Program:
         return tuple(node for node in self.nodes if isinstance(node, Segment))
 
     @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the saves, in order."""
+        return tuple(save.label for save in self.saves)
+
+    @cached_property
     def whole(self) -> Segment:
-        """All work as one segment, for a program without choices whose saves are ignored."""
+        """All work as one segment, for a program without choices whose saves are ignored.
+
+        Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
+        """
         if len(self.segments) == 1:
             return self.segments[0]
-        return Segment(tuple(piece for segment in self.segments for piece in segment.work))
+        work: list[Work] = []
+        for node in self.nodes:
+            if isinstance(node, SetState):
+                work = [Initialize(node.wires, node.operand)]
+            elif isinstance(node, Segment):
+                work += node.work
+        return Segment(tuple(work))
 
     @cached_property
     def branch_points(self) -> int:

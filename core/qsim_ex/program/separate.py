@@ -10,7 +10,7 @@ Nothing here depends on the numbers of a circuit, so circuits of one structure a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, assert_never
 
@@ -27,6 +27,7 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    SetState,
     Structure,
     When,
     mask_of,
@@ -53,7 +54,6 @@ class SeparatePart:
     columns: the place in the circuit's operands of each operand of the part; None if they are the same.
     streams: the circuit's stream of random numbers of each stream of the part (see `Choice.stream`).
     groups: the groups of misread classical bits in the part's own numbers (see `divide.program_of`).
-    owns_clbits: whether the last value of every bit that the part writes is the part's.
     """
 
     structure: Structure
@@ -63,7 +63,6 @@ class SeparatePart:
     columns: NDArray[np.int64] | None
     streams: tuple[int, ...]
     groups: Groups
-    owns_clbits: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,12 +79,6 @@ class Separation:
     parts: tuple[SeparatePart, ...]
     place: dict[int, tuple[int, int]]
     measures: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is one part, which writes all classical bits itself."""
-        (first, *others) = self.parts
-        return not others and first.owns_clbits
 
     @property
     def idle(self) -> int:
@@ -123,15 +116,24 @@ def separation_of(
     observed, groups: see `divide.program_of`. how: 'apart', or 'together' for one part of all wires that are not idle,
     or 'whole' for one of all wires. The shots of a seed are the same, since all three have the same instructions.
     """
-    if any(isinstance(instruction, Save) for instruction in structure.instructions):
-        return None  # the state vector of all wires is saved
+    if _needs_all_wires(structure.instructions):
+        return None
+    saves = any(isinstance(instruction, Save) for instruction in structure.instructions)
+    if how == "apart" and saves:
+        how = "together"  # a save is read from one state
     return _Separator(structure, observed, groups).separation(how)
+
+
+def _needs_all_wires(instructions: Sequence[Instruction]) -> bool:
+    """Return whether a state of all wires is set, or saved as a whole."""
+    every = (i for i in instructions if isinstance(i, SetState) or (isinstance(i, Save) and not i.wires))
+    return next(every, None) is not None
 
 
 def parts_of_instructions(structure: Structure, groups: Groups) -> list[int]:
     """Return the number of the part of each instruction; −1 for those that no part needs."""
     found = [-1] * len(structure.instructions)
-    if not any(isinstance(instruction, Save) for instruction in structure.instructions):
+    if not _needs_all_wires(structure.instructions):
         separator = _Separator(structure, False, groups)
         separator.follow()
         for placed in separator.placed:
@@ -273,7 +275,9 @@ class _Separator:
             case Conditional():
                 self._conditional(instruction)
             case Save():
-                raise AssertionError("circuits with saves are not separated")
+                self._put(instruction, wires_acted_on(instruction), 0)
+            case SetState():
+                raise AssertionError("circuits that set the state of all wires are not separated")
             case _:
                 assert_never(instruction)
 
@@ -304,8 +308,9 @@ class _Separator:
                 self.placed.append(_Placed(Reset((wire,)), (life,), stream, self._at))
 
     def _measure(self, wire: int, clbit: int, stream: int) -> None:
-        misread = clbit in self._misread  # a condition may read 1 although the wire is |0⟩
-        life = self._living(wire) if misread else self._life.get(wire, _ZERO)
+        # Where a bit may be read as 1 although the wire is |0⟩, or held another value before, it has to be measured.
+        needed = clbit in self._misread or self._written.get(clbit, _ZERO) != _ZERO
+        life = self._living(wire) if needed else self._life.get(wire, _ZERO)
         self._written[clbit] = life
         if life != _ZERO:
             self._writers.setdefault(clbit, set()).add(life)
@@ -418,7 +423,6 @@ class _Separator:
             columns=np.array(numbered.columns, dtype=np.int64) if own else None,
             streams=tuple(streams),
             groups=groups,
-            owns_clbits=all(place[clbit] in final for clbit in written),
         )
 
 
@@ -455,7 +459,9 @@ class _Renumbered:
             case Reset(wires, level):
                 return Reset(self._wires(wires), level)
             case Save():
-                raise AssertionError("circuits with saves are not separated")
+                return replace(instruction, wires=self._wires(instruction.wires or ()))
+            case SetState():
+                raise AssertionError("circuits that set the state of all wires are not separated")
             case _:
                 assert_never(instruction)
 

@@ -117,7 +117,7 @@ def _run(call: BatchCall, how: How) -> BatchResult:
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
     separation = separation_of(circuit.structure, bool(call.observables), call.groups, how)
-    if separation is not None and not separation.is_plain:
+    if separation is not None and len(separation.parts) > 1:
         from qsim_ex.run.joint import run_parts
 
         return run_parts(call, separation)
@@ -153,7 +153,7 @@ def without_idle_wires(
     """Return a circuit without its idle wires, with its numbers and the request for it."""
     (part,) = separation.parts
     places = {wire: place for wire, (_, place) in separation.place.items()}
-    observables = tuple(one.on(places) for one in request.observables)
+    observables = tuple(one.without_idle(places) for one in request.observables)
     request = replace(request, observables=observables, streams=[part.streams] * bound.count)
     columns = part.columns
     if columns is None:
@@ -179,12 +179,11 @@ def _workers(
 ) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
     """Return a worker for each machine."""
     program, request, count = run.program, run.request, run.bound.count
-    return [
-        Worker(machine, program, request, collector, ticker, kept, count)
-        if isinstance(machine, Machine)
-        else machine.worker(program, request, collector, ticker, count)
-        for machine in run.machines
-    ]
+    planned = [machine for machine in run.machines if isinstance(machine, Machine)]
+    if planned:
+        return [Worker(machine, program, request, collector, ticker, kept, count) for machine in planned]
+    others = [machine for machine in run.machines if not isinstance(machine, Machine)]
+    return [machine.worker(program, request, collector, ticker, count) for machine in others]
 
 
 def _own(circuit: Circuit) -> Bindings:

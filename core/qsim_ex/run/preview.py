@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.execution.costs import total_of
@@ -53,8 +53,11 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
         match node:
             case Segment():
                 lines.append(explain_plan(next(following), options.dtype.itemsize))
-            case Save(label):
-                lines.append(f"the state is saved as {label!r}")
+            case Save(label, what):
+                kept = "the state" if what == "statevector" else f"the {what} of the state"
+                lines.append(f"{kept} is saved as {label!r}")
+            case SetState():
+                lines.append("all wires are put into a given state, and the state before is discarded")
             case BranchPoint():
                 pass
             case _:

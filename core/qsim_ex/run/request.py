@@ -10,11 +10,11 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
+from qsim_ex.errors import CircuitError, MeasurementError, OptionError, WireError
 from qsim_ex.program.program import Program
 
 TRAJECTORIES = 1_000
-"""The default number of trajectories whose mean an expectation value is."""
+"""The default number of trajectories whose mean an expectation value or a saved average is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,7 @@ def checked_request(
 
     measures: whether the circuit measures anything, be it idle wires that the program leaves out.
 
-    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, and
-    `NotSupported` for states that are saved in several trajectories.
+    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError` and `WireError`.
     """
     if readout:
         check_groups(readout, circuit.num_clbits)
@@ -78,13 +77,8 @@ def checked_request(
             )
         trajectories = shots
     if trajectories is None:
-        trajectories = TRAJECTORIES if observables else 1
-    if program.choices and program.labels and trajectories != 1:
-        raise NotSupported(
-            f"the circuit saves a state ({program.labels[0]!r}) and has random outcomes before its end (noise, a "
-            f"measurement or a reset), so each of {trajectories} trajectories would save another state. Run one shot, "
-            "or take expectation values."
-        )
+        means = bool(observables) or any(save.averages for save in program.saves)
+        trajectories = TRAJECTORIES if means else 1
     return Request(shots, tuple(observables), trajectories if program.branches else 1, readout)
 
 

@@ -41,7 +41,7 @@ def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: 
     """Return the state after a circuit on |0…0⟩; this is `Simulator.state` with a checkpoint."""
     program = unitary_program(circuit.structure)
     whole = program.whole
-    program = replace(program, make_nodes=lambda: (whole,), labels=())  # its saved states are not returned
+    program = replace(program, make_nodes=lambda: (whole,), saves=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
     run = PlannedRun(None, circuit, program, bound, request, [machine], options)
