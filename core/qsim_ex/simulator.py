@@ -190,7 +190,7 @@ class Simulator:
 
         GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
-        return list(preview.plans(circuit, self.options)[0])
+        return preview.plans(circuit, self.options)
 
     def summary(self, circuit: Circuit) -> PlanSummary:
         """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing."""

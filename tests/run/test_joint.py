@@ -165,3 +165,14 @@ def test_the_result_says_how_the_circuit_was_divided() -> None:
     assert metadata["parts"] == [[0, 2], [1, 3]]
     assert metadata["idle_wires"] == 0
     assert "2 separate parts" in metadata["separation"]
+
+
+def test_an_explanation_lists_the_parts() -> None:
+    """Parts with one structure are explained once, and the plans are those of all parts."""
+    circuit = bell_pairs(3)
+    told = SEPARATE.explain(circuit)
+    assert "3 separate parts of 2, 2, 2 wires" in told
+    assert "part 0, wires 0, 3; 2 other parts have the same plan" in told
+    assert [plan.num_wires for plan in SEPARATE.plans(circuit)] == [2, 2, 2]
+    assert [plan.num_wires for plan in TOGETHER.plans(circuit)] == [6]
+    assert SEPARATE.summary(circuit).bytes_moved < TOGETHER.summary(circuit).bytes_moved
