@@ -169,7 +169,7 @@ class QsimExBackend(BackendV2):
             own_shots = shots if _measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
-            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
+            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel, shots))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,

@@ -99,7 +99,7 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
     for names, array in values.data.items():
         rows = array.reshape(values.size, len(names))
         columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    sweeps, readout_errors = translate_sweep(circuit, ParameterColumns(columns, values.size), noise)
+    sweeps, readout_errors, _ = translate_sweep(circuit, ParameterColumns(columns, values.size), noise)
     return binding_groups([_without_saves(one) for one in sweeps], [readout_errors] * len(sweeps))
 
 

@@ -79,8 +79,9 @@ class Translator:
     noise: the channels around an instruction, found by its label or name. An instruction that it does not name is
     ideal, but where that is replaced by its definition, the noise of the instructions in there is found. An instruction
     under controls is a part of a gate and has no noise of its own.
-    used: the wires that are no longer known to be |0>. bits: the number of each classical bit of the circuit that is
-    being translated, for conditions.
+    used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
+    `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
+    the circuit that is being translated, for conditions.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Translator:
         self.noise = noise
         self._takes_columns = columns is not None
         self.used: set[int] = set()
+        self.saved: dict[str, Any] = {}
+        self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
         self._readout = None if noise is None else ReadoutNotes()
 
@@ -106,6 +109,7 @@ class Translator:
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
         """Append a whole circuit, whose qubit k is ``wires[k]``."""
+        self.top = circuit if self.top is None else self.top
         wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
         held, values = controls.wires, controls.values
@@ -220,3 +224,15 @@ def has_parameters(instruction: CircuitInstruction) -> bool:
 def all_ones(gate: ControlledGate) -> bool:
     """Return whether every control of a gate is closed."""
     return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)
+
+
+def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
+    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
+    swaps = []
+    for k, source in enumerate(sources):
+        found = held.index(source)
+        if found != k:
+            swaps.append((k, found))
+            held[k], held[found] = held[found], held[k]
+    return swaps

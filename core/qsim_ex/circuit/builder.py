@@ -36,7 +36,6 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.circuit.saves import How, What
 from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
 
 if TYPE_CHECKING:
@@ -340,10 +339,10 @@ class CircuitBuilder:
     def save(
         self,
         label: str | None = None,
-        what: What = "statevector",
+        what: str = "statevector",
         *,
         wires: Sequence[int] | None = None,
-        how: How | None = None,
+        how: str | None = None,
         observable: PauliSum | None = None,
         values: Sequence[int] | None = None,
     ) -> CircuitBuilder:
