@@ -159,7 +159,7 @@ class TrajectoryWorker:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
         bindings = _Bindings(self._program, inputs, operands)
-        work = max(1, len(bindings.steps)) << self.machine.num_wires
+        work = max(1, bindings.steps) << self.machine.num_wires
         threads = self._threads if work * unit.shots * len(operands) > _ALONE else 1
         each = -(-unit.shots * len(operands) // threads)  # shots of a call
         each = min(each, unit.shots, _CALL_WORK // work, _CALL_EVENTS // max(1, bindings.windows))
@@ -208,54 +208,52 @@ _NOTHING = cast(_Groups, None)
 class _Bindings:
     """The tables of the bindings of a unit; bindings with equal channels share theirs.
 
-    windows: the number of choices whose random numbers are looked at for events.
+    steps: their number. windows: the number of choices whose random numbers are looked at for events.
     """
 
     def __init__(self, program: Program, inputs: BatchInputs, operands: Operands) -> None:
         channels, _ = channels_of(program)
         kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
         diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, diagonal)
-        self.steps = table.steps
+        table = tables.steps_of(program, diagonal, operands.shape[1])
         self._table = table
         self._inputs = inputs
         self._operands = operands
-        self._numbers = {}
-        self._reading_keys: tuple[int, ...] = ()
-        for key, some in kraus.items():
-            numbers = tables.numbers_of(table, some, operands.shape[1])
-            if table.readings:
-                self.steps, numbers, self._reading_keys = tables.with_readings(table, numbers, inputs.readout)
-            self._numbers[key] = numbers
-        self.windows = max((len(one.order) for one in self._numbers.values()), default=0)
+        self._numbers = {
+            key: tables.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
+        }
+        self.steps = len(table.steps)
+        self.windows = max(len(one.order) for one in self._numbers.values())
 
     def keys(self, binding: int) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
 
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
         """
-        keys = np.empty((self._table.columns + len(self._reading_keys), 2), dtype=np.uint64)
+        table = self._table
+        keys = np.empty((table.columns + len(table.readings), 2), dtype=np.uint64)
         keys[:, 0] = self._inputs.seeds[binding]
-        keys[: self._table.columns, 1] = np.arange(1, self._table.columns + 1)
-        keys[self._table.columns :, 1] = self._reading_keys
+        keys[: table.columns, 1] = np.arange(1, table.columns + 1)
+        keys[table.columns :, 1] = tables.reading_keys(table)
         return keys
 
     def run(self, binding: int, first: int, shots: int, num_wires: int) -> _Groups:
         """Run some shots of a binding."""
         from qsim_ex.kernels.cpu import trajectories
 
-        table = self._table
-        numbers = self._numbers[id(self._inputs.kraus[binding])]
+        table, numbers = self._table, self._numbers[id(self._inputs.kraus[binding])]
         # Each group that waits beside others is at most half as large as the one that it was part of.
         waiting = min(shots, numbers.most * (shots.bit_length() + 1)) + 1
         states = np.empty((shots, 1 << num_wires), dtype=np.complex128)
         found, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
         outcomes = np.empty((shots, table.columns), dtype=np.uint8)
         groups = trajectories.run(
-            self.steps, table.ints, numbers.floats, tables.matrices_of(self._operands[binding]), numbers.channels,
-            self.keys(binding), numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
+            table.steps, numbers.next_work, table.ints, numbers.floats,
+            tables.matrices_of(table, numbers, self._operands[binding]), numbers.channels, self.keys(binding),
+            numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
             np.empty((waiting, 2, 1 << num_wires)), np.empty((waiting, table.columns), dtype=np.uint8),
-            states, found, begins, outcomes,
+            np.empty((waiting, 6), dtype=np.int64), np.arange(shots),
+            np.empty((2, shots * len(numbers.order)), dtype=np.int32), states, found, begins, outcomes,
         )  # fmt: skip
         found += first
         return _Groups(binding, states[:groups], found, np.diff(begins[: groups + 1]), outcomes[:groups])
