@@ -33,9 +33,6 @@ from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
-MOST_WIRES = 8
-"""The widest states that are run here. Wider ones gain more from plans than these cost."""
-
 _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
 
@@ -47,6 +44,12 @@ _CALL_EVENTS = 1 << 22
 
 _ALONE = 1 << 15
 """The amplitudes, over all steps and shots, below which waking a thread does not pay."""
+
+_BLOCK_WIRES = 3
+"""The widest states of which blocks of steps are one matrix; of wider ones the steps are faster."""
+
+_BLOCK_SHOTS = 8
+"""The shots for each column of a block's matrix for which making it pays."""
 
 _enabled = True
 """Tests of the general way set this to False."""
@@ -63,7 +66,7 @@ def suits(program: Program, where: Assignment, options: Options) -> bool:
         and not program.labels
         and options.checkpoint is None
         and where.deployment.in_one_piece
-        and where.deployment.num_wires <= MOST_WIRES
+        and where.deployment.num_wires <= tables.MOST_WIRES
         and isinstance(where.device, CpuBatches)
     )
 
@@ -202,6 +205,7 @@ class _Groups:
         self.binding, self.states, self.shots, self.counts, self.outcomes = binding, states, shots, counts, outcomes
 
 
+_NO_BLOCKS = np.zeros(0, dtype=np.int64)
 _NOTHING = cast(_Groups, None)
 
 
@@ -247,9 +251,14 @@ class _Bindings:
         states = np.empty((shots, 1 << num_wires), dtype=np.complex128)
         found, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
         outcomes = np.empty((shots, table.columns), dtype=np.uint8)
+        size = 1 << num_wires
+        blocks = numbers.blocks if num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << num_wires else _NO_BLOCKS
+        m = tables.matrices_of(table, numbers, self._operands[binding], len(blocks) * size * size)
+        products = np.full(len(table.steps) + 1, -1)
+        products[blocks] = len(m) // 2 - size * size * np.arange(len(blocks), 0, -1)
         groups = trajectories.run(
-            table.steps, numbers.next_work, table.ints, numbers.floats,
-            tables.matrices_of(table, numbers, self._operands[binding]), numbers.channels, self.keys(binding),
+            table.steps, numbers.next_work, blocks, products, table.ints, numbers.floats, m, numbers.channels,
+            self.keys(binding),
             numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
             np.empty((waiting, 2, 1 << num_wires)), np.empty((waiting, table.columns), dtype=np.uint8),
             np.empty((waiting, 6), dtype=np.int64), np.arange(shots),

@@ -35,6 +35,12 @@ KIND, NUMBER, OUTCOME = 0, 1, 7
 ENTRIES, FLOATS, DEFAULT, SKIPS, WINDOW = 2, 4, 7, 8, 9
 """Columns of a channel: the places of its matrices and of its numbers, its likeliest matrix, whether that is 1, and whether it has a window."""
 
+BLOCK = 32
+"""The steps of a block, as the kernel has it."""
+
+MOST_WIRES = 8
+"""The widest states that are run here. Wider ones gain more from plans than these cost."""
+
 _SKIPPED = 4e-16
 """A matrix that differs from 1 by no more than this, which is rounding, is not applied."""
 
@@ -68,7 +74,8 @@ class ChannelTable:
 
     channels: [channels, 10], those of readings last. floats: their numbers. entries: of their matrices. order: the steps
     that are choices with a window. next_work: for each step, and the end, the first one from there on that does
-    something without an event. defaults: uint8 [columns], the outcomes inside all windows. most: the largest number of
+    something without an event, or where a block begins. blocks: where those begin that are certain without an event.
+    defaults: uint8 [columns], the outcomes inside all windows. most: the largest number of
     outcomes of a step.
     """
 
@@ -77,6 +84,7 @@ class ChannelTable:
     entries: Complex
     order: Integers
     next_work: Integers
+    blocks: Integers
     defaults: NDArray[np.uint8]
     most: int
 
@@ -113,7 +121,7 @@ class _Layout:
         self._channels, self._numbers = channels_of(program)
         self._columns = len(program.choices) + program.readings
         self._rows: list[tuple[int, ...]] = []
-        self._ints: list[int] = [0]
+        self._ints = [1 << wire for wire in range(MOST_WIRES)]
         self._places: dict[object, int] = {}
         self._matrices: list[Complex] = []
         self._size = num_operands  # of all matrices so far
@@ -205,9 +213,12 @@ class _Layout:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex) -> Floats:
-    """Return the entries of all matrices of a binding, real and imaginary parts in turn."""
-    found = np.concatenate((operands, table.matrices, numbers.entries))
+def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex, products: int) -> Floats:
+    """Return the entries of all matrices of a binding, real and imaginary parts in turn.
+
+    products: the number of entries of the matrices of blocks, which are not known yet.
+    """
+    found = np.concatenate((operands, table.matrices, numbers.entries, np.empty(products, dtype=np.complex128)))
     for operand, size, at in table.states:
         found[at : at + size * size : size] = operands[operand : operand + size]
     return found.view(np.float64)
@@ -230,12 +241,17 @@ def numbers_of(table: StepTable, kraus: Sequence[Kraus], num_operands: int, read
     defaults[table.steps[table.choices, OUTCOME]] = channels[of, DEFAULT]
     works = np.arange(len(table.steps) + 1)
     works[table.choices[windows & (channels[of, SKIPS] == 1)]] = len(table.steps)
+    uncertain = (table.steps[:, KIND] == READING) | ((table.steps[:, KIND] == GATE) & (table.steps[:, OUTCOME] >= 0))
+    uncertain[table.choices[~windows]] = True
+    whole = len(uncertain) // BLOCK * BLOCK
+    works[0:whole:BLOCK] = np.arange(0, whole, BLOCK)
     return ChannelTable(
         channels=channels,
         floats=np.concatenate([one.floats for one in packed]),
         entries=np.concatenate([one.entries for one in packed]),
         order=table.choices[windows],
         next_work=np.ascontiguousarray(np.minimum.accumulate(works[::-1])[::-1]),
+        blocks=np.flatnonzero(~uncertain[:whole].reshape(-1, BLOCK).any(axis=1)) * BLOCK,
         defaults=defaults,
         most=int(channels[:, 0].max()),
     )

@@ -25,6 +25,9 @@ _ROUNDS = 10
 _TO_UNIT = 2.0**-53
 _VECTOR = 8  # index bits from this one on leave whole vectors between the two amplitudes of a pair
 
+BLOCK = 32
+"""The steps of a block. If all of them are certain, they are one matrix on all wires, made at the beginning."""
+
 GATE, CHOICE, READING = range(3)
 """Kinds of steps."""
 
@@ -123,21 +126,29 @@ def _pairs(re, im, bit, mask, value, m, at, scale):
     """Apply a 2×2 matrix to one index bit, where the bits of `mask` have a value."""
     ar, ai, br, bi = m[at] * scale, m[at + 1] * scale, m[at + 2] * scale, m[at + 3] * scale
     cr, ci, dr, di = m[at + 4] * scale, m[at + 5] * scale, m[at + 6] * scale, m[at + 7] * scale
-    length = bit if bit >= _VECTOR else 1
-    base = 0
-    while base < len(re):
-        for low in range(base, base + length):
+    low = 0
+    while low < len(re):
+        if bit >= _VECTOR:  # whole vectors, the same loop for each of them
+            for k in range(low, low + bit):
+                if k & mask == value:
+                    xr, xi, yr, yi = re[k], im[k], re[k + bit], im[k + bit]
+                    re[k] = ar * xr - ai * xi + br * yr - bi * yi
+                    im[k] = ar * xi + ai * xr + br * yi + bi * yr
+                    re[k + bit] = cr * xr - ci * xi + dr * yr - di * yi
+                    im[k + bit] = cr * xi + ci * xr + dr * yi + di * yr
+            low += 2 * bit
+        else:
             if low & mask == value:
                 xr, xi, yr, yi = re[low], im[low], re[low + bit], im[low + bit]
                 re[low] = ar * xr - ai * xi + br * yr - bi * yi
                 im[low] = ar * xi + ai * xr + br * yi + bi * yr
                 re[low + bit] = cr * xr - ci * xi + dr * yr - di * yi
                 im[low + bit] = cr * xi + ci * xr + dr * yi + di * yr
-        base = (base | bit) + length & ~bit  # the next index with 0 in this bit
+            low = (low | bit) + 1 & ~bit  # the next index with 0 in this bit
 
 
 @inlined
-def _blocks(re, im, ints, at, wires, reads, mask, value, m, entries, scale, places, old):
+def _dense(re, im, ints, at, wires, reads, mask, value, m, entries, scale, places, old):
     """Apply an operation: dense on `wires` wires, diagonal in `reads` masks, where the bits of `mask` have a value."""
     size = 1 << wires
     for v in range(size):
@@ -296,21 +307,24 @@ def _in_order(perm, begin, end, found, parts, most, aside):
 
 @kernel
 def run(
-    steps, next_work, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots, outcomes, waiting,
+    steps, next_work, blocks, products, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots, outcomes, waiting,
     perm, found_events, out, out_shots, out_begins, out_outcomes,
 ):  # fmt: skip
     """Run shots `first` … `first + shots − 1` through all steps, and return the number of groups at the end.
 
     steps, ints, floats, channels: see the head of this file. next_work: for each step, and the end, the first one from
-    there on that does something without an event. m: the entries of all matrices, real and imaginary parts in turn.
-    keys: uint64 [numbers, 2]. order: the choices with a window. defaults: the outcome of each column inside its window.
+    there on that does something without an event, or where a block begins. blocks: the steps at which those
+    blocks begin whose matrices are made. products: for each step the place in `m` of such a matrix, −1 without one.
+    m: the entries of all matrices, real and imaginary parts in turn; ``ints[: n]``: the masks of all wires. keys: uint64 [numbers, 2]. order: the choices with a window. defaults: the outcome of each column inside its window.
     most: the largest number of outcomes of a step.
     Memory: slots, float64 [states, 2, 2^n], and outcomes, uint8 [states, columns], of groups that wait; waiting, int64
     [states, 6]; perm: 0 … shots − 1; found_events: see `_events`.
     Written: out, complex128 [shots, 2^n], the state of each group; out_shots, out_begins: its shots, ascending, counted
     from `first`; out_outcomes: uint8 [shots, columns].
     """
-    size, last, num_slots = slots.shape[2], len(steps), len(slots)
+    size, last, num_slots, num_wires = slots.shape[2], len(steps), len(slots), 0
+    while 1 << num_wires < size:
+        num_wires += 1
     begins, next_event = np.empty(shots + 1, dtype=np.int64), np.empty(shots, dtype=np.int64)
     aside, found = np.empty(shots, dtype=np.int64), np.empty(shots, dtype=np.int64)
     places, parts = np.empty(size, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
@@ -327,21 +341,33 @@ def run(
     waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3], waiting[0, 4] = 0, shots, 0, 0, -1
     left, used, groups, written = 1, 1, 0, 0
     out_begins[0] = 0
+    made, column = 0, 0
     while left:
-        left -= 1
-        begin, end, slot, step = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
-        outcome, scale = waiting[left, 4], scale_of[left]
+        makes = made < len(blocks)
+        if makes:  # a column of a block's matrix is what comes of a basis state, whatever the shots
+            begin, end, slot, step, outcome, scale = 0, 0, num_slots - 1, blocks[made], -1, 1.0
+            limit = step + BLOCK
+            for k in range(size):
+                slots[slot, 0, k] = slots[slot, 1, k] = 0.0
+            slots[slot, 0, column] = 1.0
+        else:
+            left -= 1
+            begin, end, slot, step = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
+            outcome, scale, limit = waiting[left, 4], scale_of[left], last
         re, im, mine = slots[slot, 0], slots[slot, 1], outcomes[slot]
         stop, divides = -1, False
         while True:
             if stop < step or outcome >= 0 and stop == step:
                 stop = _next_stop(perm, begin, end, events, begins, next_event, step + (outcome >= 0), last)
-            if outcome < 0:
+            as_block = outcome < 0 and products[step] >= 0 and stop >= step + BLOCK and not makes
+            if outcome < 0 and not as_block:
                 step = min(next_work[step], stop)
-                if step == last:
+                if step >= limit:
                     break
             kind, number, at, wires = steps[step, KIND], steps[step, NUMBER], steps[step, AT], steps[step, WIRES]
-            if outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
+            if as_block:
+                kind = GATE
+            elif outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
                 outcome = channels[number, DEFAULT]
                 scale = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + outcome]
             elif outcome < 0 and kind != GATE:
@@ -380,7 +406,10 @@ def run(
                         left += 1
                     break
             reads, mask, value, entries, factors = steps[step, READS], steps[step, MASK], steps[step, VALUE], number, 1
-            if kind == READING:
+            if as_block:
+                at, wires, reads, mask, value, entries, scale = 0, num_wires, 0, 0, 0, products[step], 1.0
+                step += BLOCK - 1
+            elif kind == READING:
                 for k in range(wires):
                     mine[ints[at + wires + k]] = outcome >> k & 1
                 factors = 0
@@ -397,10 +426,16 @@ def run(
                     _pairs(re, im, ints[at + k], mask, value, m, 2 * entries + 8 * k, scale)
                     scale = 1.0
             elif factors:
-                _blocks(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
+                _dense(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
             step += 1
             outcome = -1
-        if not divides:
+        if makes:
+            for k in range(size):
+                at = 2 * (products[blocks[made]] + k * size + column)
+                m[at], m[at + 1] = re[k], im[k]
+            column = (column + 1) % size
+            made += column == 0
+        elif not divides:
             for k in range(size):
                 out[groups, k] = complex(re[k], im[k])
             for k in range(len(mine)):
