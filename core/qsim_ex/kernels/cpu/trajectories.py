@@ -377,6 +377,10 @@ def run(
                     _probabilities(re, im, ints, at, wires, channels, number, floats, places, p)
                 key = steps[step, OUTCOME]
                 for k in range(begin, end):
+                    at_event = next_event[perm[k]]
+                    if step == stop and (at_event == begins[perm[k] + 1] or events[at_event] != step):
+                        found[k] = channels[number, DEFAULT]  # it is another shot that has an event
+                        continue
                     shot = first + perm[k]
                     x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], shot // 4)
                     x = x0 if shot % 4 == 0 else x1 if shot % 4 == 1 else x2 if shot % 4 == 2 else x3
