@@ -36,14 +36,17 @@ from qsim_ex.steps.plan import Plan
 _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
 
-_CALL_WORK = 1 << 27
-"""The most amplitudes that one call multiplies, which takes a fraction of a second; Ctrl-C waits for it."""
+_CALL_WORK = 1 << 28
+"""The most work of one call, in about nanoseconds; Ctrl-C waits for it."""
 
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 15
-"""The amplitudes, over all steps and shots, below which waking a thread does not pay."""
+_ALONE = 1 << 23
+"""The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
+
+_NUMBER_WORK = 4
+"""The work of a random number, in amplitudes that a gate multiplies."""
 
 _BLOCK_WIRES = 3
 """The widest states of which blocks of steps are one matrix; of wider ones the steps are faster."""
@@ -162,7 +165,7 @@ class TrajectoryWorker:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
         bindings = _Bindings(self._program, inputs, operands)
-        work = max(1, bindings.steps) << self.machine.num_wires
+        work = max(1, bindings.steps) * (_NUMBER_WORK + (1 << self.machine.num_wires))
         threads = self._threads if work * unit.shots * len(operands) > _ALONE else 1
         each = -(-unit.shots * len(operands) // threads)  # shots of a call
         each = min(each, unit.shots, _CALL_WORK // work, _CALL_EVENTS // max(1, bindings.windows))
