@@ -124,7 +124,14 @@ class Translator:
                 name = instruction.name
                 on = tuple([wire_of[qubit] for qubit in instruction.qubits])
                 row = ROWS.get(name)
-                if noise is not None:
+                if noise is not None and row is not None and instruction.is_standard_gate():
+                    parameters = map(number, instruction.params) if row[1] else ()
+                    label = instruction.label or name
+                    surround(self.builder, noise, label, on, before=True)
+                    gate(row[0], on, *parameters)
+                    used(on)
+                    surround(self.builder, noise, label, on, before=False)
+                elif noise is not None:
                     bits = tuple([clbit_of[bit] for bit in instruction.clbits])
                     self.noisy(instruction.operation, Place(on, bits), noise)
                 # A gate of a user's own may bear a standard gate's name, hence the second question.

@@ -67,6 +67,14 @@ def _full(num_mixes: int, num_reads: int) -> Pattern:
     return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
 
 
+@lru_cache(maxsize=1024)
+def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
+    """Return whether a channel is mixed-unitary and whether its matrices are products; cached for other circuits."""
+    size = math.isqrt(len(kraus) // (16 * count))
+    array = np.frombuffer(kraus, dtype=np.complex128).reshape(count, size, size)
+    return check.are_scaled_unitaries(array), check.are_products(array)
+
+
 def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
     """Return an instruction under a condition; an instruction that has a condition is under both then."""
     match instruction:
@@ -100,6 +108,8 @@ class CircuitBuilder:
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
+        # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
+        self._repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]] = {}
 
     def __repr__(self) -> str:
         size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
@@ -303,17 +313,22 @@ class CircuitBuilder:
         tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
         and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
         """
+        repeats = id(kraus), tuple(wires), name
+        if repeats in self._repeated:
+            self._instructions.append(self._repeated[repeats][1])
+            return self
         array = check.kraus(kraus, len(wires), name, tolerance)
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         numbers = check.wires(wires, self.num_qubits, name)
         known = len(wires), array.tobytes()
         if known not in self._channels:
-            found = check.are_scaled_unitaries(array), check.are_products(array)
-            self._channels[known] = self._take(array.size), len(array), *found
+            self._channels[known] = self._take(array.size), len(array), *_kind_of(known[1], len(array))
             self._literal.append((self._channels[known][0], array))
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
+        if isinstance(kraus, np.ndarray) and not kraus.flags.writeable:
+            self._repeated[repeats] = kraus, self._instructions[-1]
         return self
 
     @contextmanager

@@ -35,6 +35,9 @@ _SOURCES = ("*.py", "cpu/*.py", "cuda/launch/*.py")
 part = numba.njit(nogil=True, error_model="numpy")
 """Compile a function that only kernels call."""
 
+inlined = numba.njit(inline="always")
+"""Compile a function as a part of each kernel that calls it."""
+
 
 @lru_cache(maxsize=1)
 def digest() -> str:

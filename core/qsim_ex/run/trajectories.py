@@ -34,20 +34,26 @@ from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
-MOST_WIRES = 8
-"""The widest states that are run here. Wider ones gain more from plans than these cost."""
-
 _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
 
-_CALL_WORK = 1 << 27
-"""The most amplitudes that one call multiplies, which takes a fraction of a second; Ctrl-C waits for it."""
+_CALL_WORK = 1 << 28
+"""The most work of one call, in about nanoseconds; Ctrl-C waits for it."""
 
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 15
-"""The amplitudes, over all steps and shots, below which waking a thread does not pay."""
+_ALONE = 1 << 23
+"""The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
+
+_NUMBER_WORK = 4
+"""The work of a random number, in amplitudes that a gate multiplies."""
+
+_BLOCK_WIRES = 3
+"""The widest states of which blocks of steps are one matrix; of wider ones the steps are faster."""
+
+_BLOCK_SHOTS = 8
+"""The shots for each column of a block's matrix for which making it pays."""
 
 _enabled = True
 """Tests of the general way set this to False."""
@@ -64,7 +70,7 @@ def suits(program: Program, where: Assignment, options: Options) -> bool:
         and not program.labels
         and options.checkpoint is None
         and where.deployment.in_one_piece
-        and where.deployment.num_wires <= MOST_WIRES
+        and where.deployment.num_wires <= tables.MOST_WIRES
         and isinstance(where.device, CpuBatches)
     )
 
@@ -159,7 +165,7 @@ class TrajectoryWorker:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
         bindings = _Bindings(self._program, inputs, operands)
-        work = max(1, len(bindings.steps)) << self.machine.num_wires
+        work = max(1, bindings.steps) * (_NUMBER_WORK + (1 << self.machine.num_wires))
         threads = self._threads if work * unit.shots * len(operands) > _ALONE else 1
         each = -(-unit.shots * len(operands) // threads)  # shots of a call
         each = min(each, unit.shots, _CALL_WORK // work, _CALL_EVENTS // max(1, bindings.windows))
@@ -208,63 +214,66 @@ def _streams(program: Program) -> NDArray[np.int64]:
     return np.array([choice.stream for choice in program.choices], dtype=np.int64)
 
 
+_NO_BLOCKS = np.zeros(0, dtype=np.int64)
 _NOTHING = cast(_Groups, None)
 
 
 class _Bindings:
     """The tables of the bindings of a unit; bindings with equal channels share theirs.
 
-    windows: the number of choices whose random numbers are looked at for events.
+    steps: their number. windows: the number of choices whose random numbers are looked at for events.
     """
 
     def __init__(self, program: Program, inputs: BatchInputs, operands: Operands) -> None:
         channels, _ = channels_of(program)
         kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
         diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, diagonal)
-        self.steps = table.steps
+        table = tables.steps_of(program, diagonal, operands.shape[1])
         self._table = table
         self._program = program
         self._inputs = inputs
         self._operands = operands
-        self._numbers = {}
-        self._reading_keys: tuple[int, ...] = ()
-        for key, some in kraus.items():
-            numbers = tables.numbers_of(table, some, operands.shape[1])
-            if table.readings:
-                self.steps, numbers, self._reading_keys = tables.with_readings(table, numbers, inputs)
-            self._numbers[key] = numbers
-        self.windows = max((len(one.order) for one in self._numbers.values()), default=0)
+        self._numbers = {
+            key: tables.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
+        }
+        self.steps = len(table.steps)
+        self.windows = max(len(one.order) for one in self._numbers.values())
 
     def keys(self, binding: int) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
 
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
         """
-        keys = np.empty((self._table.columns + len(self._reading_keys), 2), dtype=np.uint64)
+        table = self._table
+        keys = np.empty((table.columns + len(table.readings), 2), dtype=np.uint64)
         keys[:, 0] = self._inputs.seeds[binding]
-        own = 1 + _streams(self._program)
-        given = self._inputs.streams
-        keys[: self._table.columns, 1] = own if given is None else 1 + np.array(given[binding])[own - 1]
-        keys[self._table.columns :, 1] = self._reading_keys
+        own, given = _streams(self._program), self._inputs.streams
+        keys[: table.columns, 1] = 1 + (own if given is None else np.array(given[binding])[own])
+        keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
         return keys
 
     def run(self, binding: int, first: int, shots: int, num_wires: int) -> _Groups:
         """Run some shots of a binding."""
         from qsim_ex.kernels.cpu import trajectories
 
-        table = self._table
-        numbers = self._numbers[id(self._inputs.kraus[binding])]
+        table, numbers = self._table, self._numbers[id(self._inputs.kraus[binding])]
         # Each group that waits beside others is at most half as large as the one that it was part of.
         waiting = min(shots, numbers.most * (shots.bit_length() + 1)) + 1
         states = np.empty((shots, 1 << num_wires), dtype=np.complex128)
         found, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
         outcomes = np.empty((shots, table.columns), dtype=np.uint8)
+        size = 1 << num_wires
+        blocks = numbers.blocks if num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << num_wires else _NO_BLOCKS
+        m = tables.matrices_of(table, numbers, self._operands[binding], len(blocks) * size * size)
+        products = np.full(len(table.steps) + 1, -1)
+        products[blocks] = len(m) // 2 - size * size * np.arange(len(blocks), 0, -1)
         groups = trajectories.run(
-            self.steps, table.ints, numbers.floats, tables.matrices_of(self._operands[binding]), numbers.channels,
-            self.keys(binding), numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
+            table.steps, numbers.next_work, blocks, products, table.ints, numbers.floats, m, numbers.channels,
+            self.keys(binding),
+            numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
             np.empty((waiting, 2, 1 << num_wires)), np.empty((waiting, table.columns), dtype=np.uint8),
-            states, found, begins, outcomes,
+            np.empty((waiting, 6), dtype=np.int64), np.arange(shots),
+            np.empty((2, shots * len(numbers.order)), dtype=np.int32), states, found, begins, outcomes,
         )  # fmt: skip
         found += first
         return _Groups(binding, states[:groups], found, np.diff(begins[: groups + 1]), outcomes[:groups])

@@ -104,6 +104,7 @@ class NoiseModel:
                 "depolarizing(0.01)."
             )
         array = check.kraus(array, size.bit_length() - 1, f"the error of {names}", None)
+        array.setflags(write=False)  # so that a builder recognises it
         on = None if wires is None else tuple(wires)
         if on is not None and size not in (2, 1 << len(on)):
             raise NoiseError(

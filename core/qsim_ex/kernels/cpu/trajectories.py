@@ -7,7 +7,8 @@ shots to the next without a look at random numbers. At an event a group is divid
 are run first: then few states wait at a time, and all of them stay in cache.
 
 A state is two planes, the real and the imaginary parts of its 2^n amplitudes. Steps, and the tables that they refer
-to, are laid out by `run.trajectory_tables`.
+to, are laid out by `run.trajectory_tables`. Functions with arrays as arguments are inlined, since a call counts
+references to each of its arrays, which takes longer than a gate.
 """
 
 from __future__ import annotations
@@ -16,33 +17,37 @@ import numpy as np
 
 from qsim_ex.kernels.cpu.philox import high
 from qsim_ex.kernels.cpu.sums import odd
-from qsim_ex.kernels.numba_cache import kernel, part
+from qsim_ex.kernels.numba_cache import inlined, kernel, part
 
 _FIRST, _SECOND = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _GOLDEN, _ROOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _TO_UNIT = 2.0**-53
+_VECTOR = 8  # index bits from this one on leave whole vectors between the two amplitudes of a pair
 
-GATE, PERMUTATION, INITIALIZE, CHOICE, READING = range(5)
+BLOCK = 32
+"""The steps of a block. If all of them are certain, they are one matrix on all wires, made at the beginning."""
+
+GATE, CHOICE, READING = range(3)
 """Kinds of steps."""
 
 KIND, NUMBER, AT, WIRES, READS, MASK, VALUE, OUTCOME = range(8)
 """Columns of a step.
 
-NUMBER: the first entry of a gate's matrix or of a state; of a choice its channel, of a reading its key. AT: where the
-step's integers begin: the masks of its wires, then the masks that it reads, or a permutation; of a reading the columns
-of its bits (−1: the bit is 0), then those of what is read. WIRES, READS: how many. MASK, VALUE: of `ops.When`.
-OUTCOME: of a gate where its condition begins, of a reading where its probabilities begin, −1 without; of a choice its
-column, which is the place of its key too.
+NUMBER: the first entry of a gate's matrix; the channel of a choice; of a reading the channel for the true value 0.
+AT: where the step's integers begin: the masks of its wires, then the masks that it reads; of a reading the columns of
+its bits (−1: the bit is 0), then those of what is read. WIRES, READS: how many. MASK, VALUE: of `ops.When`.
+OUTCOME: of a gate where its condition begins, −1 without one; of a choice its column, which is the place of its key
+too; of a reading the place of its key.
 """
 
-COUNT, ENTRIES, SIZE, FLOATS, DIAGONAL, MIXED, DEFAULT, SKIPS, ALWAYS = range(9)
+COUNT, SIZE, ENTRIES, WIDTH, FLOATS, DIAGONAL, MIXED, DEFAULT, SKIPS, WINDOW = range(10)
 """Columns of a channel.
 
-COUNT, ENTRIES, SIZE: matrices, the first entry of the first one, and their rows. FLOATS: where its numbers begin.
-DIAGONAL: whether populations are enough for its probabilities. MIXED: whether it is
-mixed-unitary. DEFAULT: the matrix that is chosen inside the window. SKIPS: whether that is 1, once scaled.
-ALWAYS: whether its window is so small that every random number of it is an event.
+COUNT, SIZE: matrices, and their rows. ENTRIES, WIDTH: the first entry of the first matrix, and the entries of each, or
+of its factors. FLOATS: where its numbers begin. DIAGONAL: whether populations are enough for its probabilities. MIXED:
+whether it is mixed-unitary. DEFAULT: the matrix that is chosen inside the window. SKIPS: whether that is 1, once
+scaled. WINDOW: whether it has one; without, every random number is an event.
 """
 
 LOW, HIGH, FACTOR, TABLES = range(4)
@@ -52,6 +57,9 @@ First are its window and the factor on random numbers. Then there are [COUNT] ea
 matrices are chosen without the state, scales, least eigenvalues, and the matrices that belong to the ends; then the
 gains [COUNT, SIZE], and the grams [COUNT, SIZE, SIZE], real and imaginary parts in turn.
 """
+
+
+# --- random numbers ---------------------------------------------------------------------------------------------------
 
 
 @part
@@ -73,38 +81,28 @@ def _unit(x):
     return np.float64(x >> np.uint64(11)) * _TO_UNIT
 
 
-@part
-def _random(keys, number, shot):
-    """Return the random number of one shot for one key."""
-    x0, x1, x2, x3 = _philox(keys[number, 0], keys[number, 1], shot // 4)
-    which = shot % 4
-    return _unit(x0 if which == 0 else x1 if which == 1 else x2 if which == 2 else x3)
-
-
-@part
-def _events(tables, order, first, shots, next_event, begins):
+@inlined
+def _events(steps, floats, channels, keys, order, first, shots, found, begins, next_event):
     """Find the events of all shots, and return their steps: in order, those of shot s begin at ``begins[s]``.
 
-    order: the steps that are choices with a window, in order. next_event: becomes `begins` without its end.
+    order: the steps that are choices with a window, in order. found: int32 [2, at least `shots` for each of them].
     """
-    steps, _, floats, _, channels, keys = tables
-    room = shots * len(order)
-    found_step, found_shot = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
     count = 0
-    begins[:] = 0
+    for shot in range(shots + 1):
+        begins[shot] = 0
     for step in order:
-        at = channels[steps[step, NUMBER], FLOATS]
-        low, high_end, factor = floats[at + LOW], floats[at + HIGH], floats[at + FACTOR]
-        seed, key = keys[steps[step, OUTCOME], 0], keys[steps[step, OUTCOME], 1]
+        numbers, key = channels[steps[step, NUMBER], FLOATS], steps[step, OUTCOME]
+        low, high_end, factor = floats[numbers + LOW], floats[numbers + HIGH], floats[numbers + FACTOR]
         for block in range(0, shots, 4):
-            x0, x1, x2, x3 = _philox(seed, key, (first + block) // 4)
+            x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], (first + block) // 4)
             a, b, c, d = _unit(x0) * factor, _unit(x1) * factor, _unit(x2) * factor, _unit(x3) * factor
-            if min(min(a, b), min(c, d)) >= low and max(max(a, b), max(c, d)) < high_end:
+            inside = a >= low and a < high_end and b >= low and b < high_end
+            if inside and c >= low and c < high_end and d >= low and d < high_end:
                 continue
             for k in range(4):
                 u = a if k == 0 else b if k == 1 else c if k == 2 else d
                 if (u < low or u >= high_end) and block + k < shots:
-                    found_step[count], found_shot[count] = step, block + k
+                    found[0, count], found[1, count] = step, block + k
                     begins[block + k + 1] += 1
                     count += 1
     for shot in range(shots):
@@ -112,66 +110,54 @@ def _events(tables, order, first, shots, next_event, begins):
         next_event[shot] = begins[shot]
     events = np.empty(count, dtype=np.int64)
     for k in range(count):
-        shot = found_shot[k]
-        events[next_event[shot]] = found_step[k]
+        shot = found[1, k]
+        events[next_event[shot]] = found[0, k]
         next_event[shot] += 1
     for shot in range(shots):
         next_event[shot] = begins[shot]
     return events
 
 
-@part
-def _next_stop(group, next_event, begins, events, last):
-    """Return the step of the next event of a group of shots, `last` if there is none."""
-    stop = last
-    for shot in group:
-        if next_event[shot] < begins[shot + 1]:
-            stop = min(stop, events[next_event[shot]])
-    return stop
+# --- states -----------------------------------------------------------------------------------------------------------
 
 
-# --- states -------------------------------------------------------------------------------------------------------
-
-
-@part
+@inlined
 def _pairs(re, im, bit, mask, value, m, at, scale):
     """Apply a 2×2 matrix to one index bit, where the bits of `mask` have a value."""
     ar, ai, br, bi = m[at] * scale, m[at + 1] * scale, m[at + 2] * scale, m[at + 3] * scale
     cr, ci, dr, di = m[at + 4] * scale, m[at + 5] * scale, m[at + 6] * scale, m[at + 7] * scale
-    for base in range(0, len(re), 2 * bit):
-        for low in range(base, base + bit):
+    low = 0
+    while low < len(re):
+        if bit >= _VECTOR:  # whole vectors, the same loop for each of them
+            for k in range(low, low + bit):
+                if k & mask == value:
+                    xr, xi, yr, yi = re[k], im[k], re[k + bit], im[k + bit]
+                    re[k] = ar * xr - ai * xi + br * yr - bi * yi
+                    im[k] = ar * xi + ai * xr + br * yi + bi * yr
+                    re[k + bit] = cr * xr - ci * xi + dr * yr - di * yi
+                    im[k + bit] = cr * xi + ci * xr + dr * yi + di * yr
+            low += 2 * bit
+        else:
             if low & mask == value:
                 xr, xi, yr, yi = re[low], im[low], re[low + bit], im[low + bit]
                 re[low] = ar * xr - ai * xi + br * yr - bi * yi
                 im[low] = ar * xi + ai * xr + br * yi + bi * yr
                 re[low + bit] = cr * xr - ci * xi + dr * yr - di * yi
                 im[low + bit] = cr * xi + ci * xr + dr * yi + di * yr
+            low = (low | bit) + 1 & ~bit  # the next index with 0 in this bit
 
 
-@part
-def _spread(ints, at, wires, places):
-    """Write where each value of some wires is in an index."""
-    for value in range(1 << wires):
-        place = 0
-        for k in range(wires):
-            if value >> k & 1:
-                place |= ints[at + k]
-        places[value] = place
-
-
-@part
-def _gate(state, ints, at, wires, reads, mask, value, m, entries, scale, scratch):
+@inlined
+def _dense(re, im, ints, at, wires, reads, mask, value, m, entries, scale, places, old):
     """Apply an operation: dense on `wires` wires, diagonal in `reads` masks, where the bits of `mask` have a value."""
-    re, im = state
-    places, old = scratch
-    if wires == 1 and reads == 0:
-        _pairs(re, im, ints[at], mask, value, m, entries, scale)
-        return
     size = 1 << wires
-    _spread(ints, at, wires, places)
-    mixed = places[size - 1]
+    for v in range(size):
+        places[v] = 0
+        for k in range(wires):
+            if v >> k & 1:
+                places[v] |= ints[at + k]
     for base in range(len(re)):
-        if base & mixed or base & mask != value:
+        if base & places[size - 1] or base & mask != value:
             continue
         block = 0
         for k in range(reads):
@@ -191,67 +177,31 @@ def _gate(state, ints, at, wires, reads, mask, value, m, entries, scale, scratch
             im[base | places[row]] = imag
 
 
-@part
-def _permute(state, ints, at, wires, scratch):
-    """Move the amplitude at value x of some wires to value ``indices[x]``."""
-    re, im = state
-    places, old = scratch
-    size = 1 << wires
-    _spread(ints, at, wires, places)
-    for base in range(len(re)):
-        if not base & places[size - 1]:
-            for value in range(size):
-                old[2 * value], old[2 * value + 1] = re[base | places[value]], im[base | places[value]]
-            for value in range(size):
-                to = base | places[ints[at + wires + value]]
-                re[to], im[to] = old[2 * value], old[2 * value + 1]
-
-
-@part
-def _initialize(state, ints, at, wires, m, entries, scratch):
-    """Put wires that are |0⟩ into a state."""
-    re, im = state
-    places = scratch[0]
-    size = 1 << wires
-    _spread(ints, at, wires, places)
-    for base in range(len(re)):
-        if not base & places[size - 1]:
-            a, b = re[base], im[base]
-            for value in range(size):
-                c, d = m[entries + 2 * value], m[entries + 2 * value + 1]
-                re[base | places[value]] = a * c - b * d
-                im[base | places[value]] = a * d + b * c
-
-
-@part
-def _probabilities(state, ints, at, wires, channel, floats, scratch, p):
+@inlined
+def _probabilities(re, im, ints, at, wires, channels, number, floats, places, p):
     """Write the probability of each matrix of a channel in a state, as `Kraus.populated` and `Kraus.dense` do."""
-    re, im = state
-    places, old = scratch
-    size, count = channel[SIZE], channel[COUNT]
-    gains = channel[FLOATS] + TABLES + 4 * count
+    size, count = 1 << wires, channels[number, COUNT]
+    gains = channels[number, FLOATS] + TABLES + 4 * count
     grams = gains + count * size
-    _spread(ints, at, wires, places)
-    p[:count] = 0.0
+    for v in range(size):
+        places[v] = 0
+        for k in range(wires):
+            if v >> k & 1:
+                places[v] |= ints[at + k]
+    for k in range(count):
+        p[k] = 0.0
     norm = 0.0
-    if channel[DIAGONAL]:
-        old[:size] = 0.0
-        for base in range(len(re)):
-            if not base & places[size - 1]:
-                for v in range(size):
-                    a, b = re[base | places[v]], im[base | places[v]]
-                    old[v] += a * a + b * b
+    for base in range(len(re)):
+        if base & places[size - 1]:
+            continue
         for v in range(size):
-            norm += old[v]
-            for k in range(count):
-                p[k] += floats[gains + k * size + v] * old[v]
-    else:
-        for base in range(len(re)):
-            if base & places[size - 1]:
-                continue
-            for v in range(size):
-                a, b = re[base | places[v]], im[base | places[v]]
-                norm += a * a + b * b
+            a, b = re[base | places[v]], im[base | places[v]]
+            weight = a * a + b * b
+            norm += weight
+            if channels[number, DIAGONAL]:
+                for k in range(count):
+                    p[k] += floats[gains + k * size + v] * weight
+            else:
                 for w in range(size):  # conj(a_v) a_w
                     c, d = re[base | places[w]], im[base | places[w]]
                     real, imag = a * c + b * d, a * d - b * c
@@ -262,52 +212,47 @@ def _probabilities(state, ints, at, wires, channel, floats, scratch, p):
         p[k] /= norm
 
 
-# --- choices ------------------------------------------------------------------------------------------------------
+# --- choices ----------------------------------------------------------------------------------------------------------
 
 
-@part
-def _ends_at_most(floats, at, count, number):
-    """Return how many of some ascending ends are at most a number."""
-    found = 0
-    while found < count and floats[at + found] <= number:
-        found += 1
-    return found
-
-
-@part
-def _chosen(channel, floats, u, p):
-    """Return the matrix that a random number chooses, −1 if p is needed and not known yet (``p[0] < 0``)."""
-    count, at = channel[COUNT], channel[FLOATS]
+@inlined
+def _chosen(channels, number, floats, u, p):
+    """Return the matrix that a random number chooses; p: the probability of each, unless the channel is mixed."""
+    count, at = channels[number, COUNT], channels[number, FLOATS]
     ends, least, order = at + TABLES, at + TABLES + 2 * count, at + TABLES + 3 * count
-    if channel[MIXED]:
-        return min(_ends_at_most(floats, ends, count, u * floats[at + FACTOR]), count - 1)
-    found = _ends_at_most(floats, ends, count, u)
-    if found < count:
-        return np.int64(floats[order + found])
-    if p[0] < 0:
-        return -1
-    sure = floats[ends + count - 1]
-    rest = (u - sure) / max(1 - sure, 1e-300)
-    total = 0.0
-    for k in range(count):
-        total += max(p[k] - floats[least + k], 0.0)
-    target = min(rest * total, np.nextafter(total, -1.0))
-    found, running = 0, 0.0
-    for k in range(count):
-        running += max(p[k] - floats[least + k], 0.0)
-        if running <= target:
-            found += 1
-    return found
+    found, target = 0, u * floats[at + FACTOR]
+    while found < count and floats[ends + found] <= target:
+        found += 1
+    chosen = 0
+    if found < count or channels[number, MIXED]:  # rounding never leads beyond the last matrix
+        chosen = np.int64(floats[order + min(found, count - 1)])
+    else:
+        sure = floats[ends + count - 1]
+        total, running = 0.0, 0.0
+        for k in range(count):
+            total += max(p[k] - floats[least + k], 0.0)
+        target = min((u - sure) / max(1 - sure, 1e-300) * total, np.nextafter(total, -1.0))
+        for k in range(count):
+            running += max(p[k] - floats[least + k], 0.0)
+            if running <= target:
+                chosen += 1
+    return chosen
+
+
+@inlined
+def _value(ints, at, bits, outcomes):
+    """Return the value of some classical bits, from the columns at `at` (−1: the bit is 0)."""
+    value = 0
+    for k in range(bits):
+        if ints[at + k] >= 0:
+            value |= np.int64(outcomes[ints[at + k]]) << k
+    return value
 
 
 @part
 def _holds(ints, at, outcomes):
-    """Return whether a condition holds: the number of bits, the column of each (−1: it is 0), the values' number."""
-    value = 0
-    for k in range(ints[at]):
-        column = ints[at + 1 + k]
-        if column >= 0:
-            value |= np.int64(outcomes[column]) << k
+    """Return whether a condition holds: how many bits, the column of each, how many values, the values."""
+    value = _value(ints, at + 1, ints[at], outcomes)
     at += 1 + ints[at]
     for k in range(ints[at]):
         if ints[at + 1 + k] == value:
@@ -315,196 +260,195 @@ def _holds(ints, at, outcomes):
     return False
 
 
-@part
-def _read(tables, step, group, first, outcomes, found):
-    """Write the value that each shot of a group reads; `group` holds the numbers of its shots."""
-    steps, ints, floats, _, _, keys = tables
-    bits, at, table = steps[step, WIRES], steps[step, AT], steps[step, OUTCOME]
-    true = 0
-    for k in range(bits):
-        if ints[at + k] >= 0:
-            true |= np.int64(outcomes[ints[at + k]]) << k
-    for k in range(len(group)):
-        found[k] = true
-        if table >= 0:
-            u = _random(keys, steps[step, NUMBER], first + group[k])
-            found[k] = _ends_at_most(floats, table + (true << bits), 1 << bits, u)
+@inlined
+def _next_stop(perm, begin, end, events, begins, next_event, step, last):
+    """Return the next step, from `step` on, at which a shot of a group has an event; `last` if there is none."""
+    stop = last
+    for k in range(begin, end):
+        shot = perm[k]
+        at, behind = next_event[shot], begins[shot + 1]
+        while at < behind and events[at] < step:
+            at += 1
+        next_event[shot] = at
+        if at < behind:
+            stop = min(stop, events[at])
+    return stop
 
 
-@part
-def _choose(tables, step, group, first, state, found, scales, scratch, p):
-    """Write the matrix that each shot of a group chooses, and the factor on each of them."""
-    steps, ints, floats, _, channels, keys = tables
-    channel, column = channels[steps[step, NUMBER]], steps[step, OUTCOME]
-    by_mean = channel[FLOATS] + TABLES + channel[COUNT]
-    p[0] = -1.0
-    for k in range(len(group)):
-        u = _random(keys, column, first + group[k])
-        one = _chosen(channel, floats, u, p)
-        if one < 0:
-            _probabilities(state, ints, steps[step, AT], steps[step, WIRES], channel, floats, scratch, p)
-            one = _chosen(channel, floats, u, p)
-        found[k] = one
-    for one in range(channel[COUNT]):  # the norm is only kept near 1: without the state the mean is good enough
-        scales[one] = floats[by_mean + one] if p[0] < 0 or p[one] <= 0 else p[one] ** -0.5
+@inlined
+def _in_order(perm, begin, end, found, parts, most, aside):
+    """Put the shots of a group in the order of what they found, without changing that of equals.
 
-
-@part
-def _matrix(tables, step, one, scale, state, scratch):
-    """Apply a matrix of a choice."""
-    steps, ints, _, m, channels, _ = tables
-    channel = channels[steps[step, NUMBER]]
-    entries, none = 2 * (channel[ENTRIES] + one * channel[SIZE] * channel[SIZE]), np.int64(0)
-    _gate(state, ints, steps[step, AT], steps[step, WIRES], none, none, none, m, entries, scale, scratch)
-
-
-@part
-def _happen(tables, step, one, scales, state, outcomes, scratch):
-    """Note an outcome of a choice or reading, and apply its matrix."""
-    steps, ints = tables[0], tables[1]
-    if steps[step, KIND] == CHOICE:
-        outcomes[steps[step, OUTCOME]] = one
-        _matrix(tables, step, one, scales[one], state, scratch)
-    else:
-        bits = steps[step, WIRES]
-        for k in range(bits):
-            outcomes[ints[steps[step, AT] + bits + k]] = one >> k & 1
-
-
-@part
-def _certain(tables, step, state, outcomes, scratch):
-    """Run a step that leaves a group as it is: an operation, or a choice without an event."""
-    steps, ints, floats, m, channels, _ = tables
-    kind, at, wires = steps[step, KIND], steps[step, AT], steps[step, WIRES]
-    if kind == CHOICE:
-        channel = channels[steps[step, NUMBER]]
-        if not channel[SKIPS]:
-            scale = floats[channel[FLOATS] + TABLES + channel[COUNT] + channel[DEFAULT]]
-            _matrix(tables, step, channel[DEFAULT], scale, state, scratch)
-    elif kind == GATE:
-        if steps[step, OUTCOME] < 0 or _holds(ints, steps[step, OUTCOME], outcomes):
-            _gate(
-                state, ints, at, wires, steps[step, READS], steps[step, MASK], steps[step, VALUE], m,
-                2 * steps[step, NUMBER], 1.0, scratch,
-            )  # fmt: skip
-    elif kind == PERMUTATION:
-        _permute(state, ints, at, wires, scratch)
-    else:
-        _initialize(state, ints, at, wires, m, 2 * steps[step, NUMBER], scratch)
-
-
-@part
-def _in_order(group, found, begins, aside):
-    """Put the shots of a group in the order of what was found, without changing that of equals.
-
-    Return the most frequent value; begins: where each value begins, and at the end where the last one ends.
+    Return the most frequent value, and whether there are others; parts: where each value begins, and where it ends.
     """
-    most, largest = len(begins) - 1, 0
-    begins[:] = 0
-    for k in range(len(group)):
-        begins[found[k] + 1] += 1
+    largest = 0
+    for one in range(most + 1):
+        parts[one] = 0
+    for k in range(begin, end):
+        parts[found[k] + 1] += 1
     for one in range(most):
-        if begins[one + 1] > begins[largest + 1]:
+        if parts[one + 1] > parts[largest + 1]:
             largest = one
-    if begins[largest + 1] == len(group):
-        return largest, False
-    for one in range(most):
-        begins[one + 1] += begins[one]
-    for k in range(len(group)):
-        aside[begins[found[k]]] = group[k]
-        begins[found[k]] += 1
-    for one in range(most, 0, -1):
-        begins[one] = begins[one - 1]
-    begins[0] = 0
-    for k in range(len(group)):
-        group[k] = aside[k]
-    return largest, True
-
-
-@part
-def _copy(slots, outcomes, source, to):
-    """Copy the state and the outcomes of a group; in loops, since assigning a whole row takes seconds to compile."""
-    for k in range(slots.shape[2]):
-        slots[to, 0, k], slots[to, 1, k] = slots[source, 0, k], slots[source, 1, k]
-    for k in range(outcomes.shape[1]):
-        outcomes[to, k] = outcomes[source, k]
+    divides = parts[largest + 1] < end - begin
+    if divides:
+        parts[0] = begin
+        for one in range(most):
+            parts[one + 1] += parts[one]
+        for k in range(begin, end):
+            aside[parts[found[k]]] = perm[k]
+            parts[found[k]] += 1
+        for k in range(begin, end):
+            perm[k] = aside[k]
+        for one in range(most, 0, -1):
+            parts[one] = parts[one - 1]
+        parts[0] = begin
+    return largest, divides
 
 
 @kernel
 def run(
-    steps, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots, outcomes, out, out_shots,
-    out_begins, out_outcomes,
+    steps, next_work, blocks, products, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots, outcomes, waiting,
+    perm, found_events, out, out_shots, out_begins, out_outcomes,
 ):  # fmt: skip
     """Run shots `first` … `first + shots − 1` through all steps, and return the number of groups at the end.
 
-    steps, ints, floats, channels: see the head of this file. m: the entries of all matrices, real and imaginary parts
-    in turn. keys: uint64 [numbers, 2]. order: the steps that are choices with a window. defaults: the outcome of each
-    column inside its window. most: the largest number of outcomes of a step. slots: float64 [states, 2, 2^n], and
-    outcomes: uint8 [states, columns], of groups that wait.
+    steps, ints, floats, channels: see the head of this file. next_work: for each step, and the end, the first one from
+    there on that does something without an event, or where a block begins. blocks: the steps at which those
+    blocks begin whose matrices are made. products: for each step the place in `m` of such a matrix, −1 without one.
+    m: the entries of all matrices, real and imaginary parts in turn; ``ints[: n]``: the masks of all wires. keys: uint64 [numbers, 2]. order: the choices with a window. defaults: the outcome of each column inside its window.
+    most: the largest number of outcomes of a step.
+    Memory: slots, float64 [states, 2, 2^n], and outcomes, uint8 [states, columns], of groups that wait; waiting, int64
+    [states, 6]; perm: 0 … shots − 1; found_events: see `_events`.
     Written: out, complex128 [shots, 2^n], the state of each group; out_shots, out_begins: its shots, ascending, counted
     from `first`; out_outcomes: uint8 [shots, columns].
     """
-    tables = (steps, ints, floats, m, channels, keys)
-    scratch = (np.empty(slots.shape[2], dtype=np.int64), np.empty(2 * slots.shape[2], dtype=np.float64))
-    p, scales, parts = np.empty(most), np.empty(most), np.empty(most + 1, dtype=np.int64)
-    next_event, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
-    events = _events(tables, order, first, shots, next_event, begins)
-    perm, aside, found = np.arange(shots), np.empty(shots, dtype=np.int64), np.empty(shots, dtype=np.int64)
-    waiting = np.empty((len(slots), 4), dtype=np.int64)  # groups: the step, where its shots begin and end, its slot
-    free = np.arange(len(slots))
-    waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, 0, shots, 0
-    slots[0] = 0.0
+    size, last, num_slots, num_wires = slots.shape[2], len(steps), len(slots), 0
+    while 1 << num_wires < size:
+        num_wires += 1
+    begins, next_event = np.empty(shots + 1, dtype=np.int64), np.empty(shots, dtype=np.int64)
+    aside, found = np.empty(shots, dtype=np.int64), np.empty(shots, dtype=np.int64)
+    places, parts = np.empty(size, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+    old, p, scales, scale_of = np.empty(2 * size), np.empty(most), np.empty(most), np.empty(num_slots)
+    events = _events(steps, floats, channels, keys, order, first, shots, found_events, begins, next_event)
+    for k in range(size):
+        slots[0, 0, k] = slots[0, 1, k] = 0.0
     slots[0, 0, 0] = 1.0
     for k in range(len(defaults)):
         outcomes[0, k] = defaults[k]
+    for k in range(num_slots):
+        waiting[k, 5] = k  # the slots that are free, from place `used` on
+    # A group that waits: where its shots begin and end, its slot, its step, and the outcome there, −1 for none yet.
+    waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3], waiting[0, 4] = 0, shots, 0, 0, -1
     left, used, groups, written = 1, 1, 0, 0
     out_begins[0] = 0
+    made, column = 0, 0
     while left:
-        left -= 1
-        step, begin, end, slot = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
-        group, state, mine = perm[begin:end], (slots[slot, 0], slots[slot, 1]), outcomes[slot]
-        stop, divided = _next_stop(group, next_event, begins, events, len(steps)), False
-        while step < len(steps) and not divided:
-            kind = steps[step, KIND]
-            if kind < CHOICE or (kind == CHOICE and step != stop and not channels[steps[step, NUMBER], ALWAYS]):
-                _certain(tables, step, state, mine, scratch)
-                step += 1
-                continue
-            if kind == CHOICE:
-                _choose(tables, step, group, first, state, found, scales, scratch, p)
-            else:
-                _read(tables, step, group, first, mine, found)
-            if step == stop:
-                for shot in group:
-                    if next_event[shot] < begins[shot + 1] and events[next_event[shot]] == step:
-                        next_event[shot] += 1
-                stop = _next_stop(group, next_event, begins, events, len(steps))
-            largest, divided = _in_order(group, found, parts, aside)
-            if divided:  # the largest part stays in this slot, and waits below the others
-                at, left = left, left + 1
-                for one in range(most):
-                    if one != largest and parts[one] < parts[one + 1]:
-                        to = free[used]
-                        used += 1
-                        _copy(slots, outcomes, slot, to)
-                        _happen(tables, step, one, scales, (slots[to, 0], slots[to, 1]), outcomes[to], scratch)
-                        waiting[left, 0], waiting[left, 3] = step + 1, to
-                        waiting[left, 1], waiting[left, 2] = begin + parts[one], begin + parts[one + 1]
+        makes = made < len(blocks)
+        if makes:  # a column of a block's matrix is what comes of a basis state, whatever the shots
+            begin, end, slot, step, outcome, scale = 0, 0, num_slots - 1, blocks[made], -1, 1.0
+            limit = step + BLOCK
+            for k in range(size):
+                slots[slot, 0, k] = slots[slot, 1, k] = 0.0
+            slots[slot, 0, column] = 1.0
+        else:
+            left -= 1
+            begin, end, slot, step = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
+            outcome, scale, limit = waiting[left, 4], scale_of[left], last
+        re, im, mine = slots[slot, 0], slots[slot, 1], outcomes[slot]
+        stop, divides = -1, False
+        while True:
+            if stop < step or (outcome >= 0 and stop == step):
+                stop = _next_stop(perm, begin, end, events, begins, next_event, step + (outcome >= 0), last)
+            as_block = outcome < 0 and products[step] >= 0 and stop >= step + BLOCK and not makes
+            if outcome < 0 and not as_block:
+                step = min(next_work[step], stop)
+                if step >= limit:
+                    break
+            kind, number, at, wires = steps[step, KIND], steps[step, NUMBER], steps[step, AT], steps[step, WIRES]
+            if as_block:
+                kind = GATE
+            elif outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
+                outcome = channels[number, DEFAULT]
+                scale = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + outcome]
+            elif outcome < 0 and kind != GATE:
+                if kind == READING:
+                    number += _value(ints, at, wires, mine)
+                elif not channels[number, MIXED]:
+                    _probabilities(re, im, ints, at, wires, channels, number, floats, places, p)
+                key = steps[step, OUTCOME]
+                for k in range(begin, end):
+                    at_event = next_event[perm[k]]
+                    if step == stop and (at_event == begins[perm[k] + 1] or events[at_event] != step):
+                        found[k] = channels[number, DEFAULT]  # it is another shot that has an event
+                        continue
+                    shot = first + perm[k]
+                    x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], shot // 4)
+                    x = x0 if shot % 4 == 0 else x1 if shot % 4 == 1 else x2 if shot % 4 == 2 else x3
+                    found[k] = _chosen(channels, number, floats, _unit(x), p)
+                for k in range(channels[number, COUNT]):
+                    mean = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + k]
+                    scales[k] = mean if channels[number, MIXED] else p[k] ** -0.5
+                outcome, divides = _in_order(perm, begin, end, found, parts, most, aside)
+                scale = scales[outcome]
+                if divides:  # the largest part keeps the slot, and waits below the others
+                    largest = outcome
+                    for k in range(-1, most):
+                        one, to = k, slot
+                        if k < 0:
+                            one = largest
+                        elif k == largest or parts[k] == parts[k + 1]:
+                            continue
+                        else:
+                            to = waiting[used, 5]
+                            used += 1
+                            for j in range(size):
+                                slots[to, 0, j], slots[to, 1, j] = re[j], im[j]
+                            for j in range(len(mine)):
+                                outcomes[to, j] = mine[j]
+                        waiting[left, 0], waiting[left, 1], waiting[left, 2] = parts[one], parts[one + 1], to
+                        waiting[left, 3], waiting[left, 4], scale_of[left] = step, one, scales[one]
                         left += 1
-                waiting[at, 0], waiting[at, 3] = step + 1, slot
-                waiting[at, 1], waiting[at, 2] = begin + parts[largest], begin + parts[largest + 1]
-            _happen(tables, step, largest, scales, state, mine, scratch)
+                    break
+            reads, mask, value, entries, factors = steps[step, READS], steps[step, MASK], steps[step, VALUE], number, 1
+            if as_block:
+                at, wires, reads, mask, value, entries, scale = 0, num_wires, 0, 0, 0, products[step], 1.0
+                step += BLOCK - 1
+            elif kind == READING:
+                for k in range(wires):
+                    mine[ints[at + wires + k]] = outcome >> k & 1
+                factors = 0
+            elif kind == CHOICE:
+                mine[steps[step, OUTCOME]] = outcome
+                entries = channels[number, ENTRIES] + outcome * channels[number, WIDTH]
+                if channels[number, WIDTH] < channels[number, SIZE] * channels[number, SIZE]:
+                    factors = wires
+            else:
+                scale = 1.0
+                factors = np.int64(steps[step, OUTCOME] < 0 or _holds(ints, steps[step, OUTCOME], mine))
+            if factors and factors == wires and reads == 0:
+                for k in range(factors):
+                    _pairs(re, im, ints[at + k], mask, value, m, 2 * entries + 8 * k, scale)
+                    scale = 1.0
+            elif factors:
+                _dense(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
             step += 1
-        if not divided:
-            for k in range(slots.shape[2]):
-                out[groups, k] = complex(state[0][k], state[1][k])
+            outcome = -1
+        if makes:
+            for k in range(size):
+                at = 2 * (products[blocks[made]] + k * size + column)
+                m[at], m[at + 1] = re[k], im[k]
+            column = (column + 1) % size
+            made += column == 0
+        elif not divides:
+            for k in range(size):
+                out[groups, k] = complex(re[k], im[k])
             for k in range(len(mine)):
                 out_outcomes[groups, k] = mine[k]
-            for shot in group:
-                out_shots[written] = shot
+            for k in range(begin, end):
+                out_shots[written] = perm[k]
                 written += 1
             groups += 1
             out_begins[groups] = written
             used -= 1
-            free[used] = slot
+            waiting[used, 5] = slot
     return groups
