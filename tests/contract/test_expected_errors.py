@@ -213,7 +213,6 @@ LINES: dict[str, dict[str, Mistake]] = {
             (errors.MeasurementError, QiskitError),
             "measures nothing|No counts",
         ),
-        "SamplerV2": Mistake(lambda: sampled(qiskit(measured=False)), errors.MeasurementError, "measures nothing"),
         "QsimExSimulator": Mistake(
             lambda: CIRQ.run(of_cirq(measured=False)), errors.MeasurementError, "no measurements to sample"
         ),
