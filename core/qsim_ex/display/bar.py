@@ -30,7 +30,10 @@ _LINES_EVERY = 10.0
 
 
 def interactive() -> bool:
-    """Return whether a user would see a bar: in a notebook, or where stderr is a terminal."""
+    """Return whether a user would see a bar: in a notebook, or where stderr is a terminal; not in worker processes."""
+    processes: Any = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
+        return False
     return in_notebook() or in_terminal()
 
 

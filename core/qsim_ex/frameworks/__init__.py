@@ -48,16 +48,12 @@ if TYPE_CHECKING:
     from qsim_ex.precision import BY_DTYPE
 
 _HOMES = {
-    "Explanation": "qsim_ex.display.explanation",
-    "with_options": "qsim_ex.display.described",
-    "shown": "qsim_ex.display.described",
-    "followed": "qsim_ex.display.bar",
-    "counted": "qsim_ex.display.bar",
     "BY_DTYPE": "qsim_ex.precision",
     "Attributes": "qsim_ex.circuit.cirq_gates",
     "BindingGroup": "qsim_ex.frameworks.binding_group",
     "Channel": "qsim_ex.circuit.ops",
     "GATES": "qsim_ex.circuit.gates",
+    "Explanation": "qsim_ex.display.explanation",
     "Gate": "qsim_ex.circuit.gates",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
@@ -80,8 +76,10 @@ _HOMES = {
     "Values": "qsim_ex.circuit.parameters.sweep",
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
+    "counted": "qsim_ex.display.bar",
     "derived_seeds": "qsim_ex.frameworks.seeds",
     "digest": "qsim_ex.frameworks.job_runs",
+    "followed": "qsim_ex.display.bar",
     "fresh_job_seed": "qsim_ex.observe.sampling",
     "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
@@ -89,8 +87,10 @@ _HOMES = {
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
     "real_values": "qsim_ex.circuit.parameters.sweep",
+    "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",
     "surround": "qsim_ex.circuit.noise.model",
+    "with_options": "qsim_ex.display.described",
 }
 
 __all__ = [
