@@ -38,7 +38,7 @@ class QsimExBackend(BackendV2):
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
         self._width = WIDTH
         self._device_target: Target | None = None
-        self._targets: dict[frozenset[str] | None, Target] = {}
+        self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
         super().__init__(
             provider,
             name,
@@ -75,10 +75,10 @@ class QsimExBackend(BackendV2):
         """
         if self._device_target is not None:
             return self._device_target
-        basis_gates = basis_gates_of(self.options.noise_model)
-        if basis_gates not in self._targets:
-            self._targets[basis_gates] = build_target(self._width, basis_gates)
-        return self._targets[basis_gates]
+        made_for = self._width, basis_gates_of(self.options.noise_model)
+        if made_for not in self._targets:
+            self._targets[made_for] = build_target(*made_for)
+        return self._targets[made_for]
 
     @property
     def num_qubits(self) -> int:
@@ -86,9 +86,7 @@ class QsimExBackend(BackendV2):
         return Width(self._width, self._widen) if self._device_target is None else self._device_target.num_qubits
 
     def _widen(self, num_qubits: int) -> None:
-        if num_qubits > self._width:
-            self._width = num_qubits
-            self._targets.clear()
+        self._width = max(self._width, num_qubits)
 
     @property
     def max_circuits(self) -> None:
