@@ -16,11 +16,9 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 import qsim_ex
-from qsim_ex import Circuit
 from qsim_ex.errors import CircuitError
 from qsim_ex.frameworks import (
     Explanation,
-    Measure,
     Noise,
     fresh_job_seed,
     gpu_missing,
@@ -37,7 +35,7 @@ from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, Task
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
-from qsim_ex_provider.translation.circuits import translate_job
+from qsim_ex_provider.translation.circuits import measures, translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
@@ -53,7 +51,7 @@ class QsimExBackend(BackendV2):
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
         self._width = WIDTH
         self._device_target: Target | None = None
-        self._targets: dict[frozenset[str] | None, Target] = {}
+        self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
         super().__init__(
             provider,
             name,
@@ -94,10 +92,10 @@ class QsimExBackend(BackendV2):
         """
         if self._device_target is not None:
             return self._device_target
-        basis_gates = basis_gates_of(self.options.noise_model)
-        if basis_gates not in self._targets:
-            self._targets[basis_gates] = build_target(self._width, basis_gates)
-        return self._targets[basis_gates]
+        made_for = self._width, basis_gates_of(self.options.noise_model)
+        if made_for not in self._targets:
+            self._targets[made_for] = build_target(*made_for)
+        return self._targets[made_for]
 
     @property
     def num_qubits(self) -> int:
@@ -105,9 +103,7 @@ class QsimExBackend(BackendV2):
         return Width(self._width, self._widen) if self._device_target is None else self._device_target.num_qubits
 
     def _widen(self, num_qubits: int) -> None:
-        if num_qubits > self._width:
-            self._width = num_qubits
-            self._targets.clear()
+        self._width = max(self._width, num_qubits)
 
     @property
     def max_circuits(self) -> None:
@@ -166,7 +162,7 @@ class QsimExBackend(BackendV2):
         tasks = []
         for part, group in enumerate(translated.groups):
             names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if _measures(group.family.template) else None
+            own_shots = shots if measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
             tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel, shots))
@@ -247,8 +243,3 @@ def _circuits(run_input: Any) -> list[QuantumCircuit]:
         if not isinstance(circuit, QuantumCircuit):
             raise CircuitError(f"expected a list of QuantumCircuits, got a {type(circuit).__name__} as item {number}.")
     return circuits
-
-
-def _measures(circuit: Circuit) -> bool:
-    """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))

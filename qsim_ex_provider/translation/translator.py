@@ -116,6 +116,7 @@ class Translator:
         gate, used, number = self.builder.gate, self.used.update, self.number
         noise = None if held else self.noise
         position, name = 0, ""
+        measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase:
@@ -124,6 +125,14 @@ class Translator:
                 name = instruction.name
                 on = tuple([wire_of[qubit] for qubit in instruction.qubits])
                 row = ROWS.get(name)
+                if name == "measure" and noise is None and isinstance(instruction.operation, Measure):
+                    wire, bit = on[0], clbit_of[instruction.clbits[0]]
+                    if wire in measured or bit in measured.values():
+                        self.measured(measured)
+                    measured[wire] = bit
+                    continue
+                if measured:
+                    self.measured(measured)
                 if noise is not None and row is not None and instruction.is_standard_gate():
                     parameters = map(number, instruction.params) if row[1] else ()
                     label = instruction.label or name
@@ -141,10 +150,9 @@ class Translator:
                     used(on)
                 else:
                     bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
-                    if isinstance(operation, Measure):
-                        self.measure(on, bits)
-                    elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
+                    if not isinstance(operation, Barrier):  # which orders, and the state does not see it
                         self.emit(operation, Place(on, bits, controls), self)
+            self.measured(measured)
         except (InvalidInput, NotSupported) as error:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
@@ -199,6 +207,12 @@ class Translator:
             return False
         self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
+
+    def measured(self, bits: dict[int, int]) -> None:
+        """Append measurements of some wires into one classical bit each as one instruction, and empty the table."""
+        if bits:
+            self.measure(tuple(bits), tuple(bits.values()))
+            bits.clear()
 
     def measure(self, wires: Wires, clbits: Wires) -> None:
         """Append a measurement of some wires into some classical bits."""
