@@ -117,6 +117,7 @@ class Translator:
         noise = None if held else self.noise
         position, name = 0, ""
         measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
+        written: set[int] = set()  # these bits
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase:
@@ -127,12 +128,15 @@ class Translator:
                 row = ROWS.get(name)
                 if name == "measure" and noise is None and isinstance(instruction.operation, Measure):
                     wire, bit = on[0], clbit_of[instruction.clbits[0]]
-                    if wire in measured or bit in measured.values():
+                    if wire in measured or bit in written:
                         self.measured(measured)
+                        written = set()
                     measured[wire] = bit
+                    written.add(bit)
                     continue
                 if measured:
                     self.measured(measured)
+                    written = set()
                 if noise is not None and row is not None and instruction.is_standard_gate():
                     parameters = map(number, instruction.params) if row[1] else ()
                     label = instruction.label or name
