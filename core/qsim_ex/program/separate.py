@@ -163,7 +163,7 @@ _ZERO = -1
 class _Separator:
     """Follows the wires of a circuit instruction by instruction; each life of a wire is a node that instructions join.
 
-    A wire begins a life when it is first mixed, after the beginning or after a reset; before that it is |0⟩.
+    A life of a wire begins with the circuit or after a reset. A wire is idle in a life in which nothing mixes it.
     """
 
     def __init__(self, structure: Structure, observed: bool, groups: Groups) -> None:
@@ -174,8 +174,12 @@ class _Separator:
         self._misread = {clbit for group in groups for clbit in group}
         self._parents: list[int] = []  # of each life: a forest of joined lives
         self.wires: list[int] = []  # of each life
-        self._life: dict[int, int] = {}  # the present life of each wire that may not be |0⟩
-        self._alive = 0  # the mask of these wires
+        self._life: dict[int, int] = {}  # the present life of each wire that is not idle and was used already
+        self._mixed = _mixed_lives(structure.instructions)
+        self._resets = [0] * structure.num_qubits  # how often each wire was reset so far
+        self._alive = 0  # the mask of the wires that are not idle in their present lives
+        for wire, number in self._mixed:
+            self._alive |= 0 if number else 1 << wire
         self._written: dict[int, int] = {}  # the life whose measurement wrote each classical bit last
         self._writers: dict[int, set[int]] = {}  # all lives that write each classical bit
         self.placed: list[_Placed] = []
@@ -303,14 +307,16 @@ class _Separator:
     def _end(self, wires: Sequence[int], streams: Sequence[int]) -> None:
         """End the lives of wires by a reset."""
         for wire, stream in zip(wires, streams, strict=True):
+            self._resets[wire] += 1
+            mixed = (wire, self._resets[wire]) in self._mixed
+            self._alive = self._alive | 1 << wire if mixed else self._alive & ~(1 << wire)
             if (life := self._life.pop(wire, None)) is not None:
-                self._alive &= ~(1 << wire)
                 self.placed.append(_Placed(Reset((wire,)), (life,), stream, self._at))
 
     def _measure(self, wire: int, clbit: int, stream: int) -> None:
         # Where a bit may be read as 1 although the wire is |0⟩, or held another value before, it has to be measured.
         needed = clbit in self._misread or self._written.get(clbit, _ZERO) != _ZERO
-        life = self._living(wire) if needed else self._life.get(wire, _ZERO)
+        life = self._living(wire) if needed or self._alive >> wire & 1 else _ZERO
         self._written[clbit] = life
         if life != _ZERO:
             self._writers.setdefault(clbit, set()).add(life)
@@ -366,7 +372,7 @@ class _Separator:
         A factor without wires is a global phase, which no measurement and no expectation value shows. Also return the
         places of its operands, unless they still stand together.
         """
-        alive = self._alive | mask_of(op.mixes)
+        alive = self._alive
         if not (op.when.mask | _union(op.reads)) & ~alive:
             return (op if op.mixes or op.reads or op.when.mask else None), None
         if op.when.value & ~alive:
@@ -491,6 +497,27 @@ class _Renumbered:
 
     def _mask(self, mask: int) -> int:
         return sum([1 << self._wire[wire] for wire in wires_of(mask)])
+
+
+def _mixed_lives(instructions: Sequence[Instruction]) -> set[tuple[int, int]]:
+    """Return the lives, as wires and how often these were reset before, in which an operation or noise mixes a wire."""
+    found: set[tuple[int, int]] = set()
+    resets: dict[int, int] = {}
+    for instruction in instructions:
+        match instruction:
+            case Op(mixes) | Conditional(Op(mixes)):
+                wires = mixes
+            case Reset(wires):
+                resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+                continue
+            case Initialize(wires):
+                resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+            case Permutation(wires) | Channel(wires):
+                pass
+            case _:
+                continue
+        found.update([(wire, resets.get(wire, 0)) for wire in wires])
+    return found
 
 
 def _entries(reads: Sequence[int], kept: Sequence[int], block: int) -> NDArray[np.int64]:

@@ -66,7 +66,7 @@ def suits(program: Program, where: Assignment, options: Options) -> bool:
     """
     return (
         _enabled
-        and program.branches
+        and bool(program.choices)
         and not program.labels
         and options.checkpoint is None
         and where.deployment.in_one_piece
@@ -149,7 +149,9 @@ class TrajectoryWorker:
         buffer = device.allocate(rows << n, self.machine.dtype)
         device.write(buffer, 0, states.reshape(-1))
         shots = np.concatenate([one.shots for one in groups])
-        begins = np.concatenate(([0], np.cumsum(np.concatenate([one.counts for one in groups]))))
+        sizes = np.concatenate([one.counts for one in groups])
+        shots = shots[np.lexsort((shots, np.repeat(np.arange(rows), sizes)))]  # ascending in each branch
+        begins = np.concatenate(([0], np.cumsum(sizes)))
         outcomes = np.concatenate([one.outcomes for one in groups])
         binding = np.repeat([one.binding for one in groups], counts)
         scales = np.broadcast_to(1.0, outcomes.shape)  # they are in the states already
@@ -193,7 +195,7 @@ class TrajectoryWorker:
 class _Groups:
     """Groups of shots of one binding with equal outcomes: their final states, their shots, and the outcomes.
 
-    states: complex128 [groups, 2^n]. shots: those of all groups, ascending in each, counted from the first of the unit.
+    states: complex128 [groups, 2^n]. shots: those of all groups, counted from the first of the unit.
     counts: the shots of each group. outcomes: uint8 [groups, columns].
     """
 
@@ -245,10 +247,10 @@ class _Bindings:
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
         """
         table = self._table
-        keys = np.empty((table.columns + len(table.readings), 2), dtype=np.uint64)
+        keys = np.zeros((table.columns + len(table.readings), 2), dtype=np.uint64)
         keys[:, 0] = self._inputs.seeds[binding]
         own, given = _streams(self._program), self._inputs.streams
-        keys[: table.columns, 1] = 1 + (own if given is None else np.array(given[binding])[own])
+        keys[: len(own), 1] = 1 + (own if given is None else np.array(given[binding])[own])
         keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
         return keys
 
@@ -257,8 +259,7 @@ class _Bindings:
         from qsim_ex.kernels.cpu import trajectories
 
         table, numbers = self._table, self._numbers[id(self._inputs.kraus[binding])]
-        # Each group that waits beside others is at most half as large as the one that it was part of.
-        waiting = min(shots, numbers.most * (shots.bit_length() + 1)) + 1
+        waiting = shots + 1  # at most; memory that is not used costs nothing
         states = np.empty((shots, 1 << num_wires), dtype=np.complex128)
         found, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
         outcomes = np.empty((shots, table.columns), dtype=np.uint8)
@@ -272,7 +273,7 @@ class _Bindings:
             self.keys(binding),
             numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
             np.empty((waiting, 2, 1 << num_wires)), np.empty((waiting, table.columns), dtype=np.uint8),
-            np.empty((waiting, 6), dtype=np.int64), np.arange(shots),
+            np.empty((waiting, 6), dtype=np.int64), np.empty(shots, dtype=np.int64),
             np.empty((2, shots * len(numbers.order)), dtype=np.int32), states, found, begins, outcomes,
         )  # fmt: skip
         found += first

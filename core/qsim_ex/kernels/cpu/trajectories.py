@@ -3,8 +3,8 @@
 Shots with equal outcomes so far are a *group*, which has one state. A choice has a *window*, an interval of random
 numbers in which it is made without the state and comes out in its most likely way. Random numbers outside of their
 window are *events*. They are found first, for all choices and shots, so that a group runs from one event of its
-shots to the next without a look at random numbers. At an event a group is divided by outcomes, and its smaller parts
-are run first: then few states wait at a time, and all of them stay in cache.
+shots to the next without a look at random numbers. The shots of a group are in the order of their next events. At an
+event the shots that have it choose, and the group is divided by outcomes; the others wait until those parts are done.
 
 A state is two planes, the real and the imaginary parts of its 2^n amplitudes. Steps, and the tables that they refer
 to, are laid out by `run.trajectory_tables`. Functions with arrays as arguments are inlined, since a call counts
@@ -82,10 +82,11 @@ def _unit(x):
 
 
 @inlined
-def _events(steps, floats, channels, keys, order, first, shots, found, begins, next_event):
+def _events(steps, floats, channels, keys, order, first, shots, found, begins, next_event, perm):
     """Find the events of all shots, and return their steps: in order, those of shot s begin at ``begins[s]``.
 
     order: the steps that are choices with a window, in order. found: int32 [2, at least `shots` for each of them].
+    perm: becomes the shots in the order of their first events.
     """
     count = 0
     for shot in range(shots + 1):
@@ -108,12 +109,18 @@ def _events(steps, floats, channels, keys, order, first, shots, found, begins, n
     for shot in range(shots):
         begins[shot + 1] += begins[shot]
         next_event[shot] = begins[shot]
-    events = np.empty(count, dtype=np.int64)
+    events, placed = np.empty(count, dtype=np.int64), 0
     for k in range(count):
         shot = found[1, k]
+        if next_event[shot] == begins[shot]:
+            perm[placed] = shot
+            placed += 1
         events[next_event[shot]] = found[0, k]
         next_event[shot] += 1
     for shot in range(shots):
+        if next_event[shot] == begins[shot]:
+            perm[placed] = shot
+            placed += 1
         next_event[shot] = begins[shot]
     return events
 
@@ -261,48 +268,52 @@ def _holds(ints, at, outcomes):
 
 
 @inlined
-def _next_stop(perm, begin, end, events, begins, next_event, step, last):
-    """Return the next step, from `step` on, at which a shot of a group has an event; `last` if there is none."""
-    stop = last
-    for k in range(begin, end):
-        shot = perm[k]
-        at, behind = next_event[shot], begins[shot + 1]
-        while at < behind and events[at] < step:
-            at += 1
-        next_event[shot] = at
-        if at < behind:
-            stop = min(stop, events[at])
-    return stop
+def _step_of_event(shot, events, begins, next_event, last):
+    """Return the step of the next event of a shot, `last` if there is none."""
+    step = last
+    if next_event[shot] < begins[shot + 1]:
+        step = events[next_event[shot]]
+    return step
 
 
 @inlined
-def _in_order(perm, begin, end, found, parts, most, aside):
-    """Put the shots of a group in the order of what they found, without changing that of equals.
+def _by_outcome(perm, begin, end, found, keeps, parts, most, aside):
+    """Put shots in the order of their outcomes, with `keeps` as the last one; equals stay in their order.
 
-    Return the most frequent value, and whether there are others; parts: where each value begins, and where it ends.
+    parts: where each outcome begins, and after it where the last one ends; that of `keeps` is empty.
     """
-    largest = 0
     for one in range(most + 1):
         parts[one] = 0
     for k in range(begin, end):
-        parts[found[k] + 1] += 1
+        parts[found[k] + 1] += found[k] != keeps
+    parts[0] = begin
     for one in range(most):
-        if parts[one + 1] > parts[largest + 1]:
-            largest = one
-    divides = parts[largest + 1] < end - begin
-    if divides:
-        parts[0] = begin
-        for one in range(most):
-            parts[one + 1] += parts[one]
-        for k in range(begin, end):
+        parts[one + 1] += parts[one]
+    at = parts[most]
+    for k in range(begin, end):
+        if found[k] == keeps:
+            aside[at] = perm[k]
+            at += 1
+        else:
             aside[parts[found[k]]] = perm[k]
             parts[found[k]] += 1
-        for k in range(begin, end):
-            perm[k] = aside[k]
-        for one in range(most, 0, -1):
-            parts[one] = parts[one - 1]
-        parts[0] = begin
-    return largest, divides
+    for k in range(begin, end):
+        perm[k] = aside[k]
+    for one in range(most, 0, -1):
+        parts[one] = parts[one - 1]
+    parts[0] = begin
+
+
+@inlined
+def _by_event(perm, begin, end, events, begins, next_event, last):
+    """Put shots that are nearly in that order in the order of their next events."""
+    for k in range(begin + 1, end):
+        shot, to = perm[k], k
+        step = _step_of_event(shot, events, begins, next_event, last)
+        while to > begin and _step_of_event(perm[to - 1], events, begins, next_event, last) > step:
+            perm[to] = perm[to - 1]
+            to -= 1
+        perm[to] = shot
 
 
 @kernel
@@ -318,9 +329,9 @@ def run(
     m: the entries of all matrices, real and imaginary parts in turn; ``ints[: n]``: the masks of all wires. keys: uint64 [numbers, 2]. order: the choices with a window. defaults: the outcome of each column inside its window.
     most: the largest number of outcomes of a step.
     Memory: slots, float64 [states, 2, 2^n], and outcomes, uint8 [states, columns], of groups that wait; waiting, int64
-    [states, 6]; perm: 0 … shots − 1; found_events: see `_events`.
-    Written: out, complex128 [shots, 2^n], the state of each group; out_shots, out_begins: its shots, ascending, counted
-    from `first`; out_outcomes: uint8 [shots, columns].
+    [states, 6]; perm: int64 [shots]; found_events: see `_events`.
+    Written: out, complex128 [shots, 2^n], the state of each group; out_shots, out_begins: its shots in any order,
+    counted from `first`; out_outcomes: uint8 [shots, columns].
     """
     size, last, num_slots, num_wires = slots.shape[2], len(steps), len(slots), 0
     while 1 << num_wires < size:
@@ -329,7 +340,7 @@ def run(
     aside, found = np.empty(shots, dtype=np.int64), np.empty(shots, dtype=np.int64)
     places, parts = np.empty(size, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
     old, p, scales, scale_of = np.empty(2 * size), np.empty(most), np.empty(most), np.empty(num_slots)
-    events = _events(steps, floats, channels, keys, order, first, shots, found_events, begins, next_event)
+    events = _events(steps, floats, channels, keys, order, first, shots, found_events, begins, next_event, perm)
     for k in range(size):
         slots[0, 0, k] = slots[0, 1, k] = 0.0
     slots[0, 0, 0] = 1.0
@@ -357,8 +368,8 @@ def run(
         re, im, mine = slots[slot, 0], slots[slot, 1], outcomes[slot]
         stop, divides = -1, False
         while True:
-            if stop < step or (outcome >= 0 and stop == step):
-                stop = _next_stop(perm, begin, end, events, begins, next_event, step + (outcome >= 0), last)
+            if outcome < 0 and stop < step:
+                stop = last if makes else _step_of_event(perm[begin], events, begins, next_event, last)
             as_block = outcome < 0 and products[step] >= 0 and stop >= step + BLOCK and not makes
             if outcome < 0 and not as_block:
                 step = min(next_work[step], stop)
@@ -375,37 +386,46 @@ def run(
                     number += _value(ints, at, wires, mine)
                 elif not channels[number, MIXED]:
                     _probabilities(re, im, ints, at, wires, channels, number, floats, places, p)
-                key = steps[step, OUTCOME]
-                for k in range(begin, end):
-                    at_event = next_event[perm[k]]
-                    if step == stop and (at_event == begins[perm[k] + 1] or events[at_event] != step):
-                        found[k] = channels[number, DEFAULT]  # it is another shot that has an event
-                        continue
+                key, asked, keeps = steps[step, OUTCOME], end, -1
+                if step == stop:  # only shots with an event choose here
+                    keeps, asked = channels[number, DEFAULT], begin
+                    while asked < end and _step_of_event(perm[asked], events, begins, next_event, last) == step:
+                        next_event[perm[asked]] += 1
+                        asked += 1
+                    stop = -1
+                for k in range(begin, asked):
                     shot = first + perm[k]
                     x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], shot // 4)
                     x = x0 if shot % 4 == 0 else x1 if shot % 4 == 1 else x2 if shot % 4 == 2 else x3
                     found[k] = _chosen(channels, number, floats, _unit(x), p)
+                    divides = divides or found[k] != found[begin]
                 for k in range(channels[number, COUNT]):
                     mean = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + k]
                     scales[k] = mean if channels[number, MIXED] else p[k] ** -0.5
-                outcome, divides = _in_order(perm, begin, end, found, parts, most, aside)
+                outcome = found[begin]
+                divides = divides or (asked < end and outcome != keeps)
                 scale = scales[outcome]
-                if divides:  # the largest part keeps the slot, and waits below the others
-                    largest = outcome
+                if not divides and stop < 0:
+                    _by_event(perm, begin, end, events, begins, next_event, last)
+                if divides:  # the part that keeps the slot waits below the others
+                    if keeps < 0 or (keeps != found[begin] and asked == end):
+                        keeps = outcome
+                    _by_outcome(perm, begin, asked, found, keeps, parts, most, aside)
                     for k in range(-1, most):
-                        one, to = k, slot
-                        if k < 0:
-                            one = largest
-                        elif k == largest or parts[k] == parts[k + 1]:
-                            continue
-                        else:
+                        one, to, of, behind = keeps, slot, parts[most], end
+                        if k >= 0:
+                            one, of, behind = k, parts[k], parts[k + 1]
+                            if of == behind:
+                                continue
                             to = waiting[used, 5]
                             used += 1
                             for j in range(size):
                                 slots[to, 0, j], slots[to, 1, j] = re[j], im[j]
                             for j in range(len(mine)):
                                 outcomes[to, j] = mine[j]
-                        waiting[left, 0], waiting[left, 1], waiting[left, 2] = parts[one], parts[one + 1], to
+                        if stop < 0 and of < asked:
+                            _by_event(perm, of, behind, events, begins, next_event, last)
+                        waiting[left, 0], waiting[left, 1], waiting[left, 2] = of, behind, to
                         waiting[left, 3], waiting[left, 4], scale_of[left] = step, one, scales[one]
                         left += 1
                     break

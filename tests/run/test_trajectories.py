@@ -1,0 +1,172 @@
+"""Narrow trajectories in compiled code give the shots and values of the general way, and cost what their gates cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.noisy_circuits import KINDS, random_kraus, random_noisy
+from support.strategies import random_unitary
+
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.circuit.noise.readout import ReadoutError
+from qsim_ex.run import trajectories
+
+ALL = (*KINDS, "measure", "reset", "condition")
+STRINGS = [PauliSum((PauliString(1, 0),)), PauliSum((PauliString(0, 1),)), PauliSum((PauliString(1, 3, 0.5),))]
+COMPILED, GENERAL = "compiled trajectories", "plans"
+
+
+def both(circuit: Circuit, **asked: Any) -> tuple[Any, Any]:
+    """Return the result of a circuit in compiled code, and that of the general way."""
+    simulator = Simulator(device="cpu", precision=asked.pop("precision", "double"), threads=asked.pop("threads", None))
+    compiled = simulator.run_batch(circuit, **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trajectories, "_enabled", False)
+        general = simulator.run_batch(circuit, **asked)
+    return compiled, general
+
+
+def same_shots(circuit: Circuit, shots: int, seed: int, **asked: Any) -> bool:
+    """Return whether both ways give the same shots; the circuit must have trajectories."""
+    compiled, general = both(circuit, shots=shots, seeds=seed, **asked)
+    if general.trajectories is not None:
+        assert (compiled.facts["way"], general.facts["way"]) == (COMPILED, GENERAL)
+        assert compiled.provenance.plans == ()
+    return bool((compiled.packed == general.packed).all())
+
+
+@settings(max_examples=60)
+@given(
+    wires=st.integers(2, 5),
+    length=st.integers(1, 60),
+    seed=st.integers(0, 2**32),
+    kinds=st.lists(st.sampled_from(ALL), min_size=1, unique=True),
+    shots=st.sampled_from([1, 3, 64, 257]),
+)
+def test_shots_are_those_of_the_general_way(wires: int, length: int, seed: int, kinds: list[str], shots: int) -> None:
+    """A seed gives the same shots, whatever kinds of chance a circuit has."""
+    assert same_shots(random_noisy(wires, length, seed, tuple(kinds)), shots, seed)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), threads=st.integers(1, 3))
+def test_misread_conditions_are_those_of_the_general_way(seed: int, threads: int) -> None:
+    """Conditions on bits with readout errors, of one bit and of two together, read the same values."""
+    rng = np.random.default_rng(seed)
+    circuit = random_noisy(3, 30, seed, ("measure", "condition", "reset", "pauli"))
+    builder = CircuitBuilder(3, 3).gate("h", [0]).gate("ry", [1], 0.7).measure([0, 1, 2], [0, 1, 2])
+    for _ in range(3):
+        with builder.condition([int(b) for b in rng.permutation(3)[:2]], [int(rng.integers(4))]):
+            builder.gate("x", [int(rng.integers(3))])
+        builder.gate("h", [2]).measure([0, 1, 2], [0, 1, 2])
+    pair = np.full((4, 4), 0.1) + 0.6 * np.eye(4)
+    errors = (ReadoutError((0, 1), pair), ReadoutError((2,), np.array([[0.9, 0.1], [0.3, 0.7]])))
+    assert same_shots(builder.build(), 300, seed, readout=errors, threads=threads)
+    single = tuple(ReadoutError((bit,), np.array([[0.8, 0.2], [0.1, 0.9]])) for bit in range(3))
+    assert same_shots(circuit, 300, seed, readout=single, threads=threads)
+
+
+def test_wide_operations_are_those_of_the_general_way() -> None:
+    """Initial states, permutations, multiplexers, diagonals, controls and wide matrices give the same shots."""
+    rng = np.random.default_rng(5)
+    amplitudes = rng.normal(size=8) + 1j * rng.normal(size=8)
+    builder = CircuitBuilder(8, 8).initialize(amplitudes / np.linalg.norm(amplitudes), [5, 1, 3])
+    builder.channel(random_kraus(2, 4, rng), [7, 1]).permutation(rng.permutation(16).tolist(), [0, 5, 2, 1])
+    builder.unitary(random_unitary(8, 1), [4, 0, 3], controls=[1], control_values=0)
+    builder.channel(random_kraus(1, 3, rng), [3]).diagonal(np.exp(1j * rng.uniform(0, 6, 8)), [2, 3, 7])
+    builder.multiplexer([random_unitary(2, k) for k in range(4)], [6, 0], [5]).pauli_rotation(0.4, "XYZ", [1, 2, 6])
+    builder.reset([1, 5]).initialize([0.6, 0.8j], [1]).channel(noise.depolarizing(0.3, 2), [1, 0])
+    builder.gate("h", [7], controls=[0, 1, 2]).global_phase(0.3).measure(list(range(8)), list(range(8)))
+    assert same_shots(builder.build(), 2000, 3)
+
+
+@pytest.mark.parametrize("strength", [1e-4, 0.02, 0.4])
+@pytest.mark.parametrize("wires", [1, 2, 3, 4])
+def test_long_circuits_are_those_of_the_general_way(wires: int, strength: float) -> None:
+    """Blocks of steps that are taken as one matrix, at any strength of the noise, do not change a shot."""
+    rng = np.random.default_rng(wires)
+    builder = CircuitBuilder(wires, wires)
+    channels = (
+        noise.depolarizing(strength),
+        noise.amplitude_damping(strength),
+        noise.thermal_relaxation(1, 1.3, strength),
+    )
+    for k in range(150):
+        wire = int(rng.integers(wires))
+        builder.gate("u", [wire], *rng.uniform(0, 6, 3)).channel(channels[k % 3], [wire])
+        if wires > 1 and k % 4 == 0:
+            builder.gate("cx", [wire, (wire + 1) % wires]).channel(
+                noise.depolarizing(strength, 2), [wire, (wire + 1) % wires]
+            )
+    builder.measure(list(range(wires)), list(range(wires)))
+    assert same_shots(builder.build(), 500, 11)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_expectation_values_are_those_of_the_general_way(precision: str) -> None:
+    """Means over trajectories, and their errors, are those of the general way up to rounding."""
+    circuit = random_noisy(3, 40, 9, ALL)
+    compiled, general = both(circuit, observables=STRINGS, trajectories=300, seeds=4, precision=precision)
+    assert compiled.facts["way"] == COMPILED
+    np.testing.assert_allclose(compiled.values, general.values, atol=1e-4 if precision == "single" else 1e-10)
+    np.testing.assert_allclose(compiled.errors, general.errors, atol=1e-4 if precision == "single" else 1e-8)
+
+
+def test_every_binding_has_its_own_numbers_and_seed() -> None:
+    """Many bindings in one run have the shots of their own runs, in units of any size and on any number of threads."""
+    circuits = []
+    for angle in np.linspace(0, 3, 7):
+        builder = CircuitBuilder(2, 2).gate("ry", [0], angle).channel(noise.amplitude_damping(0.2), [0])
+        circuits.append(builder.gate("cx", [0, 1]).measure([0, 1], [0, 1]).build())
+    operands = np.concatenate([circuit.operands for circuit in circuits])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trajectories, "_UNIT_BYTES", 1 << 13)
+        patch.setattr(trajectories, "_ALONE", 0)
+        found = Simulator(device="cpu", threads=2).run_batch(circuits[0], operands, shots=333, seeds=range(7))
+    for k, circuit in enumerate(circuits):
+        alone = Simulator(device="cpu", threads=1).run(circuit, 333, seed=k)
+        assert alone.packed is not None
+        assert (found[k].packed == alone.packed).all()
+
+
+def test_what_it_leaves_to_the_general_way() -> None:
+    """Saves, wide states, checkpoints and circuits without chance run as before."""
+    plain = CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
+    assert "way" not in Simulator(device="cpu").run(plain, 10).facts
+    wide = CircuitBuilder(9, 1).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).measure([0], [0]).build()
+    assert Simulator(device="cpu").run(wide, 10).facts["way"] == GENERAL
+    saved = CircuitBuilder(1, 1).channel(noise.depolarizing(0.1), [0]).save().measure([0], [0]).build()
+    assert Simulator(device="cpu").run(saved, 1).facts["way"] == GENERAL
+
+
+def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A narrow circuit with chance is neither cut into segments nor planned."""
+    monkeypatch.setattr("qsim_ex.program.divide._OpenSegment.nodes", None)
+    monkeypatch.setattr("qsim_ex.run.machine.plans_of", None)
+    builder = CircuitBuilder(1, 1)
+    for _ in range(50):
+        builder.gate("x", [0]).channel(noise.amplitude_damping(0.01), [0])
+    result = Simulator(device="cpu").run(builder.measure([0], [0]).build(), 100, seed=1)
+    assert result.facts["way"] == COMPILED
+    assert result.facts["branch_points"] == 50
+
+
+def test_a_run_can_be_cancelled_and_watched() -> None:
+    """Each shot is one step of the progress, and a run ends when it is cancelled."""
+    import threading
+
+    from qsim_ex.errors import Cancelled
+
+    circuit, told = random_noisy(3, 20, 1, ALL), []
+    Simulator(device="cpu", progress=lambda done, total: told.append((done, total))).run(circuit, 500, seed=1)
+    assert told[-1] == (500, 500)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Cancelled):
+        Simulator(device="cpu").run(circuit, 500, cancel=stop)
