@@ -49,9 +49,7 @@ def same_shots(circuit: Circuit, shots: int, seed: int, **asked: Any) -> bool:
     kinds=st.lists(st.sampled_from(ALL), min_size=1, unique=True),
     shots=st.sampled_from([1, 3, 64, 257]),
 )
-def test_shots_are_those_of_the_general_way(
-    wires: int, length: int, seed: int, kinds: list[str], shots: int
-) -> None:
+def test_shots_are_those_of_the_general_way(wires: int, length: int, seed: int, kinds: list[str], shots: int) -> None:
     """A seed gives the same shots, whatever kinds of chance a circuit has."""
     assert same_shots(random_noisy(wires, length, seed, tuple(kinds)), shots, seed)
 
@@ -94,12 +92,18 @@ def test_long_circuits_are_those_of_the_general_way(wires: int, strength: float)
     """Blocks of steps that are taken as one matrix, at any strength of the noise, do not change a shot."""
     rng = np.random.default_rng(wires)
     builder = CircuitBuilder(wires, wires)
-    channels = noise.depolarizing(strength), noise.amplitude_damping(strength), noise.thermal_relaxation(1, 1.3, strength)
+    channels = (
+        noise.depolarizing(strength),
+        noise.amplitude_damping(strength),
+        noise.thermal_relaxation(1, 1.3, strength),
+    )
     for k in range(150):
         wire = int(rng.integers(wires))
         builder.gate("u", [wire], *rng.uniform(0, 6, 3)).channel(channels[k % 3], [wire])
         if wires > 1 and k % 4 == 0:
-            builder.gate("cx", [wire, (wire + 1) % wires]).channel(noise.depolarizing(strength, 2), [wire, (wire + 1) % wires])
+            builder.gate("cx", [wire, (wire + 1) % wires]).channel(
+                noise.depolarizing(strength, 2), [wire, (wire + 1) % wires]
+            )
     builder.measure(list(range(wires)), list(range(wires)))
     assert same_shots(builder.build(), 500, 11)
 

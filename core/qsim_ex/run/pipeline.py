@@ -109,12 +109,11 @@ def _workers(
 ) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
     """Return a worker for each machine."""
     program, request, count = run.program, run.request, run.bound.count
-    return [
-        Worker(machine, program, request, collector, ticker, kept, count)
-        if isinstance(machine, Machine)
-        else machine.worker(program, request, collector, ticker, count)
-        for machine in run.machines
-    ]
+    planned = [machine for machine in run.machines if isinstance(machine, Machine)]
+    if planned:
+        return [Worker(machine, program, request, collector, ticker, kept, count) for machine in planned]
+    compiled = [machine for machine in run.machines if not isinstance(machine, Machine)]
+    return [machine.worker(program, request, collector, ticker, count) for machine in compiled]
 
 
 def _own(circuit: Circuit) -> Bindings:
@@ -261,9 +260,7 @@ def _facts(
     return facts
 
 
-def _timings(
-    plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]
-) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

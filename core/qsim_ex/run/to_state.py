@@ -39,8 +39,8 @@ class _Handed(Collector):
 
 def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
     """Return the state after a circuit on |0…0⟩; this is `Simulator.state` with a checkpoint."""
-    program = unitary_program(circuit.structure)
-    program = replace(program, nodes=(program.whole,), labels=())  # its saved states are not returned
+    found = unitary_program(circuit.structure)
+    program = replace(found, make_nodes=lambda: (found.whole,), labels=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
     run = PlannedRun(circuit, program, bound, request, [machine], options)
