@@ -38,8 +38,8 @@ STEP = 4
 class Kraus:
     """The matrices of a choice.
 
-    matrices: complex128 [count, d, d]. entries: complex128 [count, width], the operands of a trajectory for each
-    matrix: the matrix, or its factors.
+    matrices: complex128 [count, d, d]. entries: complex128 [count, width], the operands of a trajectory for each of
+    them: the matrix, or its factors.
     first: the number of entries of the first operation, which are multiplied by the scale.
     grams: K†K, complex128 [count, d, d]. gains: their diagonals, float64 [count, d]. diagonal: whether all grams are
     diagonal, so that probabilities depend on populations alone. least: the least eigenvalue of each gram.

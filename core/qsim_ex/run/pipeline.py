@@ -182,8 +182,8 @@ def _workers(
     planned = [machine for machine in run.machines if isinstance(machine, Machine)]
     if planned:
         return [Worker(machine, program, request, collector, ticker, kept, count) for machine in planned]
-    others = [machine for machine in run.machines if not isinstance(machine, Machine)]
-    return [machine.worker(program, request, collector, ticker, count) for machine in others]
+    compiled = [machine for machine in run.machines if not isinstance(machine, Machine)]
+    return [machine.worker(program, request, collector, ticker, count) for machine in compiled]
 
 
 def _own(circuit: Circuit) -> Bindings:

@@ -166,7 +166,7 @@ class TrajectoryWorker:
     def _run(self, unit: WorkUnit, inputs: BatchInputs, operands: Operands) -> list[_Groups]:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
-        bindings = _Bindings(self._program, inputs, operands)
+        bindings = _Bindings(self._program, self.machine.num_wires, inputs, operands)
         work = max(1, bindings.steps) * (_NUMBER_WORK + (1 << self.machine.num_wires))
         threads = self._threads if work * unit.shots * len(operands) > _ALONE else 1
         each = -(-unit.shots * len(operands) // threads)  # shots of a call
@@ -226,11 +226,11 @@ class _Bindings:
     steps: their number. windows: the number of choices whose random numbers are looked at for events.
     """
 
-    def __init__(self, program: Program, inputs: BatchInputs, operands: Operands) -> None:
+    def __init__(self, program: Program, num_wires: int, inputs: BatchInputs, operands: Operands) -> None:
         channels, _ = channels_of(program)
         kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
         diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, diagonal, operands.shape[1])
+        table = tables.steps_of(program, num_wires, diagonal, operands.shape[1])
         self._table = table
         self._program = program
         self._inputs = inputs
@@ -266,7 +266,7 @@ class _Bindings:
         size = 1 << num_wires
         blocks = numbers.blocks if num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << num_wires else _NO_BLOCKS
         m = tables.matrices_of(table, numbers, self._operands[binding], len(blocks) * size * size)
-        products = np.full(len(table.steps) + 1, -1)
+        products = np.full(len(table.steps), -1)
         products[blocks] = len(m) // 2 - size * size * np.arange(len(blocks), 0, -1)
         groups = trajectories.run(
             table.steps, numbers.next_work, blocks, products, table.ints, numbers.floats, m, numbers.channels,

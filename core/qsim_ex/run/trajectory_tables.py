@@ -33,7 +33,8 @@ KIND, NUMBER, OUTCOME = 0, 1, 7
 """Columns of a step: its kind, its matrix or channel, and its condition, column of outcomes, or key."""
 
 ENTRIES, FLOATS, DEFAULT, SKIPS, WINDOW = 2, 4, 7, 8, 9
-"""Columns of a channel: the places of its matrices and of its numbers, its likeliest matrix, whether that is 1, and whether it has a window."""
+"""Columns of a channel: the places of its matrices and of its numbers, its likeliest matrix, whether that is 1, and
+whether it has a window."""
 
 BLOCK = 32
 """The steps of a block, as the kernel has it."""
@@ -52,7 +53,7 @@ _LIKELY = 0.5
 class StepTable:
     """The steps of a program.
 
-    steps: [steps, 8]. ints: their integers. matrices: the entries of all permutations, which follow a circuit's
+    steps: [steps + 1, 8], the last of which applies the matrix of a block. ints: their integers. matrices: the entries of all permutations, which follow a circuit's
     operands. states: for each initialisation where its amplitudes are among the operands, how many there are, and where
     its matrix is. channels: a choice for each channel. readings: by number. choices: the steps that are choices.
     columns: the number of columns of outcomes.
@@ -72,8 +73,8 @@ class StepTable:
 class ChannelTable:
     """The numbers of the channels of a binding.
 
-    channels: [channels, 10], those of readings last. floats: their numbers. entries: of their matrices. order: the steps
-    that are choices with a window. next_work: for each step, and the end, the first one from there on that does
+    channels: [channels, 10], those of readings last. floats: their numbers. entries: of their matrices. order: the
+    steps that are choices with a window. next_work: for each step, and the end, the first one from there on that does
     something without an event, or where a block begins. blocks: where those begin that are certain without an event.
     defaults: uint8 [columns], the outcomes inside all windows. most: the largest number of
     outcomes of a step.
@@ -90,7 +91,7 @@ class ChannelTable:
 
 
 @lru_cache(maxsize=256)
-def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
+def steps_of(program: Program, num_wires: int, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
     """Return the steps of a program.
 
     diagonal: whether probabilities depend on populations alone, for each channel of `channels_of`. num_operands: the
@@ -111,7 +112,7 @@ def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) ->
             layout.choice(choice)
         for reading in level.readings:
             layout.reading(reading)
-    return layout.table()
+    return layout.table(num_wires)
 
 
 class _Layout:
@@ -164,9 +165,9 @@ class _Layout:
         self._outcomes += 1 << wires
         self._readings.append(reading)
 
-    def table(self) -> StepTable:
+    def table(self, num_wires: int) -> StepTable:
         """Return all steps."""
-        steps = np.array(self._rows, dtype=np.int64).reshape(-1, 8)
+        steps = np.array([*self._rows, (GATE, 0, 0, num_wires, 0, *ALWAYS, -1)], dtype=np.int64)
         return StepTable(
             steps=steps,
             ints=np.array(self._ints, dtype=np.int64),
@@ -231,7 +232,7 @@ def numbers_of(table: StepTable, kraus: Sequence[Kraus], num_operands: int, read
         matrix = matrix_of(readout, reading.clbits, reading.measurement)
         matrix = np.eye(1 << len(reading.clbits)) if matrix is None else matrix
         packed += [_read(row) for row in matrix]
-    channels = np.array([one.row for one in packed], dtype=np.int64)
+    channels = np.array([one.row for one in packed], dtype=np.int64).reshape(-1, 10)
     at = num_operands + len(table.matrices)
     channels[:, ENTRIES] = at + _begins([one.entries for one in packed])
     channels[:, FLOATS] = _begins([one.floats for one in packed])
@@ -239,11 +240,11 @@ def numbers_of(table: StepTable, kraus: Sequence[Kraus], num_operands: int, read
     windows = channels[of, WINDOW] == 1
     defaults = np.zeros(table.columns, dtype=np.uint8)
     defaults[table.steps[table.choices, OUTCOME]] = channels[of, DEFAULT]
-    works = np.arange(len(table.steps) + 1)
-    works[table.choices[windows & (channels[of, SKIPS] == 1)]] = len(table.steps)
+    works = np.arange(len(table.steps))
+    works[table.choices[windows & (channels[of, SKIPS] == 1)]] = len(table.steps) - 1
     uncertain = (table.steps[:, KIND] == READING) | ((table.steps[:, KIND] == GATE) & (table.steps[:, OUTCOME] >= 0))
     uncertain[table.choices[~windows]] = True
-    whole = len(uncertain) // BLOCK * BLOCK
+    whole = (len(uncertain) - 1) // BLOCK * BLOCK
     works[0:whole:BLOCK] = np.arange(0, whole, BLOCK)
     return ChannelTable(
         channels=channels,

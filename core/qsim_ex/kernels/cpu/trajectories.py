@@ -230,7 +230,7 @@ def _chosen(channels, number, floats, u, p):
     found, target = 0, u * floats[at + FACTOR]
     while found < count and floats[ends + found] <= target:
         found += 1
-    chosen = 0
+    chosen = np.int64(0)
     if found < count or channels[number, MIXED]:  # rounding never leads beyond the last matrix
         chosen = np.int64(floats[order + min(found, count - 1)])
     else:
@@ -249,22 +249,21 @@ def _chosen(channels, number, floats, u, p):
 @inlined
 def _value(ints, at, bits, outcomes):
     """Return the value of some classical bits, from the columns at `at` (−1: the bit is 0)."""
-    value = 0
+    value = np.int64(0)
     for k in range(bits):
         if ints[at + k] >= 0:
             value |= np.int64(outcomes[ints[at + k]]) << k
     return value
 
 
-@part
+@inlined
 def _holds(ints, at, outcomes):
     """Return whether a condition holds: how many bits, the column of each, how many values, the values."""
-    value = _value(ints, at + 1, ints[at], outcomes)
+    value, holds = _value(ints, at + 1, ints[at], outcomes), False
     at += 1 + ints[at]
     for k in range(ints[at]):
-        if ints[at + 1 + k] == value:
-            return True
-    return False
+        holds |= ints[at + 1 + k] == value
+    return holds
 
 
 @inlined
@@ -316,143 +315,164 @@ def _by_event(perm, begin, end, events, begins, next_event, last):
         perm[to] = shot
 
 
+@inlined
+def _choose(perm, begin, end, first, channels, number, floats, keys, key, p, found, scales):
+    """Write what shots choose by their random numbers, and the factor on each matrix; return whether they differ."""
+    differ = False
+    for k in range(begin, end):
+        shot = first + perm[k]
+        x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], shot // 4)
+        x = x0 if shot % 4 == 0 else x1 if shot % 4 == 1 else x2 if shot % 4 == 2 else x3
+        found[k] = _chosen(channels, number, floats, _unit(x), p)
+        differ |= found[k] != found[begin]
+    of_mixed = channels[number, FLOATS] + TABLES + channels[number, COUNT]
+    for k in range(channels[number, COUNT]):
+        scales[k] = floats[of_mixed + k] if channels[number, MIXED] else p[k] ** -0.5
+    return differ
+
+
+@inlined
+def _wait(waiting, scale_of, at, begin, end, slot, step, outcome, scale):
+    """Let a group wait: where its shots begin and end, its slot, its step, and the outcome there, −1 for none yet."""
+    waiting[at, 0], waiting[at, 1], waiting[at, 2] = begin, end, slot
+    waiting[at, 3], waiting[at, 4], scale_of[at] = step, outcome, scale
+
+
+@inlined
+def _copy(slots, outcomes, source, to):
+    """Copy the state and the outcomes of a group; in loops, since assigning a whole row takes seconds to compile."""
+    for k in range(slots.shape[2]):
+        slots[to, 0, k], slots[to, 1, k] = slots[source, 0, k], slots[source, 1, k]
+    for k in range(outcomes.shape[1]):
+        outcomes[to, k] = outcomes[source, k]
+
+
+@inlined
+def _operation(re, im, mine, steps, step, number, outcome, scale, ints, m, channels, places, old):
+    """Apply a gate, or the chosen matrix of a step, whose outcome is noted."""
+    at, wires, reads = steps[step, AT], steps[step, WIRES], steps[step, READS]
+    entries, factors = number, np.int64(1)
+    if steps[step, KIND] == READING:
+        factors = np.int64(0)
+        for k in range(wires):
+            mine[ints[at + wires + k]] = outcome >> k & 1
+    elif steps[step, KIND] == CHOICE:
+        mine[steps[step, OUTCOME]] = outcome
+        entries = channels[number, ENTRIES] + outcome * channels[number, WIDTH]
+        if channels[number, WIDTH] < channels[number, SIZE] * channels[number, SIZE]:
+            factors = wires
+    elif steps[step, OUTCOME] >= 0:
+        factors = np.int64(_holds(ints, steps[step, OUTCOME], mine))
+    mask, value = steps[step, MASK], steps[step, VALUE]
+    if factors and factors == wires and reads == 0:
+        for k in range(factors):
+            _pairs(re, im, ints[at + k], mask, value, m, 2 * entries + 8 * k, scale)
+            scale = 1.0
+    elif factors:
+        _dense(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
+
+
 @kernel
 def run(
-    steps, next_work, blocks, products, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots, outcomes, waiting,
-    perm, found_events, out, out_shots, out_begins, out_outcomes,
+    steps, next_work, blocks, products, ints, floats, m, channels, keys, order, defaults, first, shots, most, slots,
+    outcomes, waiting, perm, found_events, out, out_shots, out_begins, out_outcomes,
 ):  # fmt: skip
     """Run shots `first` … `first + shots − 1` through all steps, and return the number of groups at the end.
 
-    steps, ints, floats, channels: see the head of this file. next_work: for each step, and the end, the first one from
-    there on that does something without an event, or where a block begins. blocks: the steps at which those
-    blocks begin whose matrices are made. products: for each step the place in `m` of such a matrix, −1 without one.
-    m: the entries of all matrices, real and imaginary parts in turn; ``ints[: n]``: the masks of all wires. keys: uint64 [numbers, 2]. order: the choices with a window. defaults: the outcome of each column inside its window.
-    most: the largest number of outcomes of a step.
+    steps, ints, floats, channels: see the head of this file. The last step is one more, which applies the matrix of a
+    block. next_work: for each step the first one from there on that does something without an event, or where a block
+    begins. blocks: where those begin whose matrices are made. products: for each step the place in `m` of such a
+    matrix, −1 without one. m: the entries of all matrices, real and imaginary parts in turn. keys: uint64 [numbers, 2].
+    order: the choices with a window. defaults: the outcome of each column inside its window. most: the largest number
+    of outcomes of a step.
     Memory: slots, float64 [states, 2, 2^n], and outcomes, uint8 [states, columns], of groups that wait; waiting, int64
     [states, 6]; perm: int64 [shots]; found_events: see `_events`.
     Written: out, complex128 [shots, 2^n], the state of each group; out_shots, out_begins: its shots in any order,
     counted from `first`; out_outcomes: uint8 [shots, columns].
     """
-    size, last, num_slots, num_wires = slots.shape[2], len(steps), len(slots), 0
-    while 1 << num_wires < size:
-        num_wires += 1
+    size, last, num_slots = slots.shape[2], len(steps) - 1, len(slots)
     begins, next_event = np.empty(shots + 1, dtype=np.int64), np.empty(shots, dtype=np.int64)
     aside, found = np.empty(shots, dtype=np.int64), np.empty(shots, dtype=np.int64)
     places, parts = np.empty(size, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
     old, p, scales, scale_of = np.empty(2 * size), np.empty(most), np.empty(most), np.empty(num_slots)
     events = _events(steps, floats, channels, keys, order, first, shots, found_events, begins, next_event, perm)
-    for k in range(size):
-        slots[0, 0, k] = slots[0, 1, k] = 0.0
-    slots[0, 0, 0] = 1.0
     for k in range(len(defaults)):
         outcomes[0, k] = defaults[k]
     for k in range(num_slots):
         waiting[k, 5] = k  # the slots that are free, from place `used` on
-    # A group that waits: where its shots begin and end, its slot, its step, and the outcome there, −1 for none yet.
-    waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3], waiting[0, 4] = 0, shots, 0, 0, -1
-    left, used, groups, written = 1, 1, 0, 0
+    _wait(waiting, scale_of, 0, 0, shots, 0, 0, -1, 1.0)
+    left, used, groups, written, made, column = 1, 1, 0, 0, 0, 0
     out_begins[0] = 0
-    made, column = 0, 0
     while left:
-        makes = made < len(blocks)
-        if makes:  # a column of a block's matrix is what comes of a basis state, whatever the shots
-            begin, end, slot, step, outcome, scale = 0, 0, num_slots - 1, blocks[made], -1, 1.0
-            limit = step + BLOCK
+        makes = made < len(blocks)  # a column of a block's matrix is what comes of a basis state, whatever the shots
+        left -= not makes
+        begin, end, slot, step = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
+        outcome, scale, limit = waiting[left, 4], scale_of[left], last
+        if makes:
+            end, slot, step, outcome, limit = begin, 0, blocks[made], -1, blocks[made] + BLOCK
+        re, im, mine, stop, divides, whole = slots[slot, 0], slots[slot, 1], outcomes[slot], -1, False, 0
+        if makes or (step == 0 and outcome < 0):
             for k in range(size):
-                slots[slot, 0, k] = slots[slot, 1, k] = 0.0
-            slots[slot, 0, column] = 1.0
-        else:
-            left -= 1
-            begin, end, slot, step = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
-            outcome, scale, limit = waiting[left, 4], scale_of[left], last
-        re, im, mine = slots[slot, 0], slots[slot, 1], outcomes[slot]
-        stop, divides = -1, False
-        while True:
-            if outcome < 0 and stop < step:
-                stop = last if makes else _step_of_event(perm[begin], events, begins, next_event, last)
-            as_block = outcome < 0 and products[step] >= 0 and stop >= step + BLOCK and not makes
-            if outcome < 0 and not as_block:
-                step = min(next_work[step], stop)
-                if step >= limit:
-                    break
-            kind, number, at, wires = steps[step, KIND], steps[step, NUMBER], steps[step, AT], steps[step, WIRES]
-            if as_block:
-                kind = GATE
-            elif outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
+                re[k] = im[k] = 0.0
+            re[column] = 1.0
+        while not divides:
+            at = step
+            if outcome < 0:
+                if stop < step:
+                    stop = last if makes else _step_of_event(perm[begin], events, begins, next_event, last)
+                if products[step] >= 0 and stop >= step + BLOCK and not makes:
+                    at, whole = last, products[step]
+                    step += BLOCK - 1
+                else:
+                    at = step = min(next_work[step], stop)
+                    if step >= limit:
+                        break
+                scale = 1.0
+            kind, number = steps[at, KIND], steps[at, NUMBER]
+            if at == last:
+                number = whole
+            if outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
                 outcome = channels[number, DEFAULT]
                 scale = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + outcome]
             elif outcome < 0 and kind != GATE:
                 if kind == READING:
-                    number += _value(ints, at, wires, mine)
+                    number += _value(ints, steps[step, AT], steps[step, WIRES], mine)
                 elif not channels[number, MIXED]:
-                    _probabilities(re, im, ints, at, wires, channels, number, floats, places, p)
-                key, asked, keeps = steps[step, OUTCOME], end, -1
+                    _probabilities(re, im, ints, steps[at, AT], steps[at, WIRES], channels, number, floats, places, p)
+                asked = end
                 if step == stop:  # only shots with an event choose here
-                    keeps, asked = channels[number, DEFAULT], begin
+                    asked = begin
                     while asked < end and _step_of_event(perm[asked], events, begins, next_event, last) == step:
                         next_event[perm[asked]] += 1
                         asked += 1
-                    stop = -1
-                for k in range(begin, asked):
-                    shot = first + perm[k]
-                    x0, x1, x2, x3 = _philox(keys[key, 0], keys[key, 1], shot // 4)
-                    x = x0 if shot % 4 == 0 else x1 if shot % 4 == 1 else x2 if shot % 4 == 2 else x3
-                    found[k] = _chosen(channels, number, floats, _unit(x), p)
-                    divides = divides or found[k] != found[begin]
-                for k in range(channels[number, COUNT]):
-                    mean = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + k]
-                    scales[k] = mean if channels[number, MIXED] else p[k] ** -0.5
+                key = steps[step, OUTCOME]
+                divides = _choose(
+                    perm, begin, asked, first, channels, number, floats, keys, key, p, found, scales
+                )  # fmt: skip
                 outcome = found[begin]
-                divides = divides or (asked < end and outcome != keeps)
                 scale = scales[outcome]
-                if not divides and stop < 0:
-                    _by_event(perm, begin, end, events, begins, next_event, last)
-                if divides:  # the part that keeps the slot waits below the others
-                    if keeps < 0 or (keeps != found[begin] and asked == end):
-                        keeps = outcome
-                    _by_outcome(perm, begin, asked, found, keeps, parts, most, aside)
-                    for k in range(-1, most):
-                        one, to, of, behind = keeps, slot, parts[most], end
-                        if k >= 0:
-                            one, of, behind = k, parts[k], parts[k + 1]
-                            if of == behind:
-                                continue
-                            to = waiting[used, 5]
-                            used += 1
-                            for j in range(size):
-                                slots[to, 0, j], slots[to, 1, j] = re[j], im[j]
-                            for j in range(len(mine)):
-                                outcomes[to, j] = mine[j]
-                        if stop < 0 and of < asked:
-                            _by_event(perm, of, behind, events, begins, next_event, last)
-                        waiting[left, 0], waiting[left, 1], waiting[left, 2] = of, behind, to
-                        waiting[left, 3], waiting[left, 4], scale_of[left] = step, one, scales[one]
-                        left += 1
-                    break
-            reads, mask, value, entries, factors = steps[step, READS], steps[step, MASK], steps[step, VALUE], number, 1
-            if as_block:
-                at, wires, reads, mask, value, entries, scale = 0, num_wires, 0, 0, 0, products[step], 1.0
-                step += BLOCK - 1
-            elif kind == READING:
-                for k in range(wires):
-                    mine[ints[at + wires + k]] = outcome >> k & 1
-                factors = 0
-            elif kind == CHOICE:
-                mine[steps[step, OUTCOME]] = outcome
-                entries = channels[number, ENTRIES] + outcome * channels[number, WIDTH]
-                if channels[number, WIDTH] < channels[number, SIZE] * channels[number, SIZE]:
-                    factors = wires
-            else:
-                scale = 1.0
-                factors = np.int64(steps[step, OUTCOME] < 0 or _holds(ints, steps[step, OUTCOME], mine))
-            if factors and factors == wires and reads == 0:
-                for k in range(factors):
-                    _pairs(re, im, ints[at + k], mask, value, m, 2 * entries + 8 * k, scale)
-                    scale = 1.0
-            elif factors:
-                _dense(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
-            step += 1
-            outcome = -1
+                if asked < end:
+                    divides |= outcome != channels[number, DEFAULT]
+                    outcome = channels[number, DEFAULT]
+                if divides:  # the part with this outcome keeps the slot, and waits below the others
+                    _by_outcome(perm, begin, asked, found, outcome, parts, most, aside)
+                    _wait(waiting, scale_of, left, parts[most], end, slot, step, outcome, scales[outcome])
+                    left += 1
+                    for one in range(most):
+                        if parts[one] < parts[one + 1]:
+                            to, used = waiting[used, 5], used + 1
+                            _copy(slots, outcomes, slot, to)
+                            if step == stop:
+                                _by_event(perm, parts[one], parts[one + 1], events, begins, next_event, last)
+                            _wait(waiting, scale_of, left, parts[one], parts[one + 1], to, step, one, scales[one])
+                            left += 1
+                if step == stop:
+                    _by_event(perm, parts[most] if divides else begin, end, events, begins, next_event, last)
+                    stop = -1
+            if not divides:
+                _operation(re, im, mine, steps, at, number, outcome, scale, ints, m, channels, places, old)
+                step += 1
+                outcome = -1
         if makes:
             for k in range(size):
                 at = 2 * (products[blocks[made]] + k * size + column)
@@ -465,8 +485,8 @@ def run(
             for k in range(len(mine)):
                 out_outcomes[groups, k] = mine[k]
             for k in range(begin, end):
-                out_shots[written] = perm[k]
-                written += 1
+                out_shots[written + k - begin] = perm[k]
+            written += end - begin
             groups += 1
             out_begins[groups] = written
             used -= 1
