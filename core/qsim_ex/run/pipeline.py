@@ -23,7 +23,7 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.execution.progress import Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -71,7 +71,11 @@ def run_batch(
     request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
     states = bound.count * request.trajectories
     wheres = assigner.many(circuit.num_qubits, states)
-    machines = [Machine(where, program, options, states) for where in wheres]
+    machines = while_planning(
+        options.progress,
+        len(circuit.instructions),
+        lambda: [Machine(where, program, options, states) for where in wheres],
+    )
     run = PlannedRun(circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
