@@ -109,13 +109,14 @@ class StateVector(Wiring, MemoryLender):
             plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             size = work_of(self.num_wires, plan.num_gates, 1)
-            with Ticker(cancel, options.progress, options.watch, size) as ticker:
-                if ticker.reports or cancel is not None:
+            ticker = Ticker(cancel, options.progress, options.watch, size)
+            if ticker.reports or cancel is not None:
+                with ticker:
                     ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
                     self._run(plan, work, ticker)
-                else:
-                    self._run(plan, work, ticker.tick)
-                ticker.finish()
+                    ticker.finish()
+            else:
+                self._run(plan, work, ticker.tick)
             self._touched = program.touched
         return self
 
