@@ -21,7 +21,7 @@ from qsim_ex.display.described import shown_options, with_options
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
-from qsim_ex.execution.progress import LONG_WORK, work_of
+from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.program.divide import unitary_program
@@ -174,9 +174,10 @@ class Simulator:
 
     def _shows_bar(self, circuit: Circuit) -> bool:
         """Return whether new states of a circuit may take so long that a bar should appear."""
-        if not self._may_show or circuit.num_qubits < _BAR_WIRES:
+        count = len(circuit.instructions)
+        if not self._may_show or (circuit.num_qubits < _BAR_WIRES and count < MANY_GATES):
             return False
-        return work_of(circuit.num_qubits, len(circuit.instructions), 1) >= LONG_WORK and interactive()
+        return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
     def explain(self, circuit: Circuit) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.

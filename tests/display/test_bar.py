@@ -80,6 +80,16 @@ def test_long_runs_show_a_bar_where_it_is_seen(
     assert len(at_once) == bars
 
 
+def test_planning_of_many_gates_shows_a_bar(at_once: list[bar.Bar], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit of many gates says that it is being planned, by its number of gates, and then runs with a bar."""
+    monkeypatch.setattr(progress_module, "MANY_GATES", 2)
+    simulator = Simulator(device="cpu", progress=True)
+    simulator.run(CIRCUIT, shots=3)
+    simulator.state(MIXED).close()
+    assert [one.what for one in at_once] == ["planning 3 gates", "steps", "planning 2 gates", "steps"]
+    assert bar.words(at_once[0], 61) == "qsim-ex: planning 3 gates, 1:01 min"
+
+
 def test_other_values_are_refused() -> None:
     """A progress that is neither a truth value nor a function is refused in words that help."""
     with pytest.raises(OptionError, match=r"expected True, False, None, or a function .* got 1; pass progress=True"):

@@ -63,7 +63,8 @@ def notice(text: str) -> None:
 class Bar:
     """A bar for one piece of work; use it in ``with``, so that it ends with the work, also by an error or Ctrl-C.
 
-    what: the name of the things that are counted, such as "steps". delay: the seconds before it appears.
+    what: the name of the things that are counted, such as "steps"; until a total is known, what is being done. delay:
+    the seconds before it appears.
     """
 
     def __init__(self, what: str, delay: float = DELAY) -> None:
@@ -165,7 +166,7 @@ def _screen() -> Callable[[Bar], Any]:
 def words(bar: Bar, seconds: float) -> str:
     """Return how far the work is, and the time left at the present rate."""
     if not bar.total:
-        return f"qsim-ex: {duration(seconds)}"
+        return f"qsim-ex: {bar.what}, {duration(seconds)}"
     far = f"qsim-ex: {bar.done:,} of {bar.total:,} {bar.what} ({bar.done / bar.total:.0%}), {duration(seconds)}"
     if not 0 < bar.done < bar.total:
         return far

@@ -11,24 +11,37 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from qsim_ex.display.bar import Bar, bar_of
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Progress, ProgressCallback, Watch
 
 Tick = Callable[[], None]
+Planned = TypeVar("Planned")
 
-LONG_WORK = 1e8
+LONG_WORK = 10**8
 """Amplitudes times gates of a run that may take seconds: a run with fewer has a progress bar only if asked for one."""
 
+MANY_GATES = 2000
+"""Gates of a circuit whose planning may take seconds."""
+
 _LEAST_STATE = 256
-"""Amplitudes of the smallest state, for this purpose: a gate on fewer takes no less time."""
+"""The time of a gate apart from its amplitudes, as so many of them."""
 
 
-def work_of(num_wires: int, gates: int, states: int) -> float:
+def work_of(num_wires: int, gates: int, states: int) -> int:
     """Return the amplitudes times gates of a run."""
-    return float(max(2.0 ** min(num_wires, 1000), _LEAST_STATE)) * gates * states
+    return ((1 << num_wires) + _LEAST_STATE) * gates * states
+
+
+def while_planning(progress: bool | ProgressCallback | None, gates: int, plan: Callable[[], Planned]) -> Planned:
+    """Return what `plan` returns, with a bar meanwhile if there are many gates; progress: the option."""
+    bar = bar_of(progress, f"planning {gates:,} gates") if gates >= MANY_GATES else None
+    if bar is None:
+        return plan()
+    with bar:
+        return plan()
 
 
 class Ticker:
@@ -45,20 +58,23 @@ class Ticker:
         cancel: threading.Event | None = None,
         progress: bool | ProgressCallback | None = None,
         watch: Watch | None = None,
-        work: float = 0.0,
+        work: int = 0,
     ) -> None:
         self._bar: Bar | None = None
-        if progress is True or (progress is None and work >= LONG_WORK):
-            self._bar = bar_of(progress, "steps")
+        if progress is None:
+            if work >= LONG_WORK:
+                self._bar = bar_of(None, "running")
+        elif isinstance(progress, bool):
+            self._bar, progress = bar_of(progress, "running"), None
         self.total = 0
         self.done = 0
         self._each = 0  # steps of one state
         self._states_before = 0  # states that an earlier run has done
         self._cancel = cancel
-        self._progress = None if isinstance(progress, bool) else progress
+        self._progress = progress
         self._watch = watch
         self._watcher: Watcher | None = None
-        self.reports = self._progress is not None or watch is not None or self._bar is not None
+        self.reports = progress is not None or watch is not None or self._bar is not None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -82,8 +98,8 @@ class Ticker:
             if not self.total and ends:
                 self._each, self.total = ends[-1], states * ends[-1]
                 self.done = self._states_before * self._each
-                if self._bar is not None and states > 1:
-                    self._bar.what = "states"
+                if self._bar is not None:
+                    self._bar.what = "states" if states > 1 else "steps"
                 if self._watch is not None:
                     self._watcher = Watcher(self._watch, ends, states, moved)
                     self._watcher.skipped = self.done

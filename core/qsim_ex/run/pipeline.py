@@ -24,7 +24,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.execution.progress import Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -128,7 +128,11 @@ def _run(call: BatchCall, how: How) -> BatchResult:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
     wheres = call.assigner.many(circuit.num_qubits, states)
-    machines = machines_of(wheres, program, options, states)
+    machines = while_planning(
+        options.progress,
+        len(circuit.instructions),
+        lambda: machines_of(wheres, program, options, states),
+    )
     run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)

@@ -20,7 +20,7 @@ from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
-from qsim_ex.execution.progress import Tick, Ticker, work_of
+from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saved_state
 from qsim_ex.observe import sampling
 from qsim_ex.options import OptionKeywords, Options
@@ -105,16 +105,18 @@ class StateVector(Wiring, MemoryLender):
             options, placed = self.options, self._placement
             program = unitary_program(circuit.structure, self._touched)
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
-            plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
+            given = program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new
+            plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             size = work_of(self.num_wires, plan.num_gates, 1)
-            with Ticker(cancel, options.progress, options.watch, size) as ticker:
-                if ticker.reports or cancel is not None:
+            ticker = Ticker(cancel, options.progress, options.watch, size)
+            if ticker.reports or cancel is not None:
+                with ticker:
                     ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
                     self._run(plan, work, ticker)
-                else:
-                    self._run(plan, work, ticker.tick)
-                ticker.finish()
+                    ticker.finish()
+            else:
+                self._run(plan, work, ticker.tick)
             self._touched = program.touched
         return self
 
