@@ -24,7 +24,7 @@ NESTED = ("backend_options", "run_options", "simulator")
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveKind:
-    """What is particular to a primitive.
+    """The particulars of one of the primitives.
 
     own: its options beside the engine's. aliases: other names of options. no_effect: options of other primitives that
     are accepted and have no effect here.

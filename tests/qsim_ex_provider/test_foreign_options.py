@@ -103,7 +103,8 @@ def test_renamed_options_have_their_effect() -> None:
     backend.set_options(max_memory_mb=0, max_parallel_threads=0, target_gpus=[0, 1])
     assert (options.max_memory, options.threads, options.devices) == (None, None, [0, 1])
     wide = QuantumCircuit(17)
-    wide.h(range(17))
+    wide.h(0)
+    wide.cx(range(16), range(1, 17))
     wide.measure_all()
     with pytest.raises(OutOfMemory, match="max_memory"):
         QsimExBackend(device="cpu").run(wide, max_memory_mb=1).result()

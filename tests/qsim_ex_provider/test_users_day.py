@@ -1,4 +1,4 @@
-"""What programs of others do on their users' day, and what they expect of a backend."""
+"""Programs of others run unchanged: the width of the target, runs without measurement, options, copies and forks."""
 
 from __future__ import annotations
 
