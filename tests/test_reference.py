@@ -98,3 +98,28 @@ def test_a_density_matrix_stays_one(seed: int, count: int) -> None:
     assert np.trace(found) == pytest.approx(1)
     assert found == pytest.approx(found.conj().T)
     assert np.linalg.eigvalsh(found).min() > -1e-12
+
+
+def test_a_state_that_is_set() -> None:
+    """A state that is set takes the place of the one before, for each value of the classical bits."""
+    builder = CircuitBuilder(2, 1).gate("h", [0]).measure([0], [0])
+    made = builder.set_statevector([0, 0.6, 0.8j, 0], [1, 0]).build()
+    psi = np.array([0, 0.8j, 0.6, 0])
+    found = reference.by_bits(made)
+    assert sorted(found) == [0, 1]
+    for rho in found.values():
+        np.testing.assert_allclose(rho, 0.5 * np.outer(psi, psi.conj()), atol=1e-12)
+    set_last = CircuitBuilder(2).gate("h", [0]).set_statevector([0, 0.6, 0.8j, 0]).gate("x", [0]).build()
+    np.testing.assert_allclose(reference.simulate(set_last), [0.6, 0, 0, 0.8j], atol=1e-12)
+
+
+def test_ways_of_a_circuit() -> None:
+    """The ways to a save add up to the density matrix there, for each value of the classical bits."""
+    builder = CircuitBuilder(2, 1).gate("ry", [0], 0.8).gate("cx", [0, 1]).measure([0], [0]).reset([1])
+    made = builder.gate("h", [1]).channel(noise.amplitude_damping(0.3), [1]).save("here").build()
+    exact = reference.by_bits(made)
+    ways = reference.ways_to(made, "here")
+    assert len(ways) == 4
+    for bits, rho in exact.items():
+        total = sum(way.probability * np.outer(way.psi, way.psi.conj()) for way in ways if way.bits == bits)
+        np.testing.assert_allclose(total, rho, atol=1e-12)
