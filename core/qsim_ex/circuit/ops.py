@@ -222,6 +222,28 @@ class Structure:
         parts = (self.num_qubits, self.num_clbits, self.instructions)
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
+    @cached_property
+    def all_joined(self) -> bool:
+        """Whether gates mix every wire and join all of them, and none is reset: then all are simulated together."""
+        mixed = 0
+        joined: list[int] = []  # disjoint masks of wires that gates have joined
+        for instruction in self.instructions:
+            match instruction:
+                case Op(mixes):
+                    mixed |= mask_of(mixes)
+                    acted = wires_acted_on(instruction)
+                    if any(acted & ~mask == 0 for mask in joined):
+                        continue
+                    apart = [mask for mask in joined if not mask & acted]
+                    for mask in joined:
+                        acted |= mask if mask & acted else 0
+                    joined = [acted, *apart]
+                case Measure():
+                    pass
+                case _:
+                    return False
+        return mixed == (1 << self.num_qubits) - 1 and len(joined) < 2
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Literal, assert_never
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
@@ -133,7 +134,6 @@ class _Divider:
         self._place = 0
         self._place_of: dict[Choice, int] = {}  # of measurements and resets
         self.levels: list[int] = []  # the level that the wires of each instruction have reached
-        self._stream = 0  # the first stream of random numbers of this instruction
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
@@ -141,11 +141,10 @@ class _Divider:
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
-            self._stream += num_streams(instruction)
             self.levels.append(self._reached(acted))
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
-        return Program(
+        program = Program(
             levels=tuple(self._open),
             make_nodes=self._nodes,
             choices=choices,
@@ -161,6 +160,9 @@ class _Divider:
             saves=tuple(one.end for one in self._open if isinstance(one.end, Save)),
             memory=self._memory,
         )
+        if not program.branches:  # planning needs them at once; trajectories may not need them at all
+            program.__dict__["nodes"] = self._nodes()
+        return program
 
     def _nodes(self) -> tuple[Node, ...]:
         """Return all segments and the nodes after them; without choices and readings operands are the circuit's."""
@@ -188,7 +190,7 @@ class _Divider:
                 if self._reader is not None:
                     self._reader.measured(clbits)
                 for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
-                    self._measure(wire, clbit, self._stream + k, final=bool(ended >> wire & 1))
+                    self._measure(wire, clbit, k, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
             case Reset(wires, level):
                 self._reset(wires, "reset of wires that were used before")
@@ -228,7 +230,7 @@ class _Divider:
     def _channel(self, channel: Channel, acted: int) -> None:
         self._random_here("a noise channel", acted)
         number, operand, count = len(self._choices), channel.operand, channel.count
-        stream, mixed, product = self._stream, channel.mixed, channel.product
+        stream, mixed, product = self._stream(), channel.mixed, channel.product
         choice = Choice("channel", number, stream, channel.wires, operand, count, mixed, product)
         if choice.mixed:
             self._choices.append(choice)
@@ -284,7 +286,7 @@ class _Divider:
                     later |= acted
         return reversed(found)
 
-    def _measure(self, wire: int, clbit: int, stream: int, *, final: bool) -> None:
+    def _measure(self, wire: int, clbit: int, number: int, *, final: bool) -> None:
         self._measured.pop(clbit, None)
         self._recorded.pop(clbit, None)
         if final:
@@ -292,14 +294,14 @@ class _Divider:
         elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
             self._recorded[clbit] = len(self._choices)
             self._random_here("measurement in the middle of a circuit", 1 << wire)
-            self._project("measure", wire, stream)
+            self._project("measure", wire, self._stream(number))
 
     def _reset(self, wires: tuple[int, ...], feature: str) -> None:
         if used := mask_of(wires) & self._used:
             self._random_here(feature, used)
         for k, wire in enumerate(wires):
             if self._used >> wire & 1:
-                self._project("reset", wire, self._stream + k)
+                self._project("reset", wire, self._stream(k))
                 self._used &= ~(1 << wire)  # it is |0⟩ again
 
     def _project(self, kind: Literal["measure", "reset"], wire: int, stream: int) -> None:
@@ -309,6 +311,15 @@ class _Divider:
         choice = Choice(kind, len(self._choices), stream, (wire,))
         self._place_of[choice] = self._place
         self._ask(choice, level)
+
+    def _stream(self, wire: int = 0) -> int:
+        """Return the stream of random numbers of this instruction, or of one of its wires."""
+        return self._streams[self._place] + wire
+
+    @cached_property
+    def _streams(self) -> list[int]:
+        """The first stream of random numbers of each instruction."""
+        return list(accumulate(map(num_streams, self._structure.instructions), initial=0))
 
     def _is_full(self, segment: _OpenSegment) -> bool:
         """Return whether as many wires as possible are measured after a segment, of those that may be entangled.

@@ -368,8 +368,7 @@ class _JointRun:
         options, cancel = self._call.options, self._call.cancel
         if num_wires < max(len(part.wires) for part in self.separation.parts):
             return Ticker(cancel)
-        work = work_of(num_wires, gates, states)
-        return Ticker(cancel, options.progress, options.watch, work)
+        return Ticker(cancel, options.progress, options.watch, work_of(num_wires, gates, states))
 
     def _write_bits(self) -> None:
         """Write the bits that are measured at the end."""

@@ -24,7 +24,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker, while_planning, work_of
+from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -32,7 +32,6 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
-from qsim_ex.program.separate import How, Separation, separation_of
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
@@ -40,6 +39,7 @@ from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
+    from qsim_ex.program.separate import How, Separation
     from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
 
 
@@ -102,25 +102,35 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
-    if not options.separate:
-        return _run(call, "whole")
-    how: How = "apart" if options.checkpoint is None else "together"
-    if not options.divides:
-        return _run(call, how)
+    return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
+
+
+def _run_separated(call: BatchCall) -> BatchResult:
+    """Run a circuit that may have idle wires and separate parts."""
+    from qsim_ex.program.separate import separation_of
+    from qsim_ex.run.joint import run_parts
+
+    def run(how: How) -> BatchResult:
+        separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
+        if separation is None or len(separation.parts) == 1:
+            return _run(call, separation)
+        return run_parts(call, separation)
+
+    if not call.options.separate:
+        return run("whole")
+    how: How = "apart" if call.options.checkpoint is None else "together"
+    if not call.options.divides:
+        return run(how)
     try:
-        return _run(call, how)
+        return run(how)
     except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
-        return _run(call, "whole")
+        return run("whole")
 
 
-def _run(call: BatchCall, how: How) -> BatchResult:
+def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
+    """Run a circuit, or what is left of it without idle wires, as one part."""
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
-    separation = separation_of(circuit.structure, bool(call.observables), call.groups, how)
-    if separation is not None and len(separation.parts) > 1:
-        from qsim_ex.run.joint import run_parts
-
-        return run_parts(call, separation)
     structure = circuit.structure if separation is None else separation.parts[0].structure
     program = program_of(structure, bool(call.observables), 0, call.groups)
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
@@ -128,11 +138,10 @@ def _run(call: BatchCall, how: How) -> BatchResult:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
     wheres = call.assigner.many(circuit.num_qubits, states)
-    machines = while_planning(
-        options.progress,
-        len(circuit.instructions),
-        lambda: machines_of(wheres, program, options, states),
-    )
+    if (gates := len(circuit.instructions)) < MANY_GATES:
+        machines = machines_of(wheres, program, options, states)
+    else:
+        machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
     run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
@@ -140,7 +149,8 @@ def _run(call: BatchCall, how: How) -> BatchResult:
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    with Ticker(call.cancel, options.progress, options.watch, work_of(circuit.num_qubits, gates, states)) as ticker:
+    work = work_of(circuit.num_qubits, gates, states)
+    with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
         workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
