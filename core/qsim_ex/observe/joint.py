@@ -62,7 +62,7 @@ def runs_of(order: Sequence[tuple[int, bool]], last: int) -> list[Run]:
     return found
 
 
-class Table:
+class ProbabilityTable:
     """The running sums of the probabilities of basis values, for the final states of parts with one structure."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class JointDraw:
     """
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int], shots: int) -> None:
-        self.tables: dict[int, Table] = {}
+        self.tables: dict[int, ProbabilityTable] = {}
         self.rows: dict[int, Values] = {}
         self._seeds = seeds
         self._shots = shots

@@ -10,9 +10,9 @@ Nothing here depends on the numbers of a circuit, so circuits of one structure a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, assert_never
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,74 +37,10 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.program.choices import num_streams
 from qsim_ex.program.divide import levels_of
+from qsim_ex.program.renumbered import Renumbered
+from qsim_ex.program.separation import Groups, How, SeparatePart, Separation
 
-Groups = tuple[tuple[int, ...], ...]
 Entries = NDArray[np.int64] | None
-How = Literal["apart", "together", "whole"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SeparatePart:
-    """Some wires of a circuit that no other wires are entangled with, as a circuit of their own.
-
-    structure: the instructions on these wires, with wires and classical bits numbered anew.
-    wires: the circuit's wire of each wire of the part, ascending.
-    clbits: the circuit's classical bit of each classical bit of the part, ascending.
-    final: the classical bits of the part whose last value in the circuit is the part's.
-    columns: the place in the circuit's operands of each operand of the part; None if they are the same.
-    streams: the circuit's stream of random numbers of each stream of the part (see `Choice.stream`).
-    groups: the groups of misread classical bits in the part's own numbers (see `divide.program_of`).
-    """
-
-    structure: Structure
-    wires: tuple[int, ...]
-    clbits: tuple[int, ...]
-    final: tuple[int, ...]
-    columns: NDArray[np.int64] | None
-    streams: tuple[int, ...]
-    groups: Groups
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Separation:
-    """A circuit as separate parts and constants.
-
-    parts: in the order of their lowest wires. place: for each wire the part and the part's wire that hold its last
-    state; wires that are |0⟩ at the end because nothing mixed them are missing. measures: whether the circuit measures
-    anything.
-    """
-
-    num_qubits: int
-    num_clbits: int
-    parts: tuple[SeparatePart, ...]
-    place: dict[int, tuple[int, int]]
-    measures: bool
-
-    @property
-    def idle(self) -> int:
-        """The number of wires that take no memory."""
-        return self.num_qubits - len({wire for part in self.parts for wire in part.wires})
-
-    def describe(self) -> str:
-        """Return a sentence on the parts and the idle wires."""
-        sizes = sorted((len(part.wires) for part in self.parts), reverse=True)
-        listed = ", ".join(map(str, sizes[:_LISTED])) + (", …" if len(sizes) > _LISTED else "")
-        idle = f"{self.idle} of {self.num_qubits} wires are idle and take no memory"
-        if len(sizes) < 2:
-            return f"{idle}; {sum(sizes)} are simulated"
-        return f"{len(sizes)} separate parts of {listed} wires are simulated one after another; {idle}"
-
-    def facts(self) -> dict[str, Any]:
-        """Return what a result reports of the separation."""
-        return {
-            "separation": self.describe(),
-            "parts": [list(part.wires) for part in self.parts],
-            "idle_wires": self.idle,
-        }
-
-
-_LISTED = 8
-"""Parts whose sizes `Separation.describe` lists."""
 
 
 @lru_cache(maxsize=256)
@@ -404,7 +340,7 @@ class _Separator:
         written.update(clbit for group in misread for clbit in group)
         clbits = tuple(range(self._structure.num_clbits)) if alone else tuple(sorted(written))
         own = self._gathers or not alone
-        numbered = _Renumbered(wires, clbits, own)
+        numbered = Renumbered(wires, clbits, own)
         instructions, streams = [], []
         for number in members:
             placed = self.placed[number]
@@ -430,73 +366,6 @@ class _Separator:
             streams=tuple(streams),
             groups=groups,
         )
-
-
-class _Renumbered:
-    """Instructions with the wires and classical bits of a part, and with operands of its `own` or the circuit's.
-
-    columns: the place of each operand of the part in the circuit's operands; 0 and 1 come first.
-    """
-
-    def __init__(self, wires: Sequence[int], clbits: Sequence[int], own: bool) -> None:
-        self._wire = {wire: k for k, wire in enumerate(wires)}
-        self._clbit = {clbit: k for k, clbit in enumerate(clbits)}
-        self._own = own
-        self._at: dict[tuple[int, ...], int] = {}
-        self._same = all(wire == k for k, wire in enumerate(wires))
-        self.columns = [0, 1]
-
-    def instruction(self, instruction: Instruction, entries: NDArray[np.int64] | None) -> Instruction:
-        """Return an instruction in the part's numbers; entries: its operands, None if they stand together."""
-        match instruction:
-            case Op():
-                return self._op(instruction, entries)
-            case Conditional(operation, clbits, values):
-                return Conditional(self._op(operation, entries), self._bits(clbits), values)
-            case Permutation(wires, indices):
-                return Permutation(self._wires(wires), indices)
-            case Initialize(wires, operand):
-                return Initialize(self._wires(wires), self._operand(operand, 1 << len(wires), None))
-            case Channel(wires, count, operand):
-                at = self._operand(operand, count << 2 * len(wires), None)
-                return Channel(self._wires(wires), count, at, instruction.mixed, instruction.name, instruction.product)
-            case Measure(wires, clbits):
-                return Measure(self._wires(wires), self._bits(clbits))
-            case Reset(wires, level):
-                return Reset(self._wires(wires), level)
-            case Save():
-                return replace(instruction, wires=self._wires(instruction.wires or ()))
-            case SetState():
-                raise AssertionError("circuits that set the state of all wires are not separated")
-            case _:
-                assert_never(instruction)
-
-    def _op(self, op: Op, entries: NDArray[np.int64] | None) -> Op:
-        operand = self._operand(op.operand, len(op.pattern), entries)
-        if self._same:
-            return op if operand == op.operand else op._replace(operand=operand)
-        when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
-        reads = tuple([self._mask(read) for read in op.reads])
-        return Op(self._wires(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
-
-    def _operand(self, at: int, size: int, entries: NDArray[np.int64] | None) -> int:
-        """Return the place of operands in the part, where equal operands stand once."""
-        if not self._own:
-            return at
-        key = (at, size) if entries is None else tuple(entries.tolist())
-        if key not in self._at:
-            self._at[key] = len(self.columns)
-            self.columns += range(at, at + size) if entries is None else entries.tolist()
-        return self._at[key]
-
-    def _wires(self, wires: Sequence[int]) -> tuple[int, ...]:
-        return tuple([self._wire[wire] for wire in wires])
-
-    def _bits(self, clbits: Sequence[int]) -> tuple[int, ...]:
-        return tuple([self._clbit[clbit] for clbit in clbits])
-
-    def _mask(self, mask: int) -> int:
-        return sum([1 << self._wire[wire] for wire in wires_of(mask)])
 
 
 def _mixed_lives(instructions: Sequence[Instruction]) -> set[tuple[int, int]]:

@@ -22,13 +22,13 @@ from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import expectation, sampling
-from qsim_ex.observe.joint import JointDraw, LiveShots, Run, Table, runs_of
+from qsim_ex.observe.joint import JointDraw, LiveShots, ProbabilityTable, Run, runs_of
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
-from qsim_ex.program.separate import SeparatePart, Separation
+from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, machines_of, means, provenance_of, seeds_of, traverse
@@ -319,7 +319,7 @@ class _JointRun:
     def _tables(self, numbers: Sequence[int]) -> None:
         """Make the table of parts with one structure."""
         if self.draw is not None:
-            table = Table()
+            table = ProbabilityTable()
             columns = self.shots if self._programs[numbers[0]].branches else 1
             for number in numbers:
                 self.draw.tables[number] = table

@@ -39,7 +39,7 @@ from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
-    from qsim_ex.program.separate import How, Separation
+    from qsim_ex.program.separation import How, Separation
     from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
 
 

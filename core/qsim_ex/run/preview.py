@@ -19,7 +19,8 @@ from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Segment
-from qsim_ex.program.separate import Separation, separation_of
+from qsim_ex.program.separate import separation_of
+from qsim_ex.program.separation import Separation
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

@@ -1,0 +1,92 @@
+"""Instructions of a circuit in the numbers of one of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import (
+    Channel,
+    Conditional,
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Permutation,
+    Reset,
+    Save,
+    SetState,
+    When,
+    wires_of,
+)
+
+
+class Renumbered:
+    """Instructions with the wires and classical bits of a part, and with operands of its `own` or the circuit's.
+
+    columns: the place of each operand of the part in the circuit's operands; 0 and 1 come first.
+    """
+
+    def __init__(self, wires: Sequence[int], clbits: Sequence[int], own: bool) -> None:
+        self._wire = {wire: k for k, wire in enumerate(wires)}
+        self._clbit = {clbit: k for k, clbit in enumerate(clbits)}
+        self._own = own
+        self._at: dict[tuple[int, ...], int] = {}
+        self._same = all(wire == k for k, wire in enumerate(wires))
+        self.columns = [0, 1]
+
+    def instruction(self, instruction: Instruction, entries: NDArray[np.int64] | None) -> Instruction:
+        """Return an instruction in the part's numbers; entries: its operands, None if they stand together."""
+        match instruction:
+            case Op():
+                return self._op(instruction, entries)
+            case Conditional(operation, clbits, values):
+                return Conditional(self._op(operation, entries), self._bits(clbits), values)
+            case Permutation(wires, indices):
+                return Permutation(self._wires(wires), indices)
+            case Initialize(wires, operand):
+                return Initialize(self._wires(wires), self._operand(operand, 1 << len(wires), None))
+            case Channel(wires, count, operand):
+                at = self._operand(operand, count << 2 * len(wires), None)
+                return Channel(self._wires(wires), count, at, instruction.mixed, instruction.name, instruction.product)
+            case Measure(wires, clbits):
+                return Measure(self._wires(wires), self._bits(clbits))
+            case Reset(wires, level):
+                return Reset(self._wires(wires), level)
+            case Save():
+                return replace(instruction, wires=self._wires(instruction.wires or ()))
+            case SetState():
+                raise AssertionError("circuits that set the state of all wires are not separated")
+            case _:
+                assert_never(instruction)
+
+    def _op(self, op: Op, entries: NDArray[np.int64] | None) -> Op:
+        operand = self._operand(op.operand, len(op.pattern), entries)
+        if self._same:
+            return op if operand == op.operand else op._replace(operand=operand)
+        when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
+        reads = tuple([self._mask(read) for read in op.reads])
+        return Op(self._wires(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
+
+    def _operand(self, at: int, size: int, entries: NDArray[np.int64] | None) -> int:
+        """Return the place of operands in the part, where equal operands stand once."""
+        if not self._own:
+            return at
+        key = (at, size) if entries is None else tuple(entries.tolist())
+        if key not in self._at:
+            self._at[key] = len(self.columns)
+            self.columns += range(at, at + size) if entries is None else entries.tolist()
+        return self._at[key]
+
+    def _wires(self, wires: Sequence[int]) -> tuple[int, ...]:
+        return tuple([self._wire[wire] for wire in wires])
+
+    def _bits(self, clbits: Sequence[int]) -> tuple[int, ...]:
+        return tuple([self._clbit[clbit] for clbit in clbits])
+
+    def _mask(self, mask: int) -> int:
+        return sum([1 << self._wire[wire] for wire in wires_of(mask)])
