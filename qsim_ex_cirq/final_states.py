@@ -46,7 +46,7 @@ class FinalState:
 
     def vector(self) -> Vector:
         """Return the amplitudes in Cirq's order: on the CPU the engine's own array, from elsewhere a copy."""
-        if self.state.dtype == np.complex64 and self.translation.circuit.num_gates >= DRIFTING:
+        if self.state.options.precision == "single" and self.translation.circuit.num_gates >= DRIFTING:
             self.state.collapse((), 0)  # which divides by the norm
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or not state.in_one_piece
@@ -107,7 +107,7 @@ class SavedFinalState:
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
         self._vector: Vector = result.saved[FINAL]
-        if self._vector.dtype == np.complex64 and self.translation.circuit.num_gates >= DRIFTING:
+        if result.precision == "single" and self.translation.circuit.num_gates >= DRIFTING:
             self._vector /= np.linalg.norm(self._vector)
         self.result = replace(result, saved={})
 

@@ -160,7 +160,7 @@ def test_6_a_measurement_on_the_way_costs_no_run_for_each_shot() -> None:
     """Shots with the same outcomes so far share a state: ten thousand shots of one measurement are two states."""
     builder = CircuitBuilder(10, 10)
     for wire in range(10):
-        builder.gate("ry", [wire], 0.3)
+        builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 1) % 10])
     circuit = builder.measure([0], [0]).gate("h", [0]).gate("cx", [0, 1]).measure(range(1, 10), range(1, 10)).build()
     result = Simulator(device="cpu").run(circuit, shots=10_000)
     assert result.facts["states"] <= 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 import cirq
+import numpy as np
 import pytest
 from IPython.core.formatters import DisplayFormatter
 from qiskit.circuit import Parameter, QuantumCircuit
@@ -16,7 +17,7 @@ from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import QsimExBackend
 
 TOLD = Simulator(device="cpu").explain(
-    CircuitBuilder(3).gate("h", [0]).unitary([[0, 1], [1, 0]], [2], name="<x>").build()
+    CircuitBuilder(3).gate("h", [0]).gate("cx", [0, 1]).unitary(np.eye(4)[::-1], [1, 2], name="<x>").build()
 )
 
 

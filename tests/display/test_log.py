@@ -29,12 +29,13 @@ def test_info_has_a_line_for_each_run(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_debug_tells_of_plans(caplog: pytest.LogCaptureFixture) -> None:
     """A circuit is planned in its first run, and its plan is found in the cache in the second."""
-    simulator, circuit = Simulator(device="cpu"), CircuitBuilder(5, 5).gate("rx", [4], 0.1).measure([4], [0]).build()
+    simulator = Simulator(device="cpu")
+    circuit = CircuitBuilder(5, 5).gate("rxx", [2, 4], 0.1).gate("ryy", [4, 2], 0.1).measure([4], [0]).build()
     with caplog.at_level(logging.DEBUG, "qsim_ex"):
         for _ in range(2):
             simulator.run(circuit, shots=5)
     told = [one.getMessage() for one in caplog.records]
-    assert sum(one.startswith("planned Plan(1 gates on 5 wires") for one in told) == 1
+    assert sum(one.startswith("planned Plan(2 gates on 2 wires") for one in told) == 1
     assert sum("plans in the cache" in one for one in told) == 2
 
 

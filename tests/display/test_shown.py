@@ -80,7 +80,7 @@ def test_results_show_what_they_hold() -> None:
     many = CPU.run_batch(circuit, np.repeat(circuit.operands, 3, 0), observables=[PauliSum.from_labels({"ZZ": 1})])
     assert repr(many).startswith("BatchResult(3 bindings, saved 'psi', 1 expectation value, cpu, double precision, ")
     assert repr(one.provenance).startswith("Provenance(cpu, double precision, ")
-    (plan,) = CPU.plans(CircuitBuilder(2).gate("h", [0]).build())
+    (plan,) = CPU.plans(CircuitBuilder(2).gate("rxx", [0, 1], 0.1).build())
     assert repr(plan) == f"Plan(1 gates on 2 wires in 1 steps, key {plan.key})"
 
 

@@ -143,7 +143,9 @@ def test_bad_initial_states(simulator, state):
 @pytest.mark.parametrize("act", ["run", "simulate"])
 def test_sixty_qubits_are_refused_at_once(make, act):
     """More qubits than memory are refused with the sum, before anything is allocated."""
-    circuit = cirq.Circuit(cirq.H.on_each(*cirq.LineQubit.range(60)), cirq.measure(A))
+    qubits = cirq.LineQubit.range(60)
+    pairs = zip(qubits, qubits[1:], strict=False)
+    circuit = cirq.Circuit(cirq.H.on_each(*qubits), (cirq.CNOT(*pair) for pair in pairs), cirq.measure(A))
     with pytest.raises(errors.OutOfMemory, match=r"60 wires.*8.* EiB"):
         getattr(make(), act)(circuit)
 

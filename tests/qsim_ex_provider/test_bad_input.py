@@ -165,6 +165,7 @@ def test_sixty_qubits_show_the_sum(device: str) -> None:
     """A state that cannot fit is refused at once, with the memory that it needs."""
     circuit = QuantumCircuit(60)
     circuit.h(range(60))
+    circuit.cx(range(59), range(1, 60))
     circuit.measure_all()
     with pytest.raises(errors.OutOfMemory, match="60 wires"):
         QsimExBackend(device=device).run(circuit).result()
@@ -182,6 +183,7 @@ def test_error_of_one_circuit_names_it() -> None:
     """In a list, the error says which circuit it was."""
     wide = QuantumCircuit(60, name="wide")
     wide.h(0)
+    wide.cx(range(59), range(1, 60))
     wide.measure_all()
     with pytest.raises(errors.OutOfMemory) as caught:
         BACKEND.run([measured(), wide]).result()

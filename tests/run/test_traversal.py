@@ -97,6 +97,7 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     rows: int, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shots are the same however many states there is room for."""
+    monkeypatch.setattr("qsim_ex.run.trajectories._enabled", False)
     circuit = random_noisy(4, 30, 5, ALL)
     simulator = Simulator(options.with_({"precision": "double"}))
     wanted = simulator.run(circuit, 300, seed=3)
@@ -109,6 +110,7 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
 def test_explain_says_what_is_left_to_chance() -> None:
     """`explain` says how often the state is asked on the way, and how shots share states."""
     builder = CircuitBuilder(3, 3).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).gate("cx", [0, 1])
+    builder.gate("cx", [0, 2])
     builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
     text = Simulator(device="cpu").explain(builder.build())
     assert "1 mixed-unitary channels are chosen before the first sweep" in text

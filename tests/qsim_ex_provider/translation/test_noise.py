@@ -245,7 +245,7 @@ def test_measurements(aer: Any) -> None:
     model.add_readout_error([[0.7, 0.3], [0.4, 0.6]], [2], warnings=False)
     circuit = QuantumCircuit(3, 4)
     circuit.measure([0, 2], [3, 1])
-    built, misread = noisy(circuit, model)
+    built, misread, _ = noisy(circuit, model)
     assert [type(i) for i in built.instructions] == [Channel, Measure, Channel, Measure]
     assert {one.clbits: one.matrix.tolist() for one in misread} == {
         (1,): [[0.7, 0.3], [0.4, 0.6]],

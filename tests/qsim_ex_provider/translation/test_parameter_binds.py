@@ -221,6 +221,7 @@ def test_an_error_names_the_circuits_of_a_batch() -> None:
     """Where a batch fails, the circuits that it was made of are named, and the others' results are lost with it."""
     large = QuantumCircuit(60, name="large")
     large.rx(A, 0)
+    large.cx(range(59), range(1, 60))
     large.measure_all()
     binds = [{A: [1.0, 2.0]}, {A: [1, 2], B: [1, 2]}, {A: 1}]
     job = QsimExBackend(device="cpu").run([large, two(), large.copy("larger")], binds)
