@@ -17,6 +17,7 @@ from qsim_ex.circuit.noise.readout import ReadoutError, confusion
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.saves import KINDS, What
 from qsim_ex.devices import discover
+from qsim_ex.execution import checkpoints
 from qsim_ex.run.machine import Machine
 
 WIRES = 7
@@ -373,6 +374,26 @@ def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, dep
     for label, value in whole.saved.items():
         close(again.saved[label], value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_state_is_written_before_what_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file of what was saved cannot be written, no state is written after it, and the run begins again."""
+    made, kept = circuit("gates"), {"checkpoint": tmp_path / "run", "checkpoint_every": 0}
+
+    def full(*_: Any) -> None:
+        raise errors.SavedStateError("the disk is full")
+
+    def stop(done: int, total: int) -> None:
+        if done == total - 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "written", full)
+        with pytest.raises(KeyboardInterrupt), pytest.warns(RuntimeWarning, match="the disk is full"):
+            run(made, "peers 2", progress=stop, **kept)
+    again, whole = run(made, "peers 2", **kept), run(made, "peers 2")
+    for label, value in whole.saved.items():
+        close(again.saved[label], value)
 
 
 def test_what_was_saved_must_be_there(tmp_path: Path) -> None:

@@ -369,9 +369,7 @@ class CircuitBuilder:
         values: the basis values whose amplitudes are saved.
         Raises `CircuitError` for a label that is taken and for arguments that do not fit, and `WireError`.
         """
-        made = saves.checked(
-            label, what, self.num_qubits, wires=wires, how=how, observable=observable, values=values
-        )  # fmt: skip
+        made = saves.checked(label, what, self.num_qubits, wires=wires, how=how, observable=observable, values=values)
         check.label(made.label, (i.label for i in self._instructions if isinstance(i, Save)))
         self._instructions.append(made)
         return self

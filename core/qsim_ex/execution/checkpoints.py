@@ -37,7 +37,8 @@ class Checkpoints:
     seeds: one for each binding, None if they were not given; then the seeds of the files are used, or `fresh_seeds`.
     one_by_one: whether states are simulated one by one.
     state: the state in progress, if there is one. found: the arrays of the results so far; empty if there are none.
-    unwritten: returns the results so far if a circuit has saved something since they were written, else None.
+    results: returns the results so far, which are written before a state if a circuit has saved something since they
+    were written last (`unwritten`).
     Raises `SavedStateError`, naming the differences, if a file belongs to another run, and if it is damaged.
     """
 
@@ -60,7 +61,8 @@ class Checkpoints:
         self._warned = False
         self.state: SavedState | None = None
         self.found: Arrays = {}
-        self.unwritten: Callable[[], Arrays | None] = _nothing
+        self.results: Callable[[], Arrays] = dict
+        self.unwritten = False
         told: Sequence[int] | None = None
         if self.path.exists() and _is_state(self.path):
             self.state = self._look(self.path)
@@ -115,8 +117,7 @@ class Checkpoints:
 
     def write_state(self, placement: Placement, about: Mapping[str, Any]) -> None:
         """Write a state in progress, and before it what was saved up to there; about: its position in the program."""
-        arrays = self.unwritten()
-        if arrays is not None and not self.write_found(arrays):
+        if self.unwritten and not self.write_found(self.results()):
             return
         self._write(lambda: save(placement, self.path, self._about(about)))
 
@@ -128,7 +129,9 @@ class Checkpoints:
                 about = np.frombuffer(json.dumps(self._about({})).encode(), dtype=np.uint8)
                 np.savez(file, about=about, **cast("dict[str, Any]", arrays))
 
-        return self._write(write)
+        self.unwritten = False
+        self.unwritten = not self._write(write) or self.unwritten  # something may be saved while it writes
+        return not self.unwritten
 
     def _about(self, more: Mapping[str, Any]) -> dict[str, Any]:
         seeds: dict[str, Any] = {"seed": self.seeds[0]} if len(self.seeds) == 1 else {"seeds": list(self.seeds)}
@@ -168,10 +171,6 @@ class Checkpoints:
 
     def _beside(self, ending: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{ending}")
-
-
-def _nothing() -> None:
-    """Return None: nothing was saved."""
 
 
 def _is_state(path: Path) -> bool:

@@ -58,8 +58,7 @@ class Collector:
     packed: uint8 [bindings, shots, bytes]. saves: the values of each save. sums, squares: [bindings, observables].
     masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
     are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. num_gates: the number of gates
-    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements. unwritten:
-    whether something was saved after the last checkpoint.
+    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements.
     """
 
     program: Program
@@ -78,7 +77,6 @@ class Collector:
     checkpoints: Checkpoints | None = None
     done: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
-    unwritten: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -137,7 +135,8 @@ class Collector:
         )
         with self.lock:
             self.saves[save.label].add(rows)
-            self.unwritten = True
+            if self.checkpoints is not None:
+                self.checkpoints.unwritten = True
 
     @property
     def saved(self) -> dict[str, Any]:
@@ -211,7 +210,7 @@ class Collector:
         """Write checkpoints from now on, and load the results of an earlier run; raises `SavedStateError`."""
         self.checkpoints = checkpoints
         self.done = np.zeros((self.count, self.request.trajectories), dtype=np.bool_)
-        checkpoints.unwritten = self._unwritten
+        checkpoints.results = self.arrays
         found = checkpoints.found
         try:
             for name, mine in self._own().items() if found else ():
@@ -244,13 +243,6 @@ class Collector:
         }
         return {**self._own(), **saved}
 
-    def _unwritten(self) -> Arrays | None:
-        """Return all results so far if something was saved after the last checkpoint, which this one will have."""
-        if not self.unwritten:
-            return None
-        self.unwritten = False
-        return self.arrays()
-
     def left(self, unit: WorkUnit, branches: Branches) -> Branches:
         """Return the branches of a unit without the shots that are done."""
         assert self.done is not None
@@ -262,7 +254,6 @@ class Collector:
         assert self.checkpoints is not None
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
-            self.unwritten = False
             self.checkpoints.write_found(self.arrays())
 
 

@@ -6,7 +6,6 @@ from a checkpoint may repeat work. So what is added up remembers which trajector
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -279,7 +278,3 @@ def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8
         if column is not None:
             found[:, clbit // 8] |= outcomes[:, column] << clbit % 8
     return found
-
-
-Results = Mapping[str, Any]
-"""Label -> the values of all bindings."""
