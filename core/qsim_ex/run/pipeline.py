@@ -99,7 +99,7 @@ def _machines(
     if program.branches:
         from qsim_ex.run import trajectories
 
-        if all(trajectories.suits(program, where, options) for where in wheres):
+        if all(trajectories.suits(program, where.device, where.deployment, options) for where in wheres):
             return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
     return [Machine(where, program, options, states) for where in wheres]
 

@@ -47,6 +47,11 @@ def explain(circuit: Circuit, options: Options) -> str:
     else:
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
     lines += program.describe(entropy(program, circuit.operands[0]))
+    if program.branches:
+        from qsim_ex.run import trajectories
+
+        if trajectories.suits(program, device, deployment, options):
+            lines.append(trajectories.DESCRIPTION)
     following = iter(found)
     for node in program.nodes:
         match node:

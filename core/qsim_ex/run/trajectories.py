@@ -22,6 +22,7 @@ from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.kraus import BLOCK, STEP, channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
@@ -32,6 +33,12 @@ from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
+
+DESCRIPTION = (
+    "so few wires run as compiled trajectories: gate by gate, from one random outcome to the next; the plans below are "
+    "not followed, they are those of a run with saves or a checkpoint, or on a GPU"
+)
+"""What `explain` says of a circuit that is run here."""
 
 _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
@@ -58,7 +65,7 @@ _enabled = True
 """Tests of the general way set this to False."""
 
 
-def suits(program: Program, where: Assignment, options: Options) -> bool:
+def suits(program: Program, device: object, deployment: Deployment, options: Options) -> bool:
     """Return whether the trajectories of a program are run here, and not by `run.traversal`.
 
     Saves and checkpoints of states in progress are questions to states between two steps, which only the traversal has.
@@ -68,9 +75,9 @@ def suits(program: Program, where: Assignment, options: Options) -> bool:
         and program.branches
         and not program.labels
         and options.checkpoint is None
-        and where.deployment.in_one_piece
-        and where.deployment.num_wires <= tables.MOST_WIRES
-        and isinstance(where.device, CpuBatches)
+        and deployment.in_one_piece
+        and deployment.num_wires <= tables.MOST_WIRES
+        and isinstance(device, CpuBatches)
     )
 
 
