@@ -49,7 +49,7 @@ _CALL_WORK = 1 << 28
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 23
+_ALONE = 1 << 25
 """The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
 
 _NUMBER_WORK = 4

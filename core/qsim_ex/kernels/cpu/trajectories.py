@@ -467,7 +467,9 @@ def run(
                             _wait(waiting, scale_of, left, parts[one], parts[one + 1], to, step, one, scales[one])
                             left += 1
                 if step == stop:
-                    _by_event(perm, parts[most] if divides else begin, end, events, begins, next_event, last)
+                    keeps = parts[most] if divides else begin
+                    if keeps < asked:  # some of the shots that have chosen stay with the others
+                        _by_event(perm, keeps, end, events, begins, next_event, last)
                     stop = -1
             if not divides:
                 _operation(re, im, mine, steps, at, number, outcome, scale, ints, m, channels, places, old)
