@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from qiskit.circuit import (
     Barrier,
     CircuitInstruction,
@@ -31,10 +33,12 @@ from qsim_ex.frameworks import (
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
+    add_error,
     surround,
 )
 
 Wires = tuple[int, ...]
+Kraus = NDArray[np.complex128]
 
 ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
@@ -115,6 +119,7 @@ class Translator:
         held, values = controls.wires, controls.values
         gate, used, number = self.builder.gate, self.used.update, self.number
         noise = None if held else self.noise
+        errors: dict[tuple[str, Wires], tuple[Kraus | None, Kraus | None]] = {}
         position, name = 0, ""
         measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
         written: set[int] = set()  # these bits
@@ -139,11 +144,14 @@ class Translator:
                     written = set()
                 if noise is not None and row is not None and instruction.is_standard_gate():
                     parameters = map(number, instruction.params) if row[1] else ()
-                    label = instruction.label or name
-                    surround(self.builder, noise, label, on, before=True)
+                    key = instruction.label or name, on
+                    before, after = errors.get(key) or errors.setdefault(key, (noise.before(*key), noise.after(*key)))
+                    if before is not None:
+                        add_error(self.builder, before, *key)
                     gate(row[0], on, *parameters)
                     used(on)
-                    surround(self.builder, noise, label, on, before=False)
+                    if after is not None:
+                        add_error(self.builder, after, *key)
                 elif noise is not None:
                     bits = tuple([clbit_of[bit] for bit in instruction.clbits])
                     self.noisy(instruction.operation, Place(on, bits), noise)

@@ -170,3 +170,11 @@ def test_a_run_can_be_cancelled_and_watched() -> None:
     stop.set()
     with pytest.raises(Cancelled):
         Simulator(device="cpu").run(circuit, 500, cancel=stop)
+
+
+def test_explain_says_that_no_plan_is_followed() -> None:
+    """`explain` names the way in which a narrow circuit with chance runs, and names it for no other circuit."""
+    builder = CircuitBuilder(2, 2).gate("h", [0]).measure([0], [0]).gate("h", [0])
+    assert "compiled trajectories" in Simulator(device="cpu").explain(builder.measure([0, 1], [0, 1]).build())
+    plain = CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
+    assert "compiled trajectories" not in Simulator(device="cpu").explain(plain)

@@ -104,6 +104,7 @@ class CircuitBuilder:
         self._instructions: list[Instruction] = []
         self._size = 2
         self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
+        self._plain: dict[tuple[str, Sequence[int]], Instruction] = {}  # gates without parameters, which come again
         self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
         # Equal channels share their operands, since noise adds the same channel many times.
@@ -127,6 +128,10 @@ class CircuitBuilder:
 
         Raises `UnknownInstruction`, `WireError` or `ParameterError`.
         """
+        plain = not parameters and not controls and type(wires) is tuple
+        if plain and (name, wires) in self._plain:
+            self._instructions.append(self._plain[name, wires])
+            return self
         row = GATES.get(name)
         if row is None:
             raise UnknownInstruction(
@@ -143,6 +148,8 @@ class CircuitBuilder:
         values = -1 if control_values is None else control_values
         if row.factors is None or (held and name in WHOLE_UNDER_CONTROLS):
             self._append(name, tuple(wires), parameters, held, values, name)
+            if plain:
+                self._plain[name, tuple(wires)] = self._instructions[-1]
             return self
         # The gate's own controls are its first wires, and each of its factors has them too.
         own, acting = tuple(wires[: row.controls]), tuple(wires[row.controls :])

@@ -10,7 +10,8 @@ It needs five things that users of the engine do not:
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding.
-- `surround` puts the channels of a `Noise` around gates; `ReadoutNotes` and `confusion` make `ReadoutErrors`.
+- `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
+  `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
   `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
   `job_seeds` and `derived_seeds` their seeds.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.gates import GATES, Gate
     from qsim_ex.circuit.noise.channels import simplified
-    from qsim_ex.circuit.noise.model import Noise, NoiseModel, surround
+    from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
@@ -89,6 +90,7 @@ _HOMES = {
     "real_values": "qsim_ex.circuit.parameters.sweep",
     "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",
+    "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
     "with_options": "qsim_ex.display.described",
 }
@@ -120,6 +122,7 @@ __all__ = [
     "Reset",
     "Save",
     "Values",
+    "add_error",
     "binding_groups",
     "check",
     "confusion",

@@ -183,7 +183,7 @@ def machines_of(
     if program.branches:
         from qsim_ex.run import trajectories
 
-        if all(trajectories.suits(program, where, options) for where in wheres):
+        if all(trajectories.suits(program, where.device, where.deployment, options) for where in wheres):
             return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
     return [Machine(where, program, options, states) for where in wheres]
 

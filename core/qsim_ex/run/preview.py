@@ -97,6 +97,11 @@ def _explained(circuit: Circuit, options: Options) -> list[str]:
     else:
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
     lines += program.describe(entropy(program, circuit.operands[0]))
+    if program.branches:
+        from qsim_ex.run import trajectories
+
+        if trajectories.suits(program, device, deployment, options):
+            lines.append(trajectories.DESCRIPTION)
     following = iter(found)
     for node in program.nodes:
         match node:

@@ -23,6 +23,7 @@ from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
+from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.kraus import BLOCK, STEP, channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import trajectory_tables as tables
@@ -34,6 +35,12 @@ from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
+DESCRIPTION = (
+    "so few wires run as compiled trajectories: gate by gate, from one random outcome to the next; the plans below are "
+    "not followed, they are those of a run with saves or a checkpoint, or on a GPU"
+)
+"""What `explain` says of a circuit that is run here."""
+
 _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
 
@@ -43,7 +50,7 @@ _CALL_WORK = 1 << 28
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 23
+_ALONE = 1 << 25
 """The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
 
 _NUMBER_WORK = 4
@@ -59,7 +66,7 @@ _enabled = True
 """Tests of the general way set this to False."""
 
 
-def suits(program: Program, where: Assignment, options: Options) -> bool:
+def suits(program: Program, device: object, deployment: Deployment, options: Options) -> bool:
     """Return whether the trajectories of a program are run here, and not by `run.traversal`.
 
     Saves and checkpoints of states in progress are questions to states between two steps, which only the traversal has.
@@ -69,9 +76,9 @@ def suits(program: Program, where: Assignment, options: Options) -> bool:
         and bool(program.choices)
         and not program.labels
         and options.checkpoint is None
-        and where.deployment.in_one_piece
-        and where.deployment.num_wires <= tables.MOST_WIRES
-        and isinstance(where.device, CpuBatches)
+        and deployment.in_one_piece
+        and deployment.num_wires <= tables.MOST_WIRES
+        and isinstance(device, CpuBatches)
     )
 
 

@@ -52,8 +52,12 @@ class Noise(Protocol):
 def surround(builder: CircuitBuilder, noise: Noise, name: str, wires: Wires, *, before: bool) -> None:
     """Append the channel that stands before a gate, or after it; raises `NoiseError` if their wires do not match."""
     kraus = noise.before(name, wires) if before else noise.after(name, wires)
-    if kraus is None:
-        return
+    if kraus is not None:
+        add_error(builder, kraus, name, wires)
+
+
+def add_error(builder: CircuitBuilder, kraus: Kraus, name: str, wires: Wires) -> None:
+    """Append the channel of a gate on some wires; raises `NoiseError` if their wires do not match."""
     if kraus.shape[-1] == 1 << len(wires):
         builder.channel(kraus, wires, name=f"{name} error")
     elif kraus.shape[-1] == 2:  # a channel on one wire acts on each wire of the gate

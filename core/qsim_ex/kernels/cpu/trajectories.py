@@ -348,28 +348,81 @@ def _copy(slots, outcomes, source, to):
 
 
 @inlined
-def _operation(re, im, mine, steps, step, number, outcome, scale, ints, m, channels, places, old):
-    """Apply a gate, or the chosen matrix of a step, whose outcome is noted."""
-    at, wires, reads = steps[step, AT], steps[step, WIRES], steps[step, READS]
-    entries, factors = number, np.int64(1)
-    if steps[step, KIND] == READING:
-        factors = np.int64(0)
-        for k in range(wires):
-            mine[ints[at + wires + k]] = outcome >> k & 1
-    elif steps[step, KIND] == CHOICE:
-        mine[steps[step, OUTCOME]] = outcome
-        entries = channels[number, ENTRIES] + outcome * channels[number, WIDTH]
-        if channels[number, WIDTH] < channels[number, SIZE] * channels[number, SIZE]:
-            factors = wires
-    elif steps[step, OUTCOME] >= 0:
-        factors = np.int64(_holds(ints, steps[step, OUTCOME], mine))
-    mask, value = steps[step, MASK], steps[step, VALUE]
-    if factors and factors == wires and reads == 0:
-        for k in range(factors):
-            _pairs(re, im, ints[at + k], mask, value, m, 2 * entries + 8 * k, scale)
+def _walk(
+    steps, next_work, products, ints, floats, m, channels, keys, first, events, begins, next_event, perm, begin, end, re,
+    im, mine, step, outcome, scale, limit, makes, places, old, p, found, scales,
+):  # fmt: skip
+    """Run a group until its end, or until a step at which it divides.
+
+    Return that step, the outcome of the shots that stay, and where those begin that did not choose. Operations stand
+    here and in no function of their own, since references to arrays would be counted for each of them.
+    """
+    last, stop, asked, divides = len(steps) - 1, -1, end, False
+    while not divides:
+        at = step
+        if outcome < 0:
             scale = 1.0
-    elif factors:
-        _dense(re, im, ints, at, wires, reads, mask, value, m, 2 * entries, scale, places, old)
+            if stop < step:
+                stop = last if makes else _step_of_event(perm[begin], events, begins, next_event, last)
+            if products[step] >= 0 and stop >= step + BLOCK and not makes:
+                at = last
+            else:
+                at = step = min(next_work[step], stop)
+                if step >= limit:
+                    break
+        kind, number, wires, reads = steps[at, KIND], steps[at, NUMBER], steps[at, WIRES], steps[at, READS]
+        if outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
+            outcome = channels[number, DEFAULT]
+            scale = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + outcome]
+        elif outcome < 0 and kind != GATE:
+            if kind == READING:
+                number += _value(ints, steps[at, AT], wires, mine)
+            elif not channels[number, MIXED]:
+                _probabilities(re, im, ints, steps[at, AT], wires, channels, number, floats, places, p)
+            asked = end
+            if step == stop:  # only shots with an event choose here
+                asked = begin
+                while asked < end and _step_of_event(perm[asked], events, begins, next_event, last) == step:
+                    next_event[perm[asked]] += 1
+                    asked += 1
+            key = steps[at, OUTCOME]
+            divides = _choose(perm, begin, asked, first, channels, number, floats, keys, key, p, found, scales)
+            outcome = found[begin]
+            if asked < end:
+                divides |= outcome != channels[number, DEFAULT]
+                outcome = channels[number, DEFAULT]
+            scale = scales[outcome]
+            if divides:
+                break
+            if step == stop:
+                _by_event(perm, begin, end, events, begins, next_event, last)
+                stop = -1
+        entries, factors = number, np.int64(1)
+        if at == last:
+            entries = products[step]
+            step += BLOCK - 1
+        elif kind == READING:
+            factors = np.int64(0)
+            for k in range(wires):
+                mine[ints[steps[at, AT] + wires + k]] = outcome >> k & 1
+        elif kind == CHOICE:
+            mine[steps[at, OUTCOME]] = outcome
+            entries = channels[number, ENTRIES] + outcome * channels[number, WIDTH]
+            if channels[number, WIDTH] < channels[number, SIZE] * channels[number, SIZE]:
+                factors = wires
+        elif steps[at, OUTCOME] >= 0:
+            factors = np.int64(_holds(ints, steps[at, OUTCOME], mine))
+        if factors and factors == wires and reads == 0:
+            for k in range(factors):
+                bit = ints[steps[at, AT] + k]
+                _pairs(re, im, bit, steps[at, MASK], steps[at, VALUE], m, 2 * entries + 8 * k, scale)
+                scale = 1.0
+        elif factors:
+            mask, value = steps[at, MASK], steps[at, VALUE]
+            _dense(re, im, ints, steps[at, AT], wires, reads, mask, value, m, 2 * entries, scale, places, old)
+        step += 1
+        outcome = -1
+    return step, outcome, asked
 
 
 @kernel
@@ -410,76 +463,37 @@ def run(
         outcome, scale, limit = waiting[left, 4], scale_of[left], last
         if makes:
             end, slot, step, outcome, limit = begin, 0, blocks[made], -1, blocks[made] + BLOCK
-        re, im, mine, stop, divides, whole = slots[slot, 0], slots[slot, 1], outcomes[slot], -1, False, 0
+        re, im, mine = slots[slot, 0], slots[slot, 1], outcomes[slot]
         if makes or (step == 0 and outcome < 0):
             for k in range(size):
                 re[k] = im[k] = 0.0
             re[column] = 1.0
-        while not divides:
-            at = step
-            if outcome < 0:
-                if stop < step:
-                    stop = last if makes else _step_of_event(perm[begin], events, begins, next_event, last)
-                if products[step] >= 0 and stop >= step + BLOCK and not makes:
-                    at, whole = last, products[step]
-                    step += BLOCK - 1
-                else:
-                    at = step = min(next_work[step], stop)
-                    if step >= limit:
-                        break
-                scale = 1.0
-            kind, number = steps[at, KIND], steps[at, NUMBER]
-            if at == last:
-                number = whole
-            if outcome < 0 and kind == CHOICE and step != stop and channels[number, WINDOW]:
-                outcome = channels[number, DEFAULT]
-                scale = floats[channels[number, FLOATS] + TABLES + channels[number, COUNT] + outcome]
-            elif outcome < 0 and kind != GATE:
-                if kind == READING:
-                    number += _value(ints, steps[step, AT], steps[step, WIRES], mine)
-                elif not channels[number, MIXED]:
-                    _probabilities(re, im, ints, steps[at, AT], steps[at, WIRES], channels, number, floats, places, p)
-                asked = end
-                if step == stop:  # only shots with an event choose here
-                    asked = begin
-                    while asked < end and _step_of_event(perm[asked], events, begins, next_event, last) == step:
-                        next_event[perm[asked]] += 1
-                        asked += 1
-                key = steps[step, OUTCOME]
-                divides = _choose(
-                    perm, begin, asked, first, channels, number, floats, keys, key, p, found, scales
-                )  # fmt: skip
-                outcome = found[begin]
-                scale = scales[outcome]
-                if asked < end:
-                    divides |= outcome != channels[number, DEFAULT]
-                    outcome = channels[number, DEFAULT]
-                if divides:  # the part with this outcome keeps the slot, and waits below the others
-                    _by_outcome(perm, begin, asked, found, outcome, parts, most, aside)
-                    _wait(waiting, scale_of, left, parts[most], end, slot, step, outcome, scales[outcome])
-                    left += 1
-                    for one in range(most):
-                        if parts[one] < parts[one + 1]:
-                            to, used = waiting[used, 5], used + 1
-                            _copy(slots, outcomes, slot, to)
-                            if step == stop:
-                                _by_event(perm, parts[one], parts[one + 1], events, begins, next_event, last)
-                            _wait(waiting, scale_of, left, parts[one], parts[one + 1], to, step, one, scales[one])
-                            left += 1
-                if step == stop:
-                    _by_event(perm, parts[most] if divides else begin, end, events, begins, next_event, last)
-                    stop = -1
-            if not divides:
-                _operation(re, im, mine, steps, at, number, outcome, scale, ints, m, channels, places, old)
-                step += 1
-                outcome = -1
+        step, outcome, asked = _walk(
+            steps, next_work, products, ints, floats, m, channels, keys, first, events, begins, next_event, perm, begin,
+            end, re, im, mine, step, outcome, scale, limit, makes, places, old, p, found, scales,
+        )  # fmt: skip
         if makes:
             for k in range(size):
                 at = 2 * (products[blocks[made]] + k * size + column)
                 m[at], m[at + 1] = re[k], im[k]
             column = (column + 1) % size
             made += column == 0
-        elif not divides:
+        elif step < last:  # the part with this outcome keeps the slot, and waits below the others
+            _by_outcome(perm, begin, asked, found, outcome, parts, most, aside)
+            chose = steps[step, KIND] == CHOICE and channels[steps[step, NUMBER], WINDOW]
+            if chose and parts[most] < asked:  # some of the shots that have chosen stay with those that have not
+                _by_event(perm, parts[most], end, events, begins, next_event, last)
+            _wait(waiting, scale_of, left, parts[most], end, slot, step, outcome, scales[outcome])
+            left += 1
+            for one in range(most):
+                if parts[one] < parts[one + 1]:
+                    to, used = waiting[used, 5], used + 1
+                    _copy(slots, outcomes, slot, to)
+                    if chose:
+                        _by_event(perm, parts[one], parts[one + 1], events, begins, next_event, last)
+                    _wait(waiting, scale_of, left, parts[one], parts[one + 1], to, step, one, scales[one])
+                    left += 1
+        else:
             for k in range(size):
                 out[groups, k] = complex(re[k], im[k])
             for k in range(len(mine)):
