@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import PauliSum, StateVector, apply_readout
+from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
@@ -18,8 +19,13 @@ from qsim_ex_cirq.translation.translation import Translation
 FINAL = "final state"
 """The label under which final states are saved."""
 
-DRIFTING = 64
-"""Final states in complex64 are normalised after this many gates: Cirq refuses a norm that is off by more than 5e-6."""
+DRIFT = 2e-6
+"""Final states whose norm rounding may move by as much are normalised: Cirq refuses a norm that is off by 5e-6."""
+
+
+def _drifts(dtype: np.dtype[Any], translation: Translation) -> bool:
+    """Return whether rounding may have moved the norm of a final state, by the number of gates in the circuit."""
+    return BY_DTYPE[dtype].rounding_per_gate * translation.circuit.num_gates >= DRIFT
 
 
 class FinalState:
@@ -46,7 +52,7 @@ class FinalState:
 
     def vector(self) -> Vector:
         """Return the amplitudes in Cirq's order: on the CPU the engine's own array, from elsewhere a copy."""
-        if self.state.options.precision == "single" and self.translation.circuit.num_gates >= DRIFTING:
+        if _drifts(self.state.dtype, self.translation):
             self.state.collapse((), 0)  # which divides by the norm
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or not state.in_one_piece
@@ -107,7 +113,7 @@ class SavedFinalState:
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
         self._vector: Vector = result.saved[FINAL]
-        if result.precision == "single" and self.translation.circuit.num_gates >= DRIFTING:
+        if _drifts(self._vector.dtype, self.translation):
             self._vector /= np.linalg.norm(self._vector)
         self.result = replace(result, saved={})
 

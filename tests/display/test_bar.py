@@ -83,6 +83,7 @@ def test_long_runs_show_a_bar_where_it_is_seen(
 def test_planning_of_many_gates_shows_a_bar(at_once: list[bar.Bar], monkeypatch: pytest.MonkeyPatch) -> None:
     """A circuit of many gates says that it is being planned, by its number of gates, and then runs with a bar."""
     monkeypatch.setattr(progress_module, "MANY_GATES", 2)
+    monkeypatch.setattr(sys.modules["qsim_ex.run.pipeline"], "MANY_GATES", 2)
     simulator = Simulator(device="cpu", progress=True)
     simulator.run(CIRCUIT, shots=3)
     simulator.state(MIXED).close()

@@ -139,7 +139,10 @@ def test_what_it_leaves_to_the_general_way() -> None:
     """Saves, wide states, checkpoints and circuits without chance run as before."""
     plain = CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
     assert "way" not in Simulator(device="cpu").run(plain, 10).facts
-    wide = CircuitBuilder(9, 1).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).measure([0], [0]).build()
+    builder = CircuitBuilder(9, 1).gate("h", [0]).channel(noise.depolarizing(0.1), [0])
+    for wire in range(8):
+        builder.gate("cx", [wire, wire + 1])
+    wide = builder.measure([0], [0]).build()
     assert Simulator(device="cpu").run(wide, 10).facts["way"] == GENERAL
     saved = CircuitBuilder(1, 1).channel(noise.depolarizing(0.1), [0]).save().measure([0], [0]).build()
     assert Simulator(device="cpu").run(saved, 1).facts["way"] == GENERAL
