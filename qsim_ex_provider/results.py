@@ -60,7 +60,9 @@ def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
 
     Qiskit cuts bit strings by these sizes alone, so registers that overlap or leave bits out would be cut wrongly.
     """
-    bits = [bit for register in circuit.cregs for bit in register]
+    bits: list[Any] = []
+    for register in circuit.cregs:
+        bits += register[:]  # a list at once: iterating over a register costs a call for each bit
     return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
 
 

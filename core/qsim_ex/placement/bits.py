@@ -52,8 +52,12 @@ def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
         return moved.astype(f"<u{width}").view(np.uint8).reshape(len(values), width)
     num_words = -(-num_bits // 32)
     rows = np.zeros((len(values), num_words), dtype="<u4")
+    used = 0
+    for mask in masks:
+        used |= mask
     for word in range(num_words):
-        rows[:, word] = _spread(values, [mask >> 32 * word & 0xFFFFFFFF for mask in masks])
+        if used >> 32 * word & 0xFFFFFFFF:
+            rows[:, word] = _spread(values, [mask >> 32 * word & 0xFFFFFFFF for mask in masks])
     return np.ascontiguousarray(rows.view(np.uint8)[:, :width])
 
 
