@@ -13,6 +13,7 @@ import cirq
 import numpy as np
 
 from qsim_ex import PauliSum, Result, Simulator
+from qsim_ex.frameworks import amplitudes_by_parts
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
@@ -112,6 +113,42 @@ class SweepRunner:
             yield from zip(resolvers, self._states(runs, translations, seeds, initial, began), strict=True)
         runs.job.end()
 
+    def amplitudes(
+        self,
+        program: cirq.AbstractCircuit,
+        params: cirq.Sweepable,
+        order: tuple[cirq.Qid, ...],
+        values: Sequence[int],
+    ) -> Iterator[list[complex]]:
+        """Yield the amplitudes of some basis values at each point.
+
+        Those of separate parts are multiplied, so that memory is needed for the largest part alone.
+        """
+        if self.engine.options.checkpoint is not None:
+            yield from (final.amplitudes(values).tolist() for _, final in self.states(program, params, order, 0))
+            return
+        for resolvers in chunks(params, len(order), self.engine.options.dtype):
+            translations = self._translated(program, resolvers, order, 0)
+            by_parts = self._by_parts(translations, values)
+            if by_parts is not None:
+                yield from by_parts
+                continue
+            for _, final in self.states(program, list(resolvers), order, 0):
+                yield final.amplitudes(values).tolist()
+
+    def _by_parts(self, translations: Sequence[Translation], values: Sequence[int]) -> list[list[complex]] | None:
+        """Return the amplitudes of circuits in separate parts; None unless all of them are, and measure nothing."""
+        if any(one.at_end or one.circuit.structure.all_joined for one in translations):
+            return None
+        circuits = (one.sweep.circuit(k) for one in translations for k in range(one.sweep.count))
+        found = []
+        for circuit in circuits:
+            amplitudes = amplitudes_by_parts(self.engine, circuit, values)
+            if amplitudes is None:
+                return None
+            found.append(amplitudes.tolist())
+        return found
+
     def estimates(
         self,
         program: cirq.AbstractCircuit,
@@ -137,7 +174,7 @@ class SweepRunner:
                 for final in self._states(runs, translations, seeds, initial, began):
                     assert isinstance(final, FinalState)  # which measured states and those from a vector are
                     yield _of_state(final.expectation(sums), sums, 1 if measured else None)
-            elif len(resolvers) > 1:
+            elif len(resolvers) > 1 or not translations[0].circuit.structure.all_joined:
                 yield from self._means(runs, translations, seeds, sums)
             else:
                 with runs.job.next().state(translations[0].circuit) as state:

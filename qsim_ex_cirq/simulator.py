@@ -248,8 +248,7 @@ class QsimExSimulator(
             raise CircuitError(
                 f"expected bitstrings from 0 to {(1 << len(order)) - 1} for {len(order)} qubits, got {max(values)}."
             )
-        for _, final in self._runner.states(program, params, order, 0):
-            yield final.amplitudes(values).tolist()
+        yield from self._runner.amplitudes(program, params, order, values)
 
     def simulate_expectation_values_sweep_iter(
         self,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
     from qsim_ex.display.explanation import Explanation
+    from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
@@ -75,6 +76,7 @@ _HOMES = {
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
     "Values": "qsim_ex.circuit.parameters.sweep",
+    "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
     "counted": "qsim_ex.display.bar",
@@ -123,6 +125,7 @@ __all__ = [
     "Save",
     "Values",
     "add_error",
+    "amplitudes_by_parts",
     "binding_groups",
     "check",
     "confusion",

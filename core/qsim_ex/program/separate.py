@@ -121,6 +121,7 @@ class _Separator:
         self.placed: list[_Placed] = []
         self._levels: dict[int, int] = {}  # of lives that follow one in another part
         self._stream = 0
+        self._phases: list[int] = []
         self._gathers = False  # whether an operation has fewer operands than in the circuit
 
     def follow(self) -> None:
@@ -148,7 +149,7 @@ class _Separator:
             wires = tuple(range(num_qubits)) if how == "whole" else ()
             clbits = tuple(range(num_clbits))
             nothing = SeparatePart(structure_of(len(wires), num_clbits, ()), wires, clbits, (), None, (), ())
-            return Separation(num_qubits, num_clbits, (nothing,), {}, measures)
+            return Separation(num_qubits, num_clbits, (nothing,), {}, measures, tuple(self._phases))
         order = self._order(members)
         if len(order) > 1:
             self._levels = self._begin_levels()
@@ -158,7 +159,7 @@ class _Separator:
         for wire, life in self._life.items():
             number = order[self.root(life)]
             place[wire] = number, parts[number].wires.index(wire)
-        return Separation(num_qubits, num_clbits, parts, place, measures)
+        return Separation(num_qubits, num_clbits, parts, place, measures, tuple(self._phases))
 
     def _begin_levels(self) -> dict[int, int]:
         """Return after how many branch points of the whole circuit the lives begin that follow one in another part.
@@ -305,18 +306,22 @@ class _Separator:
     def _simplified(self, op: Op) -> tuple[Op | None, Entries]:
         """Return an operation without the wires that it only reads while they are |0⟩; None if it changes nothing.
 
-        A factor without wires is a global phase, which no measurement and no expectation value shows. Also return the
-        places of its operands, unless they still stand together.
+        A factor without wires is a global phase, which no measurement and no expectation value shows; its place is
+        kept for amplitudes. Also return the places of the operation's operands, unless they still stand together.
         """
         alive = self._alive
         if not (op.when.mask | _union(op.reads)) & ~alive:
-            return (op if op.mixes or op.reads or op.when.mask else None), None
+            if op.mixes or op.reads or op.when.mask:
+                return op, None
+            self._phases.append(op.operand)
+            return None, None
         if op.when.value & ~alive:
             return None, None  # a control is 0 where 1 is required
         when = When(op.when.mask & alive, op.when.value)
         reads = [read & alive for read in op.reads]
         kept = tuple(dict.fromkeys(read for read in reads if read))
         if not (op.mixes or kept or when.mask):
+            self._phases.append(op.operand)
             return None, None
         entries = _entries(reads, kept, 4 ** len(op.mixes))
         pattern = bytes([op.pattern[entry] for entry in entries.tolist()])

@@ -43,6 +43,7 @@ class Separation:
     parts: in the order of their lowest wires. place: for each wire the part and the part's wire that hold its last
     state; wires that are |0⟩ at the end because nothing mixed them are missing. measures: whether the circuit measures
     anything.
+    phases: the places of operands whose product is the global phase that no part has.
     """
 
     num_qubits: int
@@ -50,6 +51,7 @@ class Separation:
     parts: tuple[SeparatePart, ...]
     place: dict[int, tuple[int, int]]
     measures: bool
+    phases: tuple[int, ...]
 
     @property
     def idle(self) -> int:
