@@ -121,7 +121,7 @@ class _Divider:
             self._put(instruction, acted, ended)
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
-        return Program(
+        made = Program(
             levels=tuple(self._open),
             make_nodes=self._nodes,
             choices=choices,
@@ -136,6 +136,9 @@ class _Divider:
             branches=bool(choices) or bool(reader and reader.columns),
             labels=tuple(one.label for one in self._open if one.label is not None),
         )
+        if not made.branches:  # else the nodes may not be needed
+            made.__dict__["nodes"] = self._nodes()
+        return made
 
     def _nodes(self) -> tuple[Node, ...]:
         """Return all segments and the nodes after them; without choices and readings operands are the circuit's."""
