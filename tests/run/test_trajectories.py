@@ -158,6 +158,7 @@ def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     result = Simulator(device="cpu").run(builder.measure([0], [0]).build(), 100, seed=1)
     assert result.facts["way"] == COMPILED
     assert result.facts["branch_points"] == 50
+    assert result.plan.sweeps == result.plan.gates == 0
 
 
 def test_a_run_can_be_cancelled_and_watched() -> None:

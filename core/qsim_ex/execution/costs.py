@@ -16,12 +16,9 @@ from qsim_ex.steps.plan import Plan
 
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
-    """Return the sum of the costs of all plans."""
-    if not plans:
-        return NO_WORK
+    """Return the sum of the costs of all plans; all zero without any, as for a run of compiled trajectories."""
     copying = None if KINDS[deployment.kind].copies is None else deployment
-    first, *others = (_summary(plan, dtype, copying) for plan in plans)
-    return sum(others, first)
+    return sum((_summary(plan, dtype, copying) for plan in plans), NO_WORK)
 
 
 @lru_cache(maxsize=256)

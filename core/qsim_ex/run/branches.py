@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class Branches:
         [branches, choices + readings]; scales: the factor on each matrix.
     row: the row of the states in which the branch is, or from which it is to be copied.
     decided: all branch points before this node were decided by an earlier visit.
+    own: whether `outcomes` and `scales` may be written, since only the branches that follow from these have them. To
+        copy all columns at every choice would cost the square of their number.
     """
 
     binding: Values
@@ -37,6 +40,7 @@ class Branches:
     scales: Floats
     row: Values
     decided: int = 0
+    own: bool = False
 
     def __len__(self) -> int:
         return len(self.binding)
@@ -108,13 +112,13 @@ class Branches:
         """
         scales = np.broadcast_to(scales, outcomes.shape)
         if not self.may_divide:
-            made, factors = self.outcomes.copy(), self.scales.copy()
-            made[:, at], factors[:, at] = outcomes, scales
-            return replace(self, outcomes=made, scales=factors), np.arange(len(self))
+            return self._written(at, outcomes, scales), np.arange(len(self))
         of = self.branch_of.astype(">u8").view(np.uint8).reshape(-1, 8)  # bytes that sort as the numbers do, and first
         rows = np.ascontiguousarray(np.concatenate([of, outcomes.astype(np.uint8)], axis=1))
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) == len(self):  # no branch divides
+            return self._written(at, outcomes[first], scales[first]), np.arange(len(self))
         order = np.argsort(which, kind="stable")
         parent = self.branch_of[first]
         made, factors = self.outcomes[parent], self.scales[parent]
@@ -122,9 +126,15 @@ class Branches:
         begins = np.concatenate(([0], np.cumsum(np.bincount(which, minlength=len(first)))))
         after = replace(
             self, binding=self.binding[parent], shots=self.shots[order], begins=begins, outcomes=made, scales=factors,
-            row=self.row[parent],
+            row=self.row[parent], own=True,
         )  # fmt: skip
         return after, parent
+
+    def _written(self, at: Sequence[int], outcomes: NDArray[Any], scales: Floats) -> Branches:
+        """Return the same branches with some columns written; outcomes, scales: [branches, columns]."""
+        made, factors = (self.outcomes, self.scales) if self.own else (self.outcomes.copy(), self.scales.copy())
+        made[:, at], factors[:, at] = outcomes, scales
+        return replace(self, outcomes=made, scales=factors, own=True)
 
 
 def first_branches(program: Program, inputs: BatchInputs) -> Branches:

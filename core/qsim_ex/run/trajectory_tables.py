@@ -54,9 +54,9 @@ class StepTable:
     """The steps of a program.
 
     steps: [steps + 1, 8], the last of which applies the matrix of a block. ints: their integers. matrices: the entries
-    of all permutations, which follow a circuit's operands. states: for each initialisation where its amplitudes are among the operands, how many there are, and where
-    its matrix is. channels: a choice for each channel. readings: by number. choices: the steps that are choices.
-    columns: the number of columns of outcomes.
+    of all permutations, which follow a circuit's operands. states: for each initialisation where its amplitudes are
+    among the operands, how many there are, and where its matrix is. channels: a choice for each channel. readings: by
+    number. choices: the steps that are choices. columns: the number of columns of outcomes.
     """
 
     steps: Integers

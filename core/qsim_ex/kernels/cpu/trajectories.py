@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from qsim_ex.kernels.cpu.narrow_states import dense, pairs
 from qsim_ex.kernels.cpu.philox import high
-from qsim_ex.kernels.cpu.sums import odd
 from qsim_ex.kernels.numba_cache import inlined, kernel, part
 
 _FIRST, _SECOND = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _GOLDEN, _ROOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _TO_UNIT = 2.0**-53
-_VECTOR = 8  # index bits from this one on leave whole vectors between the two amplitudes of a pair
 
 BLOCK = 32
 """The steps of a block. If all of them are certain, they are one matrix on all wires, made at the beginning."""
@@ -126,62 +125,6 @@ def _events(steps, floats, channels, keys, order, first, shots, found, begins, n
 
 
 # --- states -----------------------------------------------------------------------------------------------------------
-
-
-@inlined
-def _pairs(re, im, bit, mask, value, m, at, scale):
-    """Apply a 2×2 matrix to one index bit, where the bits of `mask` have a value."""
-    ar, ai, br, bi = m[at] * scale, m[at + 1] * scale, m[at + 2] * scale, m[at + 3] * scale
-    cr, ci, dr, di = m[at + 4] * scale, m[at + 5] * scale, m[at + 6] * scale, m[at + 7] * scale
-    low = 0
-    while low < len(re):
-        if bit >= _VECTOR:  # whole vectors, the same loop for each of them
-            for k in range(low, low + bit):
-                if k & mask == value:
-                    xr, xi, yr, yi = re[k], im[k], re[k + bit], im[k + bit]
-                    re[k] = ar * xr - ai * xi + br * yr - bi * yi
-                    im[k] = ar * xi + ai * xr + br * yi + bi * yr
-                    re[k + bit] = cr * xr - ci * xi + dr * yr - di * yi
-                    im[k + bit] = cr * xi + ci * xr + dr * yi + di * yr
-            low += 2 * bit
-        else:
-            if low & mask == value:
-                xr, xi, yr, yi = re[low], im[low], re[low + bit], im[low + bit]
-                re[low] = ar * xr - ai * xi + br * yr - bi * yi
-                im[low] = ar * xi + ai * xr + br * yi + bi * yr
-                re[low + bit] = cr * xr - ci * xi + dr * yr - di * yi
-                im[low + bit] = cr * xi + ci * xr + dr * yi + di * yr
-            low = (low | bit) + 1 & ~bit  # the next index with 0 in this bit
-
-
-@inlined
-def _dense(re, im, ints, at, wires, reads, mask, value, m, entries, scale, places, old):
-    """Apply an operation: dense on `wires` wires, diagonal in `reads` masks, where the bits of `mask` have a value."""
-    size = 1 << wires
-    for v in range(size):
-        places[v] = 0
-        for k in range(wires):
-            if v >> k & 1:
-                places[v] |= ints[at + k]
-    for base in range(len(re)):
-        if base & places[size - 1] or base & mask != value:
-            continue
-        block = 0
-        for k in range(reads):
-            block |= odd(base & ints[at + wires + k]) << k
-        here = entries + 2 * block * size * size
-        for column in range(size):
-            old[2 * column] = re[base | places[column]] * scale
-            old[2 * column + 1] = im[base | places[column]] * scale
-        for row in range(size):
-            real, imag = 0.0, 0.0
-            for column in range(size):
-                a, b = m[here + 2 * (row * size + column)], m[here + 2 * (row * size + column) + 1]
-                c, d = old[2 * column], old[2 * column + 1]
-                real += a * c - b * d
-                imag += a * d + b * c
-            re[base | places[row]] = real
-            im[base | places[row]] = imag
 
 
 @inlined
@@ -349,8 +292,8 @@ def _copy(slots, outcomes, source, to):
 
 @inlined
 def _walk(
-    steps, next_work, products, ints, floats, m, channels, keys, first, events, begins, next_event, perm, begin, end, re,
-    im, mine, step, outcome, scale, limit, makes, places, old, p, found, scales,
+    steps, next_work, products, ints, floats, m, channels, keys, first, events, begins, next_event, perm, begin, end,
+    re, im, mine, step, outcome, scale, limit, makes, places, old, p, found, scales,
 ):  # fmt: skip
     """Run a group until its end, or until a step at which it divides.
 
@@ -415,11 +358,11 @@ def _walk(
         if factors and factors == wires and reads == 0:
             for k in range(factors):
                 bit = ints[steps[at, AT] + k]
-                _pairs(re, im, bit, steps[at, MASK], steps[at, VALUE], m, 2 * entries + 8 * k, scale)
+                pairs(re, im, bit, steps[at, MASK], steps[at, VALUE], m, 2 * entries + 8 * k, scale)
                 scale = 1.0
         elif factors:
             mask, value = steps[at, MASK], steps[at, VALUE]
-            _dense(re, im, ints, steps[at, AT], wires, reads, mask, value, m, 2 * entries, scale, places, old)
+            dense(re, im, ints, steps[at, AT], wires, reads, mask, value, m, 2 * entries, scale, places, old)
         step += 1
         outcome = -1
     return step, outcome, asked
