@@ -24,6 +24,7 @@ from tools.fuzz.engine import circuit_of, truth_of
 from tools.fuzz.gates import matrix_of
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.oracle import Oracle, apply, narrow
+from tools.fuzz.product_oracle import ProductOracle, times
 from tools.fuzz.run import outcome_of, quiet, work
 from tools.fuzz.shrink import shrink
 
@@ -77,6 +78,43 @@ def test_the_oracle_agrees_with_the_reference(seed: int) -> None:
     for bits in ours | theirs:
         zero = np.zeros((1 << draw.wires,) * 2)
         np.testing.assert_allclose(ours.get(bits, zero), theirs.get(bits, zero), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_oracle_of_wide_circuits_agrees_with_the_branching_one(seed: int) -> None:
+    """The product of small oracles gives the distribution and the means that one oracle of all wires gives."""
+    random = Random(seed)
+    draw = programs.Draw(random, 4, 3)
+    case = Case("chance", 4, 3, (*programs.chance(draw), programs.measured(draw)))
+    one, other = truth_of(case), truth_of(case, oracle=ProductOracle())
+    product = {0: 1.0}
+    for _, distribution in other.distributions():
+        product = times(product, distribution)
+    expected = one.distribution()
+    for bits in expected | product:
+        assert product.get(bits, 0) == pytest.approx(expected.get(bits, 0), abs=1e-12)
+    for letters in ("ZIII", "XYZI", "ZZXZ", "IIZY"):
+        assert other.mean([(0.5, dict(enumerate(letters)))]) == pytest.approx(one.expectation({letters: 0.5}).real)
+
+
+def test_wires_in_zero_are_left_out() -> None:
+    """Wires that are only read or were reset are in no factor, and independent wires are in two."""
+    oracle = ProductOracle()
+    oracle.gate("h", [7]).gate("cx", [7, 90]).gate("h", [3]).gate("cz", [7, 4]).gate("x", [3], controls=[50])
+    assert sorted(sorted(factor.wires) for factor in oracle.factors if factor.wires) == [[3], [7, 90]]
+    oracle.reset([90])
+    assert sorted(sorted(factor.wires) for factor in oracle.factors if factor.wires) == [[3], [7]]
+
+
+def test_bits_of_wide_circuits_are_joined_where_they_are_misread_together() -> None:
+    """Two independent bits that are misread together have one distribution, and a bit that is written again has one."""
+    oracle = ProductOracle()
+    oracle.gate("h", [10]).gate("h", [20]).gate("h", [30]).measure([10, 20, 30], [0, 1, 2]).measure([40], [2])
+    assert [bits for bits, _ in oracle.distributions()] == [(0,), (1,), (2,)]
+    assert oracle.distributions()[2][1] == {0: 1.0}
+    flip = np.eye(4)[::-1]
+    joined = dict(oracle.distributions([((0, 1), flip)]))
+    assert joined[(0, 1)] == pytest.approx(dict.fromkeys(range(4), 0.25))
 
 
 def test_a_mixed_state_stays_the_same_with_fewer_columns() -> None:
@@ -210,7 +248,7 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
     kinds.kinds.cache_clear()
     try:
         names = set(kinds.kinds())
-        assert {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint"} == names
+        assert {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "wide"} == names
         assert work(range(20), ()).found == []
     finally:
         kinds.kinds.cache_clear()

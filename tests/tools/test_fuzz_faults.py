@@ -264,6 +264,12 @@ def numbers_used_again(patch: pytest.MonkeyPatch) -> None:
     instead(patch, right, lambda *given: (right(*given)[0], given[3]))
 
 
+def equal_further_numbers(patch: pytest.MonkeyPatch) -> None:
+    """The wires after the first forty that are drawn have the random numbers of those."""
+    right = sampling.uniforms_of
+    instead(patch, right, lambda seeds, key, *rest: right(seeds, 0 if key >= joint._FURTHER else key, *rest))
+
+
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
@@ -309,6 +315,7 @@ FAULTS = [
     Fault("dropped open control", dropped_open_control, ("wide",)),
     Fault("stale bit", stale_bit, ("wide",)),
     Fault("random numbers used again", numbers_used_again, ("wide",)),
+    Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
