@@ -17,9 +17,9 @@ from tools.fuzz.channels import Noise
 from tools.fuzz.engine import FEW, has_conditions, measurements, misread_groups, pauli_sum, readout_of, values_of
 from tools.fuzz.kinds import Kind
 from tools.fuzz.numbers import NAMES, misread
-from tools.fuzz.options import options, tolerance
+from tools.fuzz.options import NARROW, options, tolerance
 from tools.fuzz.product_oracle import Letters, ProductOracle, times
-from tools.fuzz.wide_programs import NARROW, WideDraw
+from tools.fuzz.wide_programs import WideDraw
 
 TOGETHER = 9
 """Wires that lines mix, where something is saved: they are simulated together then."""
@@ -46,10 +46,7 @@ def draw_wide(random: Random) -> Case:
         "observables": tuple(_terms(random, draw, program) for _ in range(random.randint(1, 2))) if observed else (),
         "tables": (random.randint(0, 3), 1 << random.randint(4, 12)) if random.random() < 0.4 else None,
     }
-    chosen = options(random, min(draw.wires, NARROW), double=double)
-    if draw.wires > NARROW:  # a state of all wires, which demanded pieces may need, does not fit
-        chosen = {name: value for name, value in chosen.items() if name in ("device", "precision", "threads")}
-    return Case("wide", draw.wires, draw.bits, program, chosen, ask)
+    return Case("wide", draw.wires, draw.bits, program, options(random, draw.wires, double=double), ask)
 
 
 def _save(random: Random, wires: int, label: str) -> str:

@@ -93,7 +93,7 @@ class ProductOracle(Oracle):
     def measure(self, wires: Sequence[int], clbits: Sequence[int]) -> Oracle:
         """Measure wires into classical bits, one after the other."""
         for wire, clbit in zip(wires, clbits, strict=True):
-            factor = self._factor([wire])
+            factor = self._factor([wire], [clbit] if self._conditions else [])
             for other in self.factors:
                 if other is not factor and clbit in other.bits:
                     other.forget(clbit)
@@ -159,6 +159,13 @@ class ProductOracle(Oracle):
             found = [*rest, (bits, reader.distribution([(clbits, matrix)]))]
         return [(tuple(sorted(bits)), distribution) for bits, distribution in found]
 
+    def distribution(self, misread: Sequence[Misread] = ()) -> dict[int, float]:
+        """Return the probability of each value of all classical bits, where they are few."""
+        found = {0: 1.0}
+        for _, distribution in self.distributions(misread):
+            found = times(found, distribution)
+        return found
+
     # --- inside -------------------------------------------------------------------------------------------------------
 
     def _apply(
@@ -167,16 +174,15 @@ class ProductOracle(Oracle):
         if not (wires or controls):
             return self  # a phase of the whole state
         factor = self._factor([*wires, *controls])
-        factor.oracle._conditions = self._conditions
         factor.oracle._apply(matrix, factor.local(wires), factor.local(controls), values)
-        factor.oracle._conditions = []
         factor.leave_out()
         return self
 
-    def _factor(self, wires: Iterable[int]) -> Factor:
-        """Return the factor of some wires and of the bits that conditions read; wires that are |0⟩ are added to it."""
-        on, read = set(wires), {bit for bits, _ in self._conditions for bit in bits}
+    def _factor(self, wires: Iterable[int], bits: Iterable[int] = ()) -> Factor:
+        """Return the factor of some wires and bits, and of those that conditions read; new wires are |0⟩ in it."""
+        on, read = set(wires), {*bits, *(bit for read, _ in self._conditions for bit in read)}
         joined = Factor(Oracle(0, self.misread))
+        joined.oracle._conditions = self._conditions
         for factor in self._of(on, read):
             joined.join(factor)
         for wire in sorted(on.difference(joined.wires)):

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tools.fuzz.case import BIT, WIRE, Line
+from tools.fuzz.options import NARROW
 from tools.fuzz.programs import Draw
 
 ISLAND = 5
 """The most wires of an island at a time."""
-
-NARROW = 12
-"""Wires of a circuit that is small enough to be simulated as a whole."""
 
 
 class PartDraw(Draw):
