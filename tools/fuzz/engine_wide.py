@@ -35,7 +35,7 @@ def draw_wide(random: Random) -> Case:
     measured = not observed or random.random() < 0.3
     lines = draw.lines(noisy=chance and random.random() < 0.5, chance=chance, measured=measured)
     few = draw.wires - len(draw.idle) <= TOGETHER
-    for number in range(random.choice([0, 0, 1, 2]) if few else 0):
+    for number in range(random.choice([0, 0, 0, 1, 2]) if few else 0):
         lines.insert(random.randrange(len(lines) + 1), Line(_save(random, draw.wires, f"s{number}")))
     double, program = random.random() < 0.7, tuple(lines)
     ask = {

@@ -160,7 +160,7 @@ class WideDraw:
         random.shuffle(self.idle)
         self.touched: set[int] = set()
         self.islands: list[Island] = []
-        most = random.choice([1, 2, 2, 3]) if self.wires <= NARROW else random.choice([1, 2, 3, 4, 6])
+        most = random.choice([1, 2, 2, 3]) if self.wires <= NARROW else random.choice([1, 2, 3, 4, 6, 10])
         while len(self.islands) < most and len(self.idle) > 2:
             self._island()
         for part in self._parts():
@@ -178,7 +178,7 @@ class WideDraw:
             island = random.choice(self.islands)
             if random.random() < 0.1:
                 found.append(Line(self._of_idle_wires(chance=chance)))
-            elif chance and random.random() < 0.06:
+            elif chance and random.random() < 0.12:
                 found += self._move(island)
             else:
                 found += island.lines(self._line(random.choice(island.parts), noisy=noisy, chance=chance))
@@ -228,7 +228,7 @@ class WideDraw:
         self.islands.append(island := Island(parts))
         if self.wires > NARROW and random.random() < 0.3:
             wires = sorted(wire for part in parts for wire in part.pool)
-            for _ in range(random.choice([1, 2, 5])):
+            for _ in range(random.choice([1, 2, 5, 9])):
                 if len(self.idle) < len(wires) + 2:
                     return
                 others = sorted(self.idle.pop() for _ in wires)
