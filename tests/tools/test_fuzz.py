@@ -24,6 +24,7 @@ from tools.fuzz.engine import circuit_of, truth_of
 from tools.fuzz.gates import matrix_of
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.oracle import Oracle, apply, narrow
+from tools.fuzz.product_oracle import ProductOracle
 from tools.fuzz.run import outcome_of, quiet, work
 from tools.fuzz.shrink import shrink
 
@@ -79,6 +80,40 @@ def test_the_oracle_agrees_with_the_reference(seed: int) -> None:
         np.testing.assert_allclose(ours.get(bits, zero), theirs.get(bits, zero), atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_the_oracle_of_wide_circuits_agrees_with_the_branching_one(seed: int) -> None:
+    """The product of small oracles gives the distribution and the means that one oracle of all wires gives."""
+    random = Random(seed)
+    draw = programs.Draw(random, 4, 3)
+    case = Case("chance", 4, 3, (*programs.chance(draw), programs.measured(draw)))
+    one, other = truth_of(case), truth_of(case, oracle=ProductOracle())
+    expected, product = one.distribution(), other.distribution()
+    for bits in expected | product:
+        assert product.get(bits, 0) == pytest.approx(expected.get(bits, 0), abs=1e-12)
+    for letters in ("ZIII", "XYZI", "ZZXZ", "IIZY"):
+        assert other.mean([(0.5, dict(enumerate(letters)))]) == pytest.approx(one.expectation({letters: 0.5}).real)
+
+
+def test_wires_in_zero_are_left_out() -> None:
+    """Wires that are only read or were reset are in no factor, and independent wires are in two."""
+    oracle = ProductOracle()
+    oracle.gate("h", [7]).gate("cx", [7, 90]).gate("h", [3]).gate("cz", [7, 4]).gate("x", [3], controls=[50])
+    assert sorted(sorted(factor.wires) for factor in oracle.factors if factor.wires) == [[3], [7, 90]]
+    oracle.reset([90])
+    assert sorted(sorted(factor.wires) for factor in oracle.factors if factor.wires) == [[3], [7]]
+
+
+def test_bits_of_wide_circuits_are_joined_where_they_are_misread_together() -> None:
+    """Two independent bits that are misread together have one distribution, and a bit that is written again has one."""
+    oracle = ProductOracle()
+    oracle.gate("h", [10]).gate("h", [20]).gate("h", [30]).measure([10, 20, 30], [0, 1, 2]).measure([40], [2])
+    assert [bits for bits, _ in oracle.distributions()] == [(0,), (1,), (2,)]
+    assert oracle.distributions()[2][1] == {0: 1.0}
+    flip = np.eye(4)[::-1]
+    joined = dict(oracle.distributions([((0, 1), flip)]))
+    assert joined[(0, 1)] == pytest.approx(dict.fromkeys(range(4), 0.25))
+
+
 def test_a_mixed_state_stays_the_same_with_fewer_columns() -> None:
     """Columns that are left out of a mixed state change nothing of it."""
     state = np.random.default_rng(1).normal(size=(4, 20)) + 0j
@@ -94,9 +129,9 @@ def test_a_matrix_acts_on_its_wires() -> None:
     assert np.argmax(apply(state, up, [2, 0])) == 0b101
 
 
-def test_conditions_hold_back_everything() -> None:
+@pytest.mark.parametrize("oracle", [Oracle(1), ProductOracle()])
+def test_conditions_hold_back_everything(oracle: Oracle) -> None:
     """Under a condition that does not hold no gate, channel, or measurement changes anything."""
-    oracle = Oracle(1)
     with oracle.condition([0], [1]):
         oracle.gate("x", [0]).channel(np.array([[[0, 1], [1, 0]]]), [0]).measure([0], [1])
     assert oracle.distribution() == {0: 1.0}
@@ -210,7 +245,7 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
     kinds.kinds.cache_clear()
     try:
         names = set(kinds.kinds())
-        assert {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint"} == names
+        assert {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "wide"} == names
         assert work(range(20), ()).found == []
     finally:
         kinds.kinds.cache_clear()

@@ -15,15 +15,16 @@ from qsim_ex.circuit import builder as circuits
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, mask_of
 from qsim_ex.circuit.parameters.sweep import SweptGate
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.observe import sampling
+from qsim_ex.observe import joint, sampling
 from qsim_ex.placement import index_bits
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.program import kraus as engine_chance
+from qsim_ex.program import separate
 from tools.fuzz.kinds import drawn, installed
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.run import outcome_of, quiet
@@ -228,6 +229,47 @@ def misread_elsewhere(patch: pytest.MonkeyPatch) -> None:
     method(patch, NoiseModel, "misreading", lambda right, self, wire: right(self, wire ^ 1))
 
 
+# --- separate parts ---------------------------------------------------------------------------------------------------
+
+
+def separated_anew(patch: pytest.MonkeyPatch) -> None:
+    """Remember no circuit's parts."""
+    instead(patch, separate.separation_of, separate.separation_of.__wrapped__)
+
+
+def dropped_open_control(patch: pytest.MonkeyPatch) -> None:
+    """An operation that an idle wire controls with 0 is dropped, as if it were controlled with 1."""
+
+    def wrong(right: Any, self: Any, op: Any) -> Any:
+        return (None, None) if op.when.mask & ~(self._alive | mask_of(op.mixes)) else right(self, op)
+
+    separated_anew(patch)
+    method(patch, separate._Separator, "_simplified", wrong)
+
+
+def stale_bit(patch: pytest.MonkeyPatch) -> None:
+    """A measurement of an idle wire leaves a bit at the value that was measured into it before."""
+
+    def wrong(right: Any, self: Any, wire: int, clbit: int, stream: int) -> None:
+        if wire in self._life:
+            right(self, wire, clbit, stream)
+
+    separated_anew(patch)
+    method(patch, separate._Separator, "_measure", wrong)
+
+
+def numbers_used_again(patch: pytest.MonkeyPatch) -> None:
+    """Wires of a part without a table leave the random number as it was, so the wires below repeat their choice."""
+    right = joint._by_states
+    instead(patch, right, lambda *given: (right(*given)[0], given[3]))
+
+
+def equal_further_numbers(patch: pytest.MonkeyPatch) -> None:
+    """The wires after the first forty that are drawn have the random numbers of those."""
+    right = sampling.uniforms_of
+    instead(patch, right, lambda seeds, key, *rest: right(seeds, 0 if key >= joint._FURTHER else key, *rest))
+
+
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
@@ -270,6 +312,10 @@ FAULTS = [
     Fault("wrong probabilities of a channel", wrong_probability, ("chance", "machine")),
     Fault("jumps the wrong way", wrong_jump, ("chance",)),
     Fault("another wire's readout error", misread_elsewhere, ("machine",)),
+    Fault("dropped open control", dropped_open_control, ("wide",)),
+    Fault("stale bit", stale_bit, ("wide",)),
+    Fault("random numbers used again", numbers_used_again, ("wide",)),
+    Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),

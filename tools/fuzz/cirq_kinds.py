@@ -124,9 +124,16 @@ def draw_shots(random: Random) -> Case:
     """A circuit with measurements, resets, conditions and channels, on an ideal or a noisy machine."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
     draw = CirqDraw(random, wires, 1)
-    lines = programs.chance(draw, 8)
-    count = random.randint(1, min(3, wires))
-    lines.append(Line(f"qc.append(cirq.measure({draw.star(draw.some(count))}, key='end'))"))
+    if random.random() < 0.25:
+        other = CirqDraw(random, random.randint(1, 2), 1)
+        other.keys = draw.keys
+        places = random.sample(range(draw.wires + other.wires), draw.wires + other.wires)
+        parts = [(draw, dict(enumerate(places))), (other, dict(enumerate(places[wires:])))]
+        lines, wires = programs.in_parts(parts, random.randint(2, 5)), len(places)
+    else:
+        lines = programs.chance(draw, 8)
+    measured = ", ".join(f"q[{wire}]" for wire in random.sample(range(wires), random.randint(1, min(3, wires))))
+    lines.append(Line(f"qc.append(cirq.measure({measured}, key='end'))"))
     noise = random.choice(["", "", "", "cirq.depolarize(0.1)", "cirq.amplitude_damp(0.2)"])
     ask = {"seed": random.randrange(1 << 30), "noise": noise}
     return Case("cirq-shots", wires, 0, tuple(lines), options(random, wires), ask)

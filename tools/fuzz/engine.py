@@ -93,10 +93,10 @@ def readout_of(case: Case) -> Any:
     """The engine's readout errors."""
     from qsim_ex.circuit.noise.readout import ReadoutError
 
-    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in _groups(case))
+    return tuple(ReadoutError(tuple(bits), misread(len(bits), seed)) for bits, seed in misread_groups(case))
 
 
-def _groups(case: Case) -> list[tuple[tuple[int, ...], int]]:
+def misread_groups(case: Case) -> list[tuple[tuple[int, ...], int]]:
     """The groups of misread bits that are measured, which a smaller program may no longer do."""
     written = {bit for _, bits in measurements(case.program) for bit in bits}
     return [(bits, seed) for bits, seed in case.ask.get("readout", ()) if written.issuperset(bits)]
@@ -104,7 +104,7 @@ def _groups(case: Case) -> list[tuple[tuple[int, ...], int]]:
 
 def distribution_of(case: Case, values: Any = ()) -> tuple[Oracle, dict[int, float]]:
     """The oracle at the end of a program, and the probability of every value of the classical bits."""
-    groups = [(bits, misread(len(bits), seed)) for bits, seed in _groups(case)]
+    groups = [(bits, misread(len(bits), seed)) for bits, seed in misread_groups(case)]
     early = has_conditions(case.program)  # a measurement writes the misread bit, and conditions see that one
     oracle = Oracle(case.wires, {bits[0]: matrix for bits, matrix in groups} if early else {})
     truth_of(case, values, oracle=oracle)

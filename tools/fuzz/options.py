@@ -30,6 +30,10 @@ def devices() -> tuple[str, ...]:
     return ("cpu", "gpu")
 
 
+NARROW = 12
+"""Wires of a circuit that is small enough to be simulated as a whole, which a placement may need."""
+
+
 def placed(random: Random, wires: int) -> dict[str, Any]:
     """A placement for a state of some wires; an empty dictionary is a state in one piece."""
     kept = 1 if random.random() < 0.1 else min(3, max(wires - 1, 1))  # fewer local wires than a gate mixes are refused
@@ -59,7 +63,7 @@ def options(random: Random, wires: int, *, double: bool = False) -> dict[str, An
         chosen["threads"] = random.choice([1, 2])
     if chosen["device"] == "gpu":  # compiling takes a second
         chosen["compile"] = random.choices(["never", "auto", "always"], [60, 36, 4])[0]
-    if random.random() < 0.65:
+    if wires <= NARROW and random.random() < 0.65:
         chosen |= placed(random, wires)
     return chosen
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
-from tools.fuzz.case import Line
+from tools.fuzz.case import WIRE, Line
 
 ANGLES = ("0.0", "pi", "-pi", "pi/2", "-pi/2", "pi/4", "2*pi", "-3*pi/4", "4*pi")
 EXPONENTS = ("0.0", "1.0", "-1.0", "0.5", "-0.5", "2.0", "0.25", "1.5")
@@ -211,6 +211,15 @@ def chance(draw: Draw, longest: int = 12, *, noisy: bool = True) -> list[Line]:
                 lines.append(draw.conditional())
             case _:
                 lines.append(Line(draw.channel()))
+    return lines
+
+
+def in_parts(parts: Sequence[tuple[Draw, Mapping[int, int]]], pieces: int, *, noisy: bool = True) -> list[Line]:
+    """A few lines of one part and then of another, each on the wires that stand for its own."""
+    lines: list[Line] = []
+    for _ in range(pieces):
+        draw, wires = parts[0][0].random.choice(parts)
+        lines += [line.renumbered(WIRE, "q", wires) for line in chance(draw, 2, noisy=noisy)]
     return lines
 
 

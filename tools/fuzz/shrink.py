@@ -67,9 +67,11 @@ def _fewer_options(case: Case) -> Iterator[Case]:
 
 
 def _fewer_wires(case: Case) -> Iterator[Case]:
-    """Only wires and bits that are named, numbered from 0; then one at the end less."""
+    """Only wires and bits that are named, numbered from 0, with or without wires above; then one at the end less."""
     wires, bits = used(WIRE, case), used(BIT, case)
-    yield _renumbered(case, wires, bits)
+    renumbered = _renumbered(case, wires, bits)
+    yield replace(renumbered, wires=max(len(wires), 1))
+    yield renumbered
     if case.wires > len(wires) and case.wires > 1:
         yield replace(case, wires=case.wires - 1)
     if case.bits > len(bits) and case.bits > 0:
