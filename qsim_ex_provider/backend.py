@@ -17,13 +17,13 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
-from qsim_ex.errors import CircuitError, MeasurementError
-from qsim_ex.frameworks import Measure, Noise, Save, fresh_job_seed, job_checkpoint, job_seeds
+from qsim_ex.errors import CircuitError
+from qsim_ex.frameworks import Measure, Noise, fresh_job_seed, job_checkpoint, job_seeds
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
-from qsim_ex_provider.target import build_target
+from qsim_ex_provider.target import WIDTH, Width, build_target
 from qsim_ex_provider.translation.circuits import translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
@@ -37,6 +37,7 @@ class QsimExBackend(BackendV2):
     """
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
+        self._width = WIDTH
         self._targets: dict[frozenset[str] | None, Target] = {}
         super().__init__(
             provider,
@@ -48,15 +49,26 @@ class QsimExBackend(BackendV2):
 
     @property
     def target(self) -> Target:
-        """Every standard gate and more on any number of qubits, or the basis gates of the backend's noise model.
+        """Every standard gate and more between any qubits, or the basis gates of the backend's noise model.
 
+        `run` takes circuits of any width. `transpile` widens the target for a circuit that is wider, see `num_qubits`.
         A gate that a noise model does not name is ideal, so what is transpiled for a noisy backend has gates that it
         names, as for Aer's simulators.
         """
         basis_gates = basis_gates_of(self.options.noise_model)
         if basis_gates not in self._targets:
-            self._targets[basis_gates] = build_target(basis_gates)
+            self._targets[basis_gates] = build_target(self._width, basis_gates)
         return self._targets[basis_gates]
+
+    @property
+    def num_qubits(self) -> int:
+        """The number of qubits of the target; a comparison with a wider circuit widens the target, see `Width`."""
+        return Width(self._width, self._widen)
+
+    def _widen(self, num_qubits: int) -> None:
+        if num_qubits > self._width:
+            self._width = num_qubits
+            self._targets.clear()
 
     @property
     def max_circuits(self) -> None:
@@ -104,7 +116,7 @@ class QsimExBackend(BackendV2):
         tasks = []
         for part, group in enumerate(translated.groups):
             names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if _measures(group.family.template, names[0][1]) else None
+            own_shots = shots if _measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
             tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
@@ -179,13 +191,6 @@ def _circuits(run_input: Any) -> list[QuantumCircuit]:
     return circuits
 
 
-def _measures(circuit: Circuit, name: str) -> bool:
-    """Return whether a circuit measures; raises `MeasurementError` if it gives nothing at all."""
-    if any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions)):
-        return True
-    if any(isinstance(instruction, Save) for instruction in circuit.instructions):
-        return False
-    raise MeasurementError(
-        f"circuit {name!r} measures nothing and saves nothing, so it has no result; add measure_all(), or "
-        "save_statevector(circuit) of qsim_ex_provider."
-    )
+def _measures(circuit: Circuit) -> bool:
+    """Return whether a circuit measures; the run of one that does not is a success without counts."""
+    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))

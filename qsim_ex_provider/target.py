@@ -1,8 +1,9 @@
-"""The target for the transpiler: every standard gate on any qubits, without a width limit."""
+"""The target for the transpiler: every standard gate on any qubits; it becomes wider with the circuits."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from qiskit.circuit import (
     BoxOp,
@@ -55,13 +56,52 @@ Control flow is among them so that the transpiler keeps it; a run says by name w
 """
 
 
-def build_target(basis_gates: frozenset[str] | None = None) -> Target:
-    """Return a target in which every instruction acts on all qubits, however many there are.
+WIDTH = 160
+"""Qubits of a target at first, as many as the widest devices in common use have.
+
+Qiskit's passes take time in proportion to it: `transpile` with an ``initial_layout`` pads every circuit to this width.
+"""
+
+WIDEST = 1 << 16
+"""The most qubits that a target is widened to; a circuit that is wider runs without `transpile`."""
+
+
+class Width(int):
+    """The number of qubits of a target that is widened for circuits, since the backend itself has no limit.
+
+    Before it asks for the target, `transpile` compares a circuit's width with the backend's, and that is all that a
+    backend learns of a circuit. To be less than another number up to `WIDEST` is therefore denied, and `widen` is
+    called with that number. In everything else this is an int.
+    """
+
+    _widen: Callable[[int], None]
+
+    def __new__(cls, value: int, widen: Callable[[int], None]) -> Self:
+        """Return a number; widen: called with the width of a circuit that is wider."""
+        made = super().__new__(cls, value)
+        made._widen = widen
+        return made
+
+    def __lt__(self, other: int) -> bool:
+        if int(self) >= other or other > WIDEST:
+            return int(self) < other
+        self._widen(other)
+        return False
+
+    def __ge__(self, other: int) -> bool:
+        return not self < other
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        return int, (int(self),)
+
+
+def build_target(num_qubits: int, basis_gates: frozenset[str] | None = None) -> Target:
+    """Return a target in which every instruction acts on all qubits.
 
     basis_gates: names of the only gates that may stay, for a noise model that knows no others; instructions that are no
     gates stay anyway.
     """
-    target = Target(description="qsim-ex: state vectors, all-to-all, of any width", num_qubits=None)
+    target = Target(description="qsim-ex: state vectors, all-to-all", num_qubits=num_qubits)
     for name, instruction in get_standard_gate_name_mapping().items():
         if basis_gates is None or name in basis_gates or not isinstance(instruction, Gate):
             target.add_instruction(instruction, name=name)
