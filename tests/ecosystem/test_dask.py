@@ -11,6 +11,7 @@ from distributed import Client, LocalCluster
 from qiskit import QuantumCircuit
 from qiskit.circuit import Parameter
 from qiskit.circuit.library import quantum_volume
+
 from qsim_ex.errors import OutOfMemory
 from qsim_ex_provider import QsimExBackend
 
@@ -40,9 +41,7 @@ def circuits() -> list[QuantumCircuit]:
 def test_a_cluster_counts_what_one_process_counts(client: Client) -> None:
     """The counts of every circuit are those of the same job in this process, whoever ran it."""
     here = QsimExBackend(device="cpu").run(circuits(), seed_simulator=SEED, shots=500).result()
-    there = QsimExBackend(device="cpu").run(
-        circuits(), seed_simulator=SEED, shots=500, executor=client.get_executor()
-    )
+    there = QsimExBackend(device="cpu").run(circuits(), seed_simulator=SEED, shots=500, executor=client.get_executor())
     assert there.result().get_counts() == here.get_counts()
 
 

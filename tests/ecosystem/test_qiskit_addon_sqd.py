@@ -43,7 +43,15 @@ def energy(chain: Any, samples: Any) -> float:
     """Return the energy that the samples lead to."""
     one, two, _ = chain
     return diagonalize_fermionic_hamiltonian(
-        one, two, samples, samples_per_batch=60, norb=ORBITALS, nelec=ELECTRONS, num_batches=2, max_iterations=5, seed=SEED
+        one,
+        two,
+        samples,
+        samples_per_batch=60,
+        norb=ORBITALS,
+        nelec=ELECTRONS,
+        num_batches=2,
+        max_iterations=5,
+        seed=SEED,
     ).energy
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyscf import fci, gto, scf
 from qiskit_algorithms import VQE
 from qiskit_algorithms.optimizers import SLSQP
-from qiskit_nature.second_q.algorithms import GroundStateEigensolver, QEOM
+from qiskit_nature.second_q.algorithms import QEOM, GroundStateEigensolver
 from qiskit_nature.second_q.algorithms.excited_states_solvers.qeom import EvaluationRule
 from qiskit_nature.second_q.circuit.library import UCCSD, HartreeFock
 from qiskit_nature.second_q.drivers import PySCFDriver
@@ -44,7 +44,7 @@ def test_coupled_cluster_finds_the_energy_of_hydrogen(simulators: Any, mapped: s
 
 
 def test_the_equation_of_motion_finds_excited_states(simulators: Any) -> None:
-    """qEOM finds the singlet energies of hydrogen that full CI has."""
+    """The equation of motion finds the singlet energies of hydrogen that full CI has."""
     problem, estimator = PySCFDriver(atom=HYDROGEN, basis="sto3g").run(), simulators.estimator()
     motion = QEOM(solver(estimator, problem, JordanWignerMapper()), estimator, "sd", EvaluationRule.ALL)
     found = np.sort(motion.solve(problem).total_energies)

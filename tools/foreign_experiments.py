@@ -1,0 +1,83 @@
+"""Run qiskit-experiments' own tests on qsim-ex wherever they use Aer's simulator.
+
+python tools/foreign_experiments.py                     characterisation, tomography, benchmarking, quantum volume
+python tools/foreign_experiments.py -- -k tomography    the same with options for pytest
+    --keep FOLDER      leave the environment and the tests there, and use those that are there
+    --simulator aer    leave Aer's simulator in its place: what fails there too is no fault of qsim-ex
+
+The tests come with the source of the newest release, which is unpacked into a scratch folder. This file is also the
+plugin of pytest that puts our backend where tests look for ``qiskit_aer.AerSimulator``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import ecosystem
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("characterization", "tomography", "randomized_benchmarking", "quantum_volume")
+NEEDED = ("ddt", "fixtures", "testtools", "multimethod", "cvxpy", "pyyaml", "scikit-learn", "pytest-xdist")
+"""What the tests need besides the package, from the groups `testing` and `extras` of its pyproject.toml."""
+
+
+def pytest_configure() -> None:
+    """Put our backend in the place of Aer's simulator, before tests import it."""
+    if os.environ.get("FOREIGN_SIMULATOR") == "aer":
+        return
+    import qiskit_aer
+    from qsim_ex_provider import QsimExBackend
+
+    class AerSimulator(QsimExBackend):
+        """Our backend under the name that the tests import; it takes no provider first."""
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+
+    qiskit_aer.AerSimulator = AerSimulator
+
+
+def unpacked(python: Path, folder: Path, version: str) -> Path:
+    """Return the folder of the release's source, which is downloaded and unpacked into `folder`."""
+    name = f"qiskit_experiments-{version}"
+    if not (folder / name).exists():
+        pip = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        subprocess.run([*pip, "--dest", folder, f"qiskit-experiments=={version}"], check=True)
+        with tarfile.open(folder / f"{name}.tar.gz") as source:
+            source.extractall(folder, filter="data")
+    return folder / name
+
+
+def main() -> None:
+    """Make the environment, fetch the tests, and run them; the exit status is pytest's."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
+    parser.add_argument("pytest", nargs="*", help="options of pytest, after --")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.keep or Path(scratch)
+        (package,) = ecosystem.named(["qiskit-experiments"])
+        python = ecosystem.environment(package, folder / package.name, "aer")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *NEEDED], check=True)
+        source = unpacked(python, folder, ecosystem.versions_in(python)[package.name])
+        path = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)])
+        # testtools keeps pytest from naming subtests; unittest's own class is the package's second choice.
+        set_here = {"PYTHONPATH": path, "FOREIGN_SIMULATOR": given.simulator, "QE_USE_TESTTOOLS": "false"}
+        tests = [f"test/library/{name}" for name in FOLDERS]
+        command = [python, "-m", "pytest", "-p", "foreign_experiments", "-p", "no:cacheprovider", "-q", "-n", "2"]
+        done = subprocess.run(
+            [*command, *given.pytest, *tests], cwd=source, env={**os.environ, **set_here}, check=False
+        )
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
