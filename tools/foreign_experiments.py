@@ -33,6 +33,7 @@ def pytest_configure() -> None:
     if os.environ.get("FOREIGN_SIMULATOR") == "aer":
         return
     import qiskit_aer
+
     from qsim_ex_provider import QsimExBackend
 
     class AerSimulator(QsimExBackend):
