@@ -15,8 +15,10 @@ with uninterrupted():
     from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.provider import QsimExProvider
     from qsim_ex_provider.save import SaveStatevector, save_statevector
+    from qsim_ex_provider.translation.device_noise import DeviceNoise
 
 __all__ = [
+    "DeviceNoise",
     "EstimatorV2",
     "QsimExBackend",
     "QsimExJob",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Self
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -23,7 +23,7 @@ from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
-from qsim_ex_provider.target import WIDTH, Width, build_target
+from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
@@ -38,6 +38,7 @@ class QsimExBackend(BackendV2):
 
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
         self._width = WIDTH
+        self._device_target: Target | None = None
         self._targets: dict[frozenset[str] | None, Target] = {}
         super().__init__(
             provider,
@@ -47,6 +48,24 @@ class QsimExBackend(BackendV2):
         )
         self.set_options(**fields)
 
+    @classmethod
+    def from_backend(cls, backend: Any, **fields: Any) -> Self:
+        """Return a backend that simulates another one of Qiskit's, which may be a fake or a real one.
+
+        Its target is the other's: number and coupling of qubits, basis gates, durations, dt. Its noise model is the
+        one in the other's options, or else what the target says of the device's errors, see `DeviceNoise`; another
+        `noise_model`, or None, may be given among the fields. Raises `OptionError` for what is no such backend.
+        """
+        from qsim_ex_provider.translation.device_noise import DeviceNoise, target_of
+
+        target = target_of(backend)
+        if "noise_model" not in fields:
+            noise = getattr(backend.options, "noise_model", None) or DeviceNoise.from_backend(backend)
+            fields["noise_model"] = None if isinstance(noise, DeviceNoise) and noise.is_ideal() else noise
+        made = cls(None, f"qsim_ex_from({backend.name})", **fields)
+        made._device_target = device_target(target)
+        return made
+
     @property
     def target(self) -> Target:
         """Every standard gate and more between any qubits, or the basis gates of the backend's noise model.
@@ -55,6 +74,8 @@ class QsimExBackend(BackendV2):
         A gate that a noise model does not name is ideal, so what is transpiled for a noisy backend has gates that it
         names, as for Aer's simulators.
         """
+        if self._device_target is not None:
+            return self._device_target
         basis_gates = basis_gates_of(self.options.noise_model)
         if basis_gates not in self._targets:
             self._targets[basis_gates] = build_target(self._width, basis_gates)
@@ -63,7 +84,7 @@ class QsimExBackend(BackendV2):
     @property
     def num_qubits(self) -> int:
         """The number of qubits of the target; a comparison with a wider circuit widens the target, see `Width`."""
-        return Width(self._width, self._widen)
+        return Width(self._width, self._widen) if self._device_target is None else self._device_target.num_qubits
 
     def _widen(self, num_qubits: int) -> None:
         if num_qubits > self._width:

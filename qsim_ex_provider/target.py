@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -109,3 +110,17 @@ def build_target(num_qubits: int, basis_gates: frozenset[str] | None = None) -> 
         if basis_gates is None or name in basis_gates or not issubclass(instruction_class, Gate):
             target.add_instruction(instruction_class, name=name)
     return target
+
+
+DEVICE_NEEDS_GATES = ("initialize",)
+"""Instructions of any width that a device makes of its gates, so that the transpiler breaks them up."""
+
+
+def device_target(target: Target) -> Target:
+    """Return a copy of a device's target that also keeps what a simulator alone can do, such as saves and channels."""
+    made = copy.deepcopy(target)
+    for name, instruction_class in CLASSES.items():
+        is_gate = issubclass(instruction_class, Gate) or name in DEVICE_NEEDS_GATES
+        if not is_gate and name not in made.operation_names:
+            made.add_instruction(instruction_class, name=name)
+    return made

@@ -31,7 +31,6 @@ from qsim_ex.frameworks import (
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.noise import AerNoise
 from qsim_ex_provider.translation.translator import NO_CONTROLS, Translator, number_or_column
 
 
@@ -61,13 +60,18 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         raise ParameterError(
             f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
         )
-    if isinstance(noise, AerNoise):
-        circuit = noise.around(circuit)
+    circuit = _with_delays(circuit, noise)
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, noise=noise)
     translator.circuit(circuit, wires, clbits, NO_CONTROLS)
     return NoisyCircuit(builder.build(), translator.readout_errors)
+
+
+def _with_delays(circuit: QuantumCircuit, noise: Noise | None) -> QuantumCircuit:
+    """Return the circuit with the noise of its delays, where the noise is that of a device."""
+    around = getattr(noise, "around", None)
+    return circuit if around is None else around(circuit)
 
 
 # --- many bindings ----------------------------------------------------------------------------------------------------
@@ -88,12 +92,11 @@ def translate_sweep(circuit: QuantumCircuit, columns: ParameterColumns, noise: N
     `translate_noisy` does.
     """
     unchanged = circuit
-    if isinstance(noise, AerNoise):
-        circuit = noise.around(circuit)
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, columns if columns.columns else None, noise)
     try:
+        circuit = _with_delays(circuit, noise)
         translator.circuit(circuit, wires, clbits, NO_CONTROLS)
     except NeedsNumbers:
         apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(columns.count)]
