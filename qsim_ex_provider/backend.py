@@ -18,7 +18,7 @@ from qiskit.transpiler import Target
 
 from qsim_ex import Circuit
 from qsim_ex.errors import CircuitError
-from qsim_ex.frameworks import Measure, Noise, fresh_job_seed, job_checkpoint, job_seeds
+from qsim_ex.frameworks import Measure, Noise, fresh_job_seed, gpu_missing, job_checkpoint, job_seeds
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
@@ -102,11 +102,22 @@ class QsimExBackend(BackendV2):
 
     def set_options(self, **fields: Any) -> None:
         """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
-        for name in fields:
+        own = run_options.own_names(fields)
+        for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
-        run_options.run_options(self.options, fields)  # all values are checked before one is taken
-        self.options.update_options(**fields)
+        run_options.run_options(self.options, own)  # all values are checked before one is taken
+        self.options.update_options(**own)
+
+    def available_devices(self) -> tuple[str, ...]:
+        """Return the kinds of devices that this machine has for states, by Aer's names; `device` takes them."""
+        return ("CPU",) if gpu_missing() else ("CPU", "GPU")
+
+    def available_methods(self) -> tuple[str, ...]:
+        """Return the values of Aer's option `method` that are accepted: there is one method, the state vector."""
+        from qsim_ex_provider.foreign_options import METHODS
+
+        return METHODS
 
     def run(
         self,

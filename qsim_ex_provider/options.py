@@ -15,17 +15,6 @@ from qsim_ex.frameworks import check
 from qsim_ex.options import Options, Progress
 from qsim_ex_provider.translation.noise import noise_of
 
-ELSEWHERE = {
-    "max_memory_mb": "max_memory (bytes)",
-    "max_parallel_threads": "threads",
-    "method": "nothing: qsim-ex has one method, the state vector",
-    "seed": "seed_simulator",
-    "target_gpus": "devices",
-    "blocking_qubits": "device_wires",
-    "blocking_enable": "device_wires",
-}
-"""Names of other simulators' options, and the names of these options here."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
@@ -98,12 +87,26 @@ def defaults() -> dict[str, Any]:
 
 def unknown(name: str) -> str:
     """Return the message about an option that does not exist."""
-    hint = f" It is {ELSEWHERE[name]} here." if name in ELSEWHERE else nearest(name, KNOWN)
-    return f"there is no option {name!r}.{hint} Known: {', '.join(KNOWN)}."
+    from qsim_ex_provider.foreign_options import NAMES
+
+    return f"there is no option {name!r}.{nearest(name, (*KNOWN, *NAMES))} Known: {', '.join(KNOWN)}."
+
+
+def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return options by their names here; those of other backends are understood, see `foreign_options`.
+
+    Raises `OptionError` for a value that means something else than what happens here; unknown names stay.
+    """
+    if all(name in KNOWN for name in given):
+        return given
+    from qsim_ex_provider.foreign_options import in_own_words
+
+    return in_own_words(given, KNOWN)
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
     """Return the options of one run: the backend's own with some changed; raises `OptionError`."""
+    changes = own_names(changes)
     for name in changes:
         if name not in KNOWN:
             raise OptionError(unknown(name))

@@ -116,7 +116,8 @@ def test_no_measurement() -> None:
 
 OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown": ({"shot": 5}, errors.OptionError, "Did you mean 'shots'"),
-    "of Aer": ({"max_memory_mb": 5}, errors.OptionError, "max_memory"),
+    "of Aer": ({"method": "stabilizer"}, errors.OptionError, "state vector"),
+    "nearly of Aer": ({"fusion_enabled": True}, errors.OptionError, "Did you mean 'fusion_enable'"),
     "device": ({"device": "tpu"}, errors.OptionError, "'auto', 'cpu', 'gpu'"),
     "precision": ({"precision": "half"}, errors.OptionError, "'single', 'double'"),
     "seed": ({"seed_simulator": -1}, errors.OptionError, "seed"),

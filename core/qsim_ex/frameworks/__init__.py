@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+    from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
@@ -72,6 +73,7 @@ _HOMES = {
     "derived_seeds": "qsim_ex.frameworks.seeds",
     "digest": "qsim_ex.frameworks.job_runs",
     "fresh_job_seed": "qsim_ex.observe.sampling",
+    "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "job_seeds": "qsim_ex.frameworks.seeds",
     "observable_groups": "qsim_ex.frameworks.observable_group",
@@ -113,6 +115,7 @@ __all__ = [
     "derived_seeds",
     "digest",
     "fresh_job_seed",
+    "gpu_missing",
     "job_checkpoint",
     "job_seeds",
     "observable_groups",
