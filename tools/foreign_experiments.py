@@ -27,6 +27,9 @@ FOLDERS = ("characterization", "tomography", "randomized_benchmarking", "quantum
 NEEDED = ("ddt", "fixtures", "testtools", "multimethod", "cvxpy", "pyyaml", "scikit-learn", "pytest-xdist")
 """What the tests need besides the package, from the groups `testing` and `extras` of its pyproject.toml."""
 
+OLDER = "qiskit-ibm-runtime<0.50"
+"""From 0.50 on its sampler warns that it is deprecated, and the tests take warnings for errors."""
+
 
 def pytest_configure() -> None:
     """Put our backend in the place of Aer's simulator, before tests import it."""
@@ -66,8 +69,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or Path(scratch)
         (package,) = ecosystem.named(["qiskit-experiments"])
-        python = ecosystem.environment(package, folder / package.name, "aer")
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *NEEDED], check=True)
+        python = ecosystem.environment(package, folder / "foreign_experiments", "aer")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", OLDER, *NEEDED], check=True)
         source = unpacked(python, folder, ecosystem.versions_in(python)[package.name])
         path = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)])
         # testtools keeps pytest from naming subtests; unittest's own class is the package's second choice.
