@@ -16,15 +16,14 @@ from qiskit.providers import Options as QiskitOptions
 from qiskit.result import Result
 from qiskit.transpiler import Target
 
-from qsim_ex import Circuit
 from qsim_ex.errors import CircuitError
-from qsim_ex.frameworks import Measure, Noise, fresh_job_seed, gpu_missing, job_checkpoint, job_seeds
+from qsim_ex.frameworks import Noise, fresh_job_seed, gpu_missing, job_checkpoint, job_seeds
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
-from qsim_ex_provider.translation.circuits import translate_job
+from qsim_ex_provider.translation.circuits import measures, translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
@@ -148,7 +147,7 @@ class QsimExBackend(BackendV2):
         tasks = []
         for part, group in enumerate(translated.groups):
             names = tuple((number, circuits[number].name) for number in translated.circuits(group))
-            own_shots = shots if _measures(group.family.template) else None
+            own_shots = shots if measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
             tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
@@ -221,8 +220,3 @@ def _circuits(run_input: Any) -> list[QuantumCircuit]:
         if not isinstance(circuit, QuantumCircuit):
             raise CircuitError(f"expected a list of QuantumCircuits, got a {type(circuit).__name__} as item {number}.")
     return circuits
-
-
-def _measures(circuit: Circuit) -> bool:
-    """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))

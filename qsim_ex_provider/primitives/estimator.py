@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +24,22 @@ from qsim_ex.frameworks import (
     observable_groups,
     random_generator,
 )
-from qsim_ex_provider.primitives.pubs import coerced, engine_options, translate_pub, where_of
-from qsim_ex_provider.translation.noise import noise_of
+from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
+from qsim_ex_provider.primitives.pubs import coerced, translate_pub, where_of
 
 
 class EstimatorV2(BaseEstimatorV2):
     """Expectation values of observables on qsim-ex's state vectors.
 
-    default_precision: the standard error of a PUB where neither it nor `run` names one. With 0 values are exact; with
-    another one, normal noise of that standard deviation is added to them, and `stds` says so.
+    default_precision: the standard error of a PUB where neither it nor `run` names one; 0 if None. With 0 values are
+    exact; with another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where something in a circuit is random; `stds` holds its standard
     error. None leaves the number to the engine, which takes 1,000.
     noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`. Readout
     errors change values where conditions read what was measured.
+    backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see
+    `QsimExBackend.from_backend`. mode: the same, as users of qiskit-ibm-runtime write it. options: a dictionary or an
+    object with options, which may be in `backend_options` and `run_options`, as users of Aer write them.
     seed: the same seed gives the same noise; fresh for each call of `run` if None. All other options are those of
     `qsim_ex.Options`; `precision` is the amplitudes', 'double' or 'single'. Raises `OptionError`.
     """
@@ -44,15 +47,30 @@ class EstimatorV2(BaseEstimatorV2):
     def __init__(
         self,
         *,
-        default_precision: float = 0.0,
+        default_precision: float | None = None,
         trajectories: int | None = None,
         noise_model: Any = None,
-        **options: Any,
+        backend: Any = None,
+        mode: Any = None,
+        options: Any = None,
+        **engine_options: Any,
     ) -> None:
-        self._default_precision = _checked(default_precision, "default_precision")
-        self._trajectories = None if trajectories is None else check.shots(trajectories)
-        self._noise = noise_of(noise_model)
-        self._options = engine_options(options, "default_precision", "trajectories", "noise_model")
+        own = {"default_precision": default_precision, "trajectories": trajectories, "noise_model": noise_model}
+        keywords = {**own, **engine_options}
+        chosen = primitive_options(ESTIMATOR, keywords, backend=backend, mode=mode, options=options)
+        self._default_precision = _checked(chosen.own.get("default_precision", 0.0), "default_precision")
+        number = chosen.own.get("trajectories")
+        self._trajectories = None if number is None else check.shots(number)
+        self._noise = chosen.own["noise_model"]
+        self._options = chosen.engine
+
+    @classmethod
+    def from_backend(cls, backend: Any, **options: Any) -> Self:
+        """Return an estimator with a backend's options and noise; options: more of the constructor's.
+
+        A backend that is not of qsim-ex, fake or real, is simulated with its noise: transpile circuits for it first.
+        """
+        return cls(backend=backend, **options)
 
     @property
     def default_precision(self) -> float:

@@ -1,9 +1,8 @@
-"""What both primitives check and translate before anything runs: their options and their PUBs."""
+"""What both primitives check and translate before anything runs: their PUBs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,10 @@ from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
-from qsim_ex import BatchResult, Circuit, Options
-from qsim_ex.errors import CircuitError, OptionError, ParameterError, QsimExError, nearest
+from qsim_ex import BatchResult, Circuit
+from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest
 from qsim_ex.frameworks import BindingGroup, Noise, ParameterColumns, ParameterSweep, Save, binding_groups
 from qsim_ex_provider.translation.circuits import translate_sweep
-
-ENGINE = tuple(field.name for field in fields(Options))
-"""Options of the engine, all of which a primitive takes."""
-
-
-def engine_options(given: Mapping[str, Any], *own: str) -> Options:
-    """Return the engine's options; raises `OptionError` for a name that neither it nor the primitive (`own`) has."""
-    known = (*own, *ENGINE)
-    for name in given:
-        if name not in known:
-            hint = " It is 'seed' here." if name == "seed_simulator" else nearest(name, known)
-            raise OptionError(f"there is no option {name!r}.{hint} Known: {', '.join(known)}.")
-    device = given.get("device")
-    if isinstance(device, str):  # Aer writes 'GPU'
-        given = {**given, "device": device.lower()}
-    return Options(**given)
 
 
 def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> Any:

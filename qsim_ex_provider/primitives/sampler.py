@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, derived_seeds, digest
-from qsim_ex_provider.primitives.pubs import coerced, engine_options, translate_pub, where_of
-from qsim_ex_provider.translation.noise import noise_of
+from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
+from qsim_ex_provider.primitives.pubs import coerced, translate_pub, where_of
+from qsim_ex_provider.translation.circuits import measures
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
@@ -26,16 +27,38 @@ CHUNK_BYTES = 64 << 20
 class SamplerV2(BaseSamplerV2):
     """Samples circuits on qsim-ex's state vectors.
 
-    default_shots: shots of a PUB where neither it nor `run` names any. seed: the same seed gives the same shots; fresh
-    for each call of `run` if None. noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of
-    `qsim_ex.circuit.noise.model`. All other options are those of `qsim_ex.Options` (`device`, `precision`, …).
-    Raises `OptionError`, `ShotsError`.
+    default_shots: shots of a PUB where neither it nor `run` names any; 1,024 if None.
+    seed: the same seed gives the same shots; fresh for each call of `run` if None.
+    noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of `qsim_ex.circuit.noise.model`.
+    backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see
+    `QsimExBackend.from_backend`. mode: the same, as users of qiskit-ibm-runtime write it. options: a dictionary or an
+    object with options, which may be in `backend_options` and `run_options`, as users of Aer write them.
+    All other options are those of `qsim_ex.Options` (`device`, `precision`, …). Raises `OptionError`, `ShotsError`.
     """
 
-    def __init__(self, *, default_shots: int = 1024, noise_model: Any = None, **options: Any) -> None:
-        self._default_shots = check.shots(default_shots)
-        self._noise = noise_of(noise_model)
-        self._options = engine_options(options, "default_shots", "noise_model")
+    def __init__(
+        self,
+        *,
+        default_shots: int | None = None,
+        noise_model: Any = None,
+        backend: Any = None,
+        mode: Any = None,
+        options: Any = None,
+        **engine_options: Any,
+    ) -> None:
+        keywords = {"default_shots": default_shots, "noise_model": noise_model, **engine_options}
+        chosen = primitive_options(SAMPLER, keywords, backend=backend, mode=mode, options=options)
+        self._default_shots = check.shots(chosen.own.get("default_shots", 1024))
+        self._noise = chosen.own["noise_model"]
+        self._options = chosen.engine
+
+    @classmethod
+    def from_backend(cls, backend: Any, **options: Any) -> Self:
+        """Return a sampler with a backend's options and noise; options: more of the constructor's.
+
+        A backend that is not of qsim-ex, fake or real, is simulated with its noise: transpile circuits for it first.
+        """
+        return cls(backend=backend, **options)
 
     @property
     def default_shots(self) -> int:
@@ -52,9 +75,9 @@ class SamplerV2(BaseSamplerV2):
 
         Their results hold a `BitArray` of the PUB's shape for each classical register. A circuit is translated and
         planned once for all values of its parameters, and they are worked on together. Qubits may be measured and reset
-        on the way; a classical bit holds what was measured into it last.
+        on the way; a classical bit holds what was measured into it last. A PUB that measures nothing gives a warning.
         What is wrong with PUBs is raised here (`CircuitError`, `ParameterError`, `ShotsError`), and what shows only
-        when they run by the job's `result`: `NotSupported`, `MeasurementError`, `OutOfMemory`, `DeviceError`.
+        when they run by the job's `result`: `NotSupported`, `OutOfMemory`, `DeviceError`.
         """
         default = self._default_shots if shots is None else check.shots(shots)
         translated = []
@@ -62,16 +85,23 @@ class SamplerV2(BaseSamplerV2):
             if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
                 check.shots(given[2])
             pub = coerced(SamplerPub, given, number, default, 1)
-            if not pub.circuit.cregs:
-                warnings.warn(
-                    f"PUB {number}: circuit {pub.circuit.name!r} has no classical register, so its result will be "
-                    "empty. Add measure_all().",
-                    stacklevel=2,
-                )
-            translated.append(_SampledPub(pub, translate_pub(pub.circuit, pub.parameter_values, self._noise)))
+            groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
+            silent = bool(groups) and not any(measures(group.family.template) for group in groups)
+            if silent or not pub.circuit.cregs:
+                warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
+            translated.append(_SampledPub(pub, groups))
         job = PrimitiveJob(_run, translated, self._options)
         job._submit()
         return job
+
+
+def _nothing_measured(number: int, circuit: QuantumCircuit) -> str:
+    """Return the warning about a PUB without outcomes; Qiskit's own samplers warn of the first case."""
+    if not circuit.cregs:
+        missing, result = "has no classical register", "its result will be empty"
+    else:
+        missing, result = "measures nothing", "all its bits will be 0"
+    return f"PUB {number}: circuit {circuit.name!r} {missing}, so {result}. Add measure_all()."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +134,8 @@ def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> S
     where: dict[str, Any] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
     for group in sampled.groups if registers else ():
+        if not measures(group.family.template):
+            continue  # classical bits are 0 until something is measured into them
         places = group.places
         result = group.run(runs.next(), seeds[places].tolist(), shots=shots)
         assert result.packed is not None

@@ -19,6 +19,7 @@ from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import (
     BindingGroup,
+    Measure,
     NeedsNumbers,
     Noise,
     ParameterColumns,
@@ -40,6 +41,11 @@ def translate(circuit: QuantumCircuit) -> Circuit:
     Raises errors of `qsim_ex.errors` that name the instruction and its place.
     """
     return translate_noisy(circuit, None).circuit
+
+
+def measures(circuit: Circuit) -> bool:
+    """Return whether a circuit measures; the run of one that does not is a success without counts."""
+    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))
 
 
 class NoisyCircuit(NamedTuple):

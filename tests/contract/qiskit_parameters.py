@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from contract.decided import Call, Decision, Method, gives
 from qiskit.circuit import Parameter, QuantumCircuit
+from qiskit.providers.fake_provider import GenericBackendV2
 
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex_provider import EstimatorV2, QsimExBackend, QsimExProvider, SamplerV2
@@ -71,6 +72,9 @@ def _halves_errors(_: Method, name: str) -> None:
     assert 1.7 < few / many < 2.3
 
 
+NOISY = QsimExBackend(device="cpu", noise_model=ALWAYS_FLIPPED)
+FLIPPING = QsimExBackend(device="cpu", noise_model=FLIPPED)
+
 _NAMED: dict[str, Decision] = {
     "provider": gives(PROVIDER := QsimExProvider(), 1, lambda **g: int(QsimExBackend(**g).provider is PROVIDER)),
     "name": gives("mine", 1, lambda **given: int(QsimExBackend(**given).name == "mine")),
@@ -91,13 +95,26 @@ QISKIT: Mapping[str, Method] = {
             ),
         },
     ),
+    "QsimExBackend.from_backend": Method(
+        lambda **given: QsimExBackend.from_backend(**given).num_qubits,
+        {"backend": GenericBackendV2(2)},
+        {"backend": gives(GenericBackendV2(5), 5)},
+    ),
     "SamplerV2": Method(
         _sampled,
         {"default_shots": 2},
         {
             "default_shots": gives(3, [0] * 3),
             "noise_model": gives(ALWAYS_FLIPPED, [1, 1]),
+            "backend": gives(NOISY, [1, 1]),
+            "mode": gives(NOISY, [1, 1]),
+            "options": gives({"run_options": {"noise_model": ALWAYS_FLIPPED}}, [1, 1]),
         },
+    ),
+    "SamplerV2.from_backend": Method(
+        lambda backend: SamplerV2.from_backend(backend).run([turned(0.0)], shots=2).result()[0].data.c.array[:, 0],
+        {"backend": QsimExBackend(device="cpu")},
+        {"backend": gives(NOISY, [1, 1])},
     ),
     "SamplerV2.run": Method(
         _running(_sampled),
@@ -114,7 +131,15 @@ QISKIT: Mapping[str, Method] = {
             "default_precision": gives(0.125, [0.125], _errors),
             "trajectories": _halves_errors,
             "noise_model": gives(FLIPPED, [[-np.cos(0.6), 0.0]]),
+            "backend": gives(FLIPPING, [[-np.cos(0.6), 0.0]]),
+            "mode": gives(FLIPPING, [[-np.cos(0.6), 0.0]]),
+            "options": gives({"backend_options": {"noise_model": FLIPPED}}, [[-np.cos(0.6), 0.0]]),
         },
+    ),
+    "EstimatorV2.from_backend": Method(
+        lambda backend: EstimatorV2.from_backend(backend).run([(turned(0.6, False), "Z")]).result()[0].data.evs,
+        {"backend": QsimExBackend(device="cpu")},
+        {"backend": gives(FLIPPING, -np.cos(0.6))},
     ),
     "EstimatorV2.run": Method(
         _running(_estimated),

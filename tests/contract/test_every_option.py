@@ -145,8 +145,8 @@ def _public(owner: Any) -> set[str]:
 PLANNING: Mapping[type, set[str]] = {
     Simulator: {"explain", "plans", "summary", "placement"},
     QsimExSimulator: {"simulate_moment_steps"},
-    SamplerV2: set(),
-    EstimatorV2: set(),
+    SamplerV2: {"from_backend"},
+    EstimatorV2: {"from_backend"},
 }
 """Methods that run nothing."""
 

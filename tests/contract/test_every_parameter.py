@@ -28,7 +28,7 @@ OWNERS = (Simulator, StateVector, BatchedStateVector, QsimExBackend, SamplerV2, 
 WITHOUT = {
     "BatchedStateVector": {"canonical", "clone", "close", "norm", "synchronize"},
     "StateVector": {"canonical", "clone", "close", "expose", "norm", "placed", "synchronize"},
-    "QsimExBackend": {"set_options"},
+    "QsimExBackend": {"available_devices", "available_methods", "set_options"},
     "QsimExSimulator": {"simulate_moment_steps"},
 }
 """Methods that have no parameters but options."""

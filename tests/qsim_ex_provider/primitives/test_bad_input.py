@@ -95,8 +95,8 @@ def test_options(primitive: Any) -> None:
     """Unknown options name the nearest one, and values are checked."""
     with pytest.raises(errors.OptionError, match=r"'divice'. Did you mean 'device'"):
         primitive(divice="cpu")
-    with pytest.raises(errors.OptionError, match="It is 'seed' here"):
-        primitive(seed_simulator=1)
+    with pytest.raises(errors.OptionError, match="one of seed_simulator and seed, which are the same"):
+        primitive(seed=1, seed_simulator=1)
     with pytest.raises(errors.OptionError, match=r"precision: expected one of .*, got 0.01"):
         primitive(precision=0.01)
     with pytest.raises(errors.OptionError, match="seed"):
@@ -130,11 +130,14 @@ def test_no_bindings() -> None:
     assert estimated.evs.shape == (0,)
 
 
-def test_what_a_run_refuses() -> None:
-    """A circuit without any measurement raises an error from the job's result."""
-    job = SamplerV2(device="cpu").run([QuantumCircuit(1, 1)])
-    with pytest.raises(errors.MeasurementError):
-        job.result()
+def test_nothing_measured() -> None:
+    """A circuit with classical bits that measures nothing warns, and its bits are 0; another PUB has its own."""
+    flipped = QuantumCircuit(1, 1)
+    flipped.x(0)
+    flipped.measure(0, 0)
+    with pytest.warns(UserWarning, match=r"PUB 0: .* measures nothing"):
+        job = SamplerV2(device="cpu").run([QuantumCircuit(1, 1), flipped], shots=3)
+    assert [one.data.c.get_counts() for one in job.result()] == [{"0": 3}, {"1": 3}]
 
 
 def test_no_classical_registers() -> None:
