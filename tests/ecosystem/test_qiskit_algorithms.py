@@ -42,7 +42,7 @@ def test_vqe_finds_the_energy_of_hydrogen(simulators: Any) -> None:
     estimator, ansatz = simulators.estimator(), efficient_su2(2, reps=1)
     start = np.random.default_rng(SEED).uniform(-1, 1, ansatz.num_parameters)
     gradient = ParamShiftEstimatorGradient(estimator)
-    vqe = VQE(estimator, ansatz, SLSQP(maxiter=200), gradient=gradient, initial_point=start)
+    vqe = VQE(estimator, ansatz, SLSQP(maxiter=200, ftol=1e-9), gradient=gradient, initial_point=start)
     energy = vqe.compute_minimum_eigenvalue(H2).eigenvalue.real
     assert energy == pytest.approx(NumPyMinimumEigensolver().compute_minimum_eigenvalue(H2).eigenvalue, abs=1e-6)
 

@@ -131,9 +131,9 @@ def test_readout_error_is_found(simulators: Any) -> None:
 
 @pytest.mark.parametrize(("error", "reached"), [(0.0, True), (0.3, False)])
 def test_quantum_volume_needs_good_gates(simulators: Any, error: float, reached: bool) -> None:
-    """Three perfect qubits have quantum volume 8; with a bad CX they have not."""
+    """Four perfect qubits have quantum volume 16; with a bad CX they have not."""
     backend = simulators.backend(noise_model=depolarised(["cx"], error, 2) if error else None)
-    experiment = QuantumVolume([0, 1, 2], trials=100, seed=SEED, simulation_backend=simulators.backend())
+    experiment = QuantumVolume([0, 1, 2, 3], trials=100, seed=SEED, simulation_backend=simulators.backend())
     data = experiment.run(backend, seed_simulator=SEED).block_for_results()
     volume = data.analysis_results("quantum_volume", dataframe=True).iloc[0]
-    assert (volume.value == 8, volume.quality == "good") == (reached, reached)
+    assert (volume.value == 16, volume.quality == "good") == (reached, reached)
