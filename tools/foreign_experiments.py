@@ -75,6 +75,7 @@ def main() -> None:
         path = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)])
         # testtools keeps pytest from naming subtests; unittest's own class is the package's second choice.
         set_here = {"PYTHONPATH": path, "FOREIGN_SIMULATOR": given.simulator, "QE_USE_TESTTOOLS": "false"}
+        set_here["TEST_TIMEOUT"] = "600"  # seconds for a test, of which some have 100 circuits; 60 assume an idle machine
         tests = [f"test/library/{name}" for name in FOLDERS]
         command = [python, "-m", "pytest", "-p", "foreign_experiments", "-p", "no:cacheprovider", "-q", "-n", "2"]
         done = subprocess.run(
