@@ -8,6 +8,7 @@
 '0.71|00⟩ + 0.71|11⟩'
 """
 
+import qsim_ex
 from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
 
@@ -25,3 +26,9 @@ with uninterrupted():
     from qsim_ex_cirq.translation.translation import Translation
 
 __all__ = ["Estimates", "Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return qsim_ex.__version__
+    raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}")

@@ -18,6 +18,9 @@ from qsim_ex_cirq.translation.translation import Translation
 FINAL = "final state"
 """The label under which final states are saved."""
 
+DRIFTING = 64
+"""Final states in complex64 are normalised after this many gates: Cirq refuses a norm that is off by more than 5e-6."""
+
 
 class FinalState:
     """The state at the end of a circuit, its measurements done; the caller who made the state closes it.
@@ -43,6 +46,8 @@ class FinalState:
 
     def vector(self) -> Vector:
         """Return the amplitudes in Cirq's order: on the CPU the engine's own array, from elsewhere a copy."""
+        if self.state.dtype == np.complex64 and self.translation.circuit.num_gates >= DRIFTING:
+            self.state.collapse((), 0)  # which divides by the norm
         state = self.state.canonical()
         apart = state.device.kind == "gpu" or not state.in_one_piece
         return state.to_numpy() if apart else np.asarray(state)
@@ -101,7 +106,9 @@ class SavedFinalState:
         self.translation = point.translation
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
-        self._vector = result.saved[FINAL]
+        self._vector: Vector = result.saved[FINAL]
+        if self._vector.dtype == np.complex64 and self.translation.circuit.num_gates >= DRIFTING:
+            self._vector /= np.linalg.norm(self._vector)
         self.result = replace(result, saved={})
 
     def vector(self) -> Vector:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any
+from typing import Any, Unpack
 
 import cirq
 import numpy as np
 
 import qsim_ex
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, nearest
-from qsim_ex.frameworks import BY_DTYPE, check
-from qsim_ex.options import Options
+from qsim_ex.frameworks import BY_DTYPE, Explanation, check, shown, with_options
+from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import order_of
+from qsim_ex_cirq.translation.circuits import order_of, translate
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.translation.observables import pauli_sum
 
@@ -30,6 +30,7 @@ ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("pr
 _KNOWN = (*_OWN, *ENGINE)
 
 
+@with_options(Options, but=("precision", "seed"))
 class QsimExSimulator(
     cirq.SimulatesSamples,
     cirq.SimulatesAmplitudes,
@@ -62,7 +63,7 @@ class QsimExSimulator(
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
         split_untangled_states: bool = True,
         trajectories: int | None = None,
-        **engine: Any,
+        **engine: Unpack[EngineKeywords],
     ) -> None:
         for name in engine:
             if name not in ENGINE:
@@ -73,6 +74,30 @@ class QsimExSimulator(
         self._engine = qsim_ex.Simulator(Options(precision=BY_DTYPE[self._dtype].name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
         self._runner = SweepRunner(self._engine, self._noise, known, SeedStream(seed))
+
+    def __repr__(self) -> str:
+        own = {
+            "dtype": (np.dtype(self._dtype), np.dtype(np.complex64)),
+            "noise": (self._noise, cirq.NO_NOISE),
+            "trajectories": (self._runner.trajectories, None),
+        }
+        options = self._engine.options
+        known = (one for one in fields(Options) if one.name in ENGINE)
+        return shown("QsimExSimulator", **own, **{one.name: (getattr(options, one.name), one.default) for one in known})
+
+    def explain(
+        self,
+        program: cirq.AbstractCircuit,
+        param_resolver: cirq.ParamResolverOrSimilarType = None,
+        qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
+    ) -> Explanation:
+        """Return the engine's plan of a circuit in words, with the simulator's noise; it runs nothing.
+
+        ``print`` shows the text, a notebook a table.
+        """
+        resolver, sampled = cirq.ParamResolver(param_resolver), program.has_measurements()
+        made = translate(program, resolver, qubit_order, noise=self._noise, sampled=sampled)
+        return self._engine.explain(made.circuit)
 
     @property
     def noise(self) -> cirq.NoiseModel:

@@ -1,7 +1,8 @@
-"""Qiskit on qsim-ex: a backend, a provider, primitives, and an instruction that saves the state vector."""
+"""Qiskit on qsim-ex: a backend, a provider, primitives, and instructions that save and set the state."""
 
 import importlib.util
 
+import qsim_ex
 from qsim_ex import uninterrupted
 from qsim_ex.errors import MissingPackage
 
@@ -14,7 +15,23 @@ with uninterrupted():
     from qsim_ex_provider.primitives.estimator import EstimatorV2
     from qsim_ex_provider.primitives.sampler import SamplerV2
     from qsim_ex_provider.provider import QsimExProvider
-    from qsim_ex_provider.save import SaveStatevector, save_statevector
+    from qsim_ex_provider.saves.instructions import (
+        SaveInstruction,
+        SaveStatevector,
+        SetStatevector,
+        save_amplitudes,
+        save_amplitudes_squared,
+        save_density_matrix,
+        save_expectation_value,
+        save_expectation_value_variance,
+        save_probabilities,
+        save_probabilities_dict,
+        save_state,
+        save_statevector,
+        save_statevector_dict,
+        save_unitary,
+        set_statevector,
+    )
     from qsim_ex_provider.translation.device_noise import DeviceNoise
 
 __all__ = [
@@ -24,6 +41,25 @@ __all__ = [
     "QsimExJob",
     "QsimExProvider",
     "SamplerV2",
+    "SaveInstruction",
     "SaveStatevector",
+    "SetStatevector",
+    "save_amplitudes",
+    "save_amplitudes_squared",
+    "save_density_matrix",
+    "save_expectation_value",
+    "save_expectation_value_variance",
+    "save_probabilities",
+    "save_probabilities_dict",
+    "save_state",
     "save_statevector",
+    "save_statevector_dict",
+    "save_unitary",
+    "set_statevector",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return qsim_ex.__version__
+    raise AttributeError(f"module 'qsim_ex_provider' has no attribute {name!r}")

@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -16,11 +15,24 @@ from qiskit.providers import Options as QiskitOptions
 from qiskit.result import Result
 from qiskit.transpiler import Target
 
+import qsim_ex
 from qsim_ex.errors import CircuitError
-from qsim_ex.frameworks import Noise, fresh_job_seed, gpu_missing, job_checkpoint, job_seeds
+from qsim_ex.frameworks import (
+    Explanation,
+    Noise,
+    fresh_job_seed,
+    gpu_missing,
+    job_checkpoint,
+    job_seeds,
+    shown,
+    with_options,
+)
+from qsim_ex.options import Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
+from qsim_ex_provider.explain import explain_job
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
+from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import measures, translate_job
@@ -28,6 +40,7 @@ from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 
+@with_options(run_options.RunOptions, Options)
 class QsimExBackend(BackendV2):
     """Runs circuits on qsim-ex's state vectors.
 
@@ -35,17 +48,21 @@ class QsimExBackend(BackendV2):
     does not exist and `OptionError` for a value that it cannot take.
     """
 
-    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Any) -> None:
+    def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
         self._width = WIDTH
         self._device_target: Target | None = None
-        self._targets: dict[frozenset[str] | None, Target] = {}
+        self._targets: dict[tuple[int, frozenset[str] | None], Target] = {}
         super().__init__(
             provider,
             name,
             description="qsim-ex: an open engine for quantum state vectors on GPUs and CPUs",
-            backend_version=_version(),
+            backend_version=qsim_ex.__version__,
         )
         self.set_options(**fields)
+
+    def __repr__(self) -> str:
+        given = {name: (self.options[name], default) for name, default in run_options.defaults().items()}
+        return shown("QsimExBackend", self.name, **given)
 
     @classmethod
     def from_backend(cls, backend: Any, **fields: Any) -> Self:
@@ -75,10 +92,10 @@ class QsimExBackend(BackendV2):
         """
         if self._device_target is not None:
             return self._device_target
-        basis_gates = basis_gates_of(self.options.noise_model)
-        if basis_gates not in self._targets:
-            self._targets[basis_gates] = build_target(self._width, basis_gates)
-        return self._targets[basis_gates]
+        made_for = self._width, basis_gates_of(self.options.noise_model)
+        if made_for not in self._targets:
+            self._targets[made_for] = build_target(*made_for)
+        return self._targets[made_for]
 
     @property
     def num_qubits(self) -> int:
@@ -86,9 +103,7 @@ class QsimExBackend(BackendV2):
         return Width(self._width, self._widen) if self._device_target is None else self._device_target.num_qubits
 
     def _widen(self, num_qubits: int) -> None:
-        if num_qubits > self._width:
-            self._width = num_qubits
-            self._targets.clear()
+        self._width = max(self._width, num_qubits)
 
     @property
     def max_circuits(self) -> None:
@@ -99,7 +114,7 @@ class QsimExBackend(BackendV2):
     def _default_options(cls) -> QiskitOptions:
         return QiskitOptions(**run_options.defaults())
 
-    def set_options(self, **fields: Any) -> None:
+    def set_options(self, **fields: Unpack[RunKeywords]) -> None:
         """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
         own = run_options.own_names(fields)
         for name in own:
@@ -122,7 +137,7 @@ class QsimExBackend(BackendV2):
         self,
         run_input: QuantumCircuit | Iterable[QuantumCircuit],
         parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
-        **options: Any,
+        **options: Unpack[RunKeywords],
     ) -> QsimExJob:
         """Run a circuit or several in the background.
 
@@ -150,7 +165,7 @@ class QsimExBackend(BackendV2):
             own_shots = shots if measures(group.family.template) else None
             own_seeds = tuple(seeds[place] for place in group.places)
             own_options = engine if kept is None else engine.with_({"checkpoint": kept.part(part)})
-            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel))
+            tasks.append(JobTask(names, group, own_options, own_shots, own_seeds, cancel, shots))
         job_id = str(uuid.uuid4())
         build = partial(
             self._result,
@@ -164,6 +179,21 @@ class QsimExBackend(BackendV2):
         job = QsimExJob(self, job_id, tasks, chosen.executor or self._thread, build, kept)
         job.submit()
         return job
+
+    def explain(
+        self,
+        run_input: QuantumCircuit | Iterable[QuantumCircuit],
+        parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> Explanation:
+        """Return the engine's plan of a run in words, with the noise of the backend; it runs nothing.
+
+        All arguments are those of `run`. ``print`` shows the text, a notebook a table.
+        """
+        chosen = run_options.run_options(self.options, options)
+        circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
+        binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
+        return explain_job(circuits, binds, _noise_of(chosen), chosen.engine)
 
     @cached_property
     def _thread(self) -> concurrent.futures.Executor:
@@ -202,13 +232,6 @@ def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list
         for member, number in enumerate(task.group.places):
             places[number] = ExperimentPlace(k, member, *owners[number])
     return places
-
-
-def _version() -> str:
-    try:
-        return version("qsim-ex")
-    except PackageNotFoundError:
-        return "not installed"  # a checkout on the path
 
 
 def _circuits(run_input: Any) -> list[QuantumCircuit]:

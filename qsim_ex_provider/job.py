@@ -16,7 +16,7 @@ from qiskit.result import Result
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator
 from qsim_ex import Result as EngineResult
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup
+from qsim_ex.frameworks import BindingGroup, Save, followed
 
 TaskResult = EngineResult | BatchResult
 """The result of a task of one binding, and of several."""
@@ -41,7 +41,8 @@ class JobTask:
     """A group of bindings, and all that a worker, in this process or elsewhere, needs to run them together.
 
     circuits: of the job, in increasing order: those that the bindings belong to, by their numbers and names.
-    shots: None where nothing is measured. seeds: one for each binding.
+    shots: None where nothing is measured. seeds: one for each binding. trajectories: without shots, the number of
+    trajectories of which means and lists are saved.
     """
 
     circuits: tuple[tuple[int, str], ...]
@@ -50,6 +51,7 @@ class JobTask:
     shots: int | None
     seeds: tuple[int, ...]
     cancel: CancelFlag
+    trajectories: int | None = None
 
     def __call__(self) -> TaskResult:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
@@ -57,6 +59,9 @@ class JobTask:
             raise Cancelled("the job was cancelled before this circuit began.")
         simulator, group = Simulator(self.options), self.group
         asked: dict[str, Any] = {"shots": self.shots, "cancel": self.cancel}
+        saves = () if self.shots is not None else group.family.template.instructions
+        if any(isinstance(one, Save) and one.how != "single" for one in saves):
+            return group.run(simulator, self.seeds, trajectories=self.trajectories, **asked)
         if len(self.seeds) == 1:
             circuit = group.family.circuit(0)
             return simulator.run(circuit, seed=self.seeds[0], readout=group.readout_errors, **asked)
@@ -128,6 +133,11 @@ class QsimExJob(JobV1):
         self._result: Result | None = None
         self._process = os.getpid()
 
+    def __repr__(self) -> str:
+        circuits = sum(len(task.circuits) for task in self._tasks)
+        state = "not submitted" if self._futures is None else self.status().value
+        return f"QsimExJob({self.job_id()!r}, {circuits} circuit{'s' * (circuits != 1)}: {state})"
+
     def __getstate__(self) -> dict[str, Any]:
         concurrent.futures.wait(self._submitted())
         stopped = [_what_stopped(future) for future in self._submitted()]
@@ -144,6 +154,9 @@ class QsimExJob(JobV1):
         if self._futures is not None:
             raise JobError("the job was submitted before; run the circuits again for another.")
         self._futures = [self._executor.submit(task) for task in self._tasks]
+        if len(self._tasks) > 1:
+            sizes = [len(task.circuits) for task in self._tasks]
+            followed(self._futures, sizes, self._tasks[0].options.progress, "circuits")
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result, at most `timeout` seconds.

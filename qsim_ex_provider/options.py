@@ -47,6 +47,7 @@ class RunOptions:
     max_memory: int | None = None
     max_host_memory: int | None = None
     threads: int | None = None
+    separate: bool = True
     compile: Any = "auto"
     progress: Callable[[int, int], None] | None = None
     watch: Callable[[Progress], None] | None = None

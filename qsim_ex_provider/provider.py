@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from qiskit.providers import QiskitBackendNotFoundError
 
 from qsim_ex.errors import nearest
+from qsim_ex.frameworks import shown, with_options
+from qsim_ex.options import Options
+from qsim_ex_provider import options as run_options
 from qsim_ex_provider.backend import QsimExBackend
+from qsim_ex_provider.keywords import RunKeywords
 
 NAMES = ("qsim_ex",)
 
 
+@with_options(run_options.RunOptions, Options)
 class QsimExProvider:
     """Gives access to the backends of qsim-ex; `options` are the defaults of those that it makes."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[RunKeywords]) -> None:
         self._options = options
+
+    def __repr__(self) -> str:
+        defaults: dict[str, Any] = run_options.defaults()
+        return shown("QsimExProvider", **{name: (value, defaults.get(name)) for name, value in self._options.items()})
 
     def backends(self, name: str | None = None) -> list[QsimExBackend]:
         """Return all backends, or those of one name."""

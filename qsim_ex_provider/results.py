@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
-from qiskit.quantum_info import Statevector
 from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult, ExperimentResultData
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
 from qsim_ex_provider.job import TaskResult
+from qsim_ex_provider.saves.kinds import SavedForm
 
 COUNTED = 1 << 13
 """Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
@@ -25,11 +25,13 @@ COUNTED = 1 << 13
 class CircuitHeader(NamedTuple):
     """What Qiskit needs to know of a circuit to read its bits.
 
-    phases: the global phase of each binding, float64 [bindings], or of all of them.
+    phases: the global phase of each binding, float64 [bindings], or of all of them. saved: how what the circuit saves
+    is presented, by label.
     """
 
     fields: Mapping[str, Any]
     phases: float | NDArray[np.float64]
+    saved: Mapping[str, SavedForm] = {}
 
     def header(self, binding: int) -> dict[str, Any]:
         """Return the header of one binding."""
@@ -37,7 +39,9 @@ class CircuitHeader(NamedTuple):
         return {**self.fields, "global_phase": phase}
 
 
-def header_of(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> CircuitHeader:
+def header_of(
+    circuit: QuantumCircuit, phases: float | NDArray[np.float64], saved: Mapping[str, SavedForm]
+) -> CircuitHeader:
     """Return the header of a circuit; phases: its own global phase, which may be an expression, in each binding."""
     fields = {
         "name": circuit.name,
@@ -48,7 +52,7 @@ def header_of(circuit: QuantumCircuit, phases: float | NDArray[np.float64]) -> C
         "global_phase": 0.0,
         "metadata": dict(circuit.metadata or {}),
     }
-    return CircuitHeader(fields, phases)
+    return CircuitHeader(fields, phases, saved)
 
 
 def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
@@ -61,10 +65,11 @@ def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
 
 
 class LazyData(ExperimentResultData):
-    """The data of one circuit: ``counts``, ``memory`` and saved states, each made when it is first read."""
+    """The data of one circuit: ``counts``, ``memory`` and saved values, each made when it is first read."""
 
-    def __init__(self, result: EngineResult, keep_memory: bool) -> None:
+    def __init__(self, result: EngineResult, keep_memory: bool, forms: Mapping[str, SavedForm]) -> None:
         super().__init__()
+        self._forms = forms
         self.engine_result = result
         has_shots = result.shots is not None
         self._data_attributes = ["counts"] * has_shots + ["memory"] * (has_shots and keep_memory) + [*result.saved]
@@ -85,9 +90,9 @@ class LazyData(ExperimentResultData):
         saved = self.__dict__["engine_result"].saved if "engine_result" in self.__dict__ else {}
         if name not in saved:
             raise AttributeError(f"this result holds no {name!r}.")
-        state = Statevector(saved[name])
-        self.__dict__[name] = state
-        return state
+        value = self.__dict__["_forms"][name].of(saved[name])
+        self.__dict__[name] = value
+        return value
 
 
 def hexadecimal(packed: NDArray[np.uint8]) -> list[str]:
@@ -187,7 +192,7 @@ class Experiments(Sequence[ExperimentResult]):
         return ExperimentResult(
             shots=self._shots,
             success=True,
-            data=LazyData(result, self._memory),
+            data=LazyData(result, self._memory, self._headers[place.circuit].saved),
             status="DONE",
             seed=result.seed,
             header=self._headers[place.circuit].header(place.binding),

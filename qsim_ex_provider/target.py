@@ -22,7 +22,8 @@ from qiskit.circuit import library as qiskit_library
 from qiskit.circuit.library import get_standard_gate_name_mapping
 from qiskit.transpiler import Target
 
-from qsim_ex_provider.save import SaveStatevector
+from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
+from qsim_ex_provider.saves.kinds import NOT_SUPPORTED, SAVES
 
 CLASSES: dict[str, Any] = {
     "box": BoxOp,
@@ -40,7 +41,9 @@ CLASSES: dict[str, Any] = {
     "PauliEvolution": qiskit_library.PauliEvolutionGate,
     "permutation": qiskit_library.PermutationGate,
     "quantum_channel": Instruction,  # an error of Aer's
-    "save_statevector": SaveStatevector,
+    **dict.fromkeys(SAVES, SaveInstruction),
+    **dict.fromkeys(NOT_SUPPORTED, Instruction),
+    "set_statevector": SetStatevector,
     "state_preparation": qiskit_library.StatePreparation,
     "store": Store,
     "superop": Instruction,

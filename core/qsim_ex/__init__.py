@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.vector import StateVector
 
+    __version__: str
+
 _HOMES = {
     "BatchResult": "qsim_ex.result",
     "BatchedStateVector": "qsim_ex.state.batch.vector",
@@ -115,6 +117,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"qsim_ex.{name}")
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'qsim_ex' has no attribute {name!r}")
     from qsim_ex.kernels.interrupts import uninterrupted
@@ -122,6 +126,18 @@ def __getattr__(name: str) -> Any:
     with uninterrupted():
         found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
+    return found
+
+
+def _version() -> str:
+    """Return the installed version; that of a checkout that is not installed is unknown."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version("qsim-ex")
+    except PackageNotFoundError:
+        found = "0+unknown"
+    globals()["__version__"] = found
     return found
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
+from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
@@ -105,10 +106,14 @@ class Options:
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
     threads: the number of CPU threads; None uses all cores.
+    separate: whether wires that nothing joins are simulated as separate parts, one after another, and idle wires not at
+        all. The shots of a seed are the same either way.
     compile: whether kernels for GPUs are written for the circuit and compiled ('always') or sweeps are interpreted
         ('never'); 'auto' leaves the choice to `kernels.cuda.compile.policy`.
     seed: the seed of runs that are given none; None makes a fresh one for each run.
-    progress: a function that is called with (steps done, steps in all) between steps.
+    progress: True shows a progress bar on stderr or in the notebook, False shows none. None shows one where it helps:
+        in a terminal or a notebook, when a run takes longer than three seconds. A function is called with (steps done,
+        steps in all) between steps instead.
     watch: a function that is called with a `Progress` between steps.
     checkpoint: the path of a file to which the run saves its state on the way, and from which it continues if the file
         exists. The file is removed at the end of the run; pass a `Checkpoint` to keep it. Further files beside it have
@@ -118,7 +123,7 @@ class Options:
 
     device: DeviceChoice = "auto"
     device_id: int = 0
-    devices: tuple[int, ...] | None = None
+    devices: Sequence[int] | None = None
     virtual_peers: int = 1
     device_wires: int | None = None
     window_slots: int | None = None
@@ -129,12 +134,16 @@ class Options:
     max_memory: int | None = None
     max_host_memory: int | None = None
     threads: int | None = None
+    separate: bool = True
     compile: Compile = "auto"
     seed: int | None = None
-    progress: ProgressCallback | None = None
+    progress: bool | ProgressCallback | None = None
     watch: Watch | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
     checkpoint_every: float = 600.0
+
+    def __repr__(self) -> str:
+        return shown_options("Options", self)
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -153,10 +162,17 @@ class Options:
             if name in _POWERS and value.bit_count() != 1:
                 power = 1 << int(value).bit_length() - 1
                 raise OptionError(f"{name}: expected a power of two, got {value}; pass {name}={power}.")
-        for name, given_to in (("progress", "(steps done, steps in all)"), ("watch", "(a qsim_ex.options.Progress)")):
-            value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise OptionError(f"{name}: expected a function of {given_to}, got {value!r}; pass one, or None.")
+        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
+            raise OptionError(
+                "progress: expected True, False, None, or a function of (steps done, steps in all), got "
+                f"{self.progress!r}; pass progress=True for a bar."
+            )
+        if not (self.watch is None or callable(self.watch)):
+            raise OptionError(
+                f"watch: expected a function of (a qsim_ex.options.Progress), got {self.watch!r}; pass one, or None."
+            )
+        if not isinstance(self.separate, bool | np.bool_):
+            raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
             object.__setattr__(self, "devices", _device_numbers(self.devices, self.device))
         if self.checkpoint is not None:
@@ -176,6 +192,11 @@ class Options:
         """The dtype of the amplitudes."""
         return PRECISIONS[self.precision].dtype
 
+    @property
+    def divides(self) -> bool:
+        """Whether a state is demanded in several pieces."""
+        return self.devices is not None or self.device_wires is not None or self.virtual_peers > 1
+
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""
         if not changes:
@@ -185,6 +206,36 @@ class Options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}.{nearest(name, known)} Known: {', '.join(known)}.")
         return replace(self, **changes)
+
+
+class EngineKeywords(TypedDict, total=False):
+    """The fields of `Options` as keywords, for type checkers and editors: all that no framework calls otherwise."""
+
+    device: DeviceChoice
+    device_id: int
+    devices: Sequence[int] | None
+    virtual_peers: int
+    device_wires: int | None
+    window_slots: int | None
+    in_flight_buffers: int | None
+    host_memory: HostMemory
+    network: Network
+    max_memory: int | None
+    max_host_memory: int | None
+    threads: int | None
+    separate: bool
+    compile: Compile
+    progress: bool | ProgressCallback | None
+    watch: Watch | None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None
+    checkpoint_every: float
+
+
+class OptionKeywords(EngineKeywords, total=False):
+    """All fields of `Options` as keywords: ``**options: Unpack[OptionKeywords]``."""
+
+    precision: PrecisionName
+    seed: int | None
 
 
 def _whole(value: Any) -> bool:

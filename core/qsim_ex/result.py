@@ -33,7 +33,8 @@ class Provenance:
     device, device_description: the name of the device, and its description. deployment: how the state was divided over
     devices and host memory, and why. plans: the plans of the run. timings: seconds of plan, prepare, run, sample and
     total. peak_bytes: each device's memory for amplitudes. facts: the number of states; for a divided state the kind of
-    host memory, the links between devices, and the bytes copied over each link.
+    host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
+    parts of a circuit in separate parts; the fields above are those of the largest one.
     """
 
     device: str
@@ -44,11 +45,13 @@ class Provenance:
     timings: Mapping[str, float]
     peak_bytes: int
     facts: Mapping[str, Any]
+    others: tuple[Provenance, ...] = ()
 
     @cached_property
     def plan(self) -> PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
-        return total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        own = total_of(self.plans, PRECISIONS[self.precision].dtype, self.deployment)
+        return sum([other.plan for other in self.others], own)
 
     def remember(self) -> Provenance:
         """Keep the plans, which are large, for the latest results only; count and drop those of an older one."""
@@ -56,10 +59,19 @@ class Provenance:
         if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
             _ = oldest.plan
             object.__setattr__(oldest, "plans", ())
+            object.__setattr__(oldest, "others", ())
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "plan": self.plan, "plans": ()}
+        return {**self.__dict__, "plan": self.plan, "plans": (), "others": ()}
+
+    def __repr__(self) -> str:
+        return f"Provenance({self.describe()})"
+
+    def describe(self) -> str:
+        """Return the device, the precision, the placement if it is divided, and the seconds in words."""
+        divided = "" if self.deployment.in_one_piece else f", {self.deployment.kind}"
+        return f"{self.device}, {self.precision} precision{divided}, {self.timings['total']:.3g} s"
 
 
 class _Ran:
@@ -120,6 +132,17 @@ class _Ran:
         return self.provenance.facts
 
 
+def _held(result: Result | BatchResult) -> list[str]:
+    """Return the shots and the saved states of a result in words."""
+    shots, labels = result.shots, ", ".join(map(repr, result.saved))
+    sampled = [] if shots is None else [f"{_count(shots, 'shot')} of {_count(result.num_clbits, 'bit')}"]
+    return sampled + [f"saved {labels}"] * bool(labels)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Result(_Ran):
     """The outcome of one circuit.
@@ -127,7 +150,9 @@ class Result(_Ran):
     shots: the number of shots, or None if there are none.
     packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
         measurement are 0. None without shots.
-    saved: label -> amplitudes [2^n] in the order of the wires (bit w of the index = wire w).
+    saved: label -> what was saved: the amplitudes [2^n] of a state vector in the order of the wires (bit w of the index
+        = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has one more
+        axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits -> value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
     """
@@ -135,9 +160,12 @@ class Result(_Ran):
     shots: int | None
     num_clbits: int
     packed: NDArray[np.uint8] | None
-    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    saved: Mapping[str, Any]
     seed: int
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join([*_held(self), self.provenance.describe()])})"
 
     def bits(self) -> NDArray[np.uint8]:
         """Return the bits of all shots, uint8 [shots, num_clbits]; column c is classical bit c.
@@ -191,7 +219,7 @@ class BatchResult(_Ran):
     """The outcome of many circuits of one structure, one for each binding; a run is a batch of one.
 
     packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
-    saved: label -> amplitudes [bindings, 2^n] in the order of the wires.
+    saved: label -> what was saved: an array [bindings, …], or a list with the dictionary of each binding.
     values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
     seeds: the seed of each binding.
@@ -202,12 +230,17 @@ class BatchResult(_Ran):
     shots: int | None
     num_clbits: int
     packed: NDArray[np.uint8] | None
-    saved: Mapping[str, NDArray[np.complexfloating[Any, Any]]]
+    saved: Mapping[str, Any]
     values: NDArray[Any]
     errors: NDArray[np.float64]
     seeds: tuple[int, ...]
     trajectories: int | None
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        held = [_count(len(self), "binding"), *_held(self)]
+        held += [_count(self.values.shape[1], "expectation value")] * bool(self.values.size)
+        return f"BatchResult({', '.join([*held, self.provenance.describe()])})"
 
     def __len__(self) -> int:
         """Return the number of bindings."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
-from typing import Any
+from time import perf_counter
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -14,34 +16,45 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Assignment, assign
+from qsim_ex.display.bar import interactive
+from qsim_ex.display.described import shown_options, with_options
+from qsim_ex.display.explanation import Explanation
+from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError
-from qsim_ex.options import Options
+from qsim_ex.execution.progress import LONG_WORK, work_of
+from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run import preview
+from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import run_batch
 from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.run.to_state import run_to_state
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
 
+_BAR_WIRES = 16
+"""New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
 
+
+@with_options(Options)
 class Simulator:
     """Runs circuits with given options: ``Simulator(device="cpu", precision="single")``.
 
     It holds no state vector, so threads may share it. Raises `OptionError` for an option that does not exist.
     """
 
-    def __init__(self, options: Options | None = None, **changes: Any) -> None:
+    def __init__(self, options: Options | None = None, **changes: Unpack[OptionKeywords]) -> None:
         self.options = (options or Options()).with_(changes)
         self._assigner = Assigner(self.options)
         self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
-        asks = self.options.progress, self.options.watch, self.options.checkpoint
+        asks = self.options.progress or None, self.options.watch, self.options.checkpoint
         self._quiet = asks == (None, None, None)
+        self._may_show = self.options.progress is None
 
     def __repr__(self) -> str:
-        return f"Simulator({self.options})"
+        return shown_options("Simulator", self.options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A pickle holds the options alone, since assignments to devices are those of this process.
@@ -97,9 +110,12 @@ class Simulator:
         see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
-        return run_batch(
+        result = run_batch(
             self._assigner, self.options, circuit, bindings, shots, seeds, observables, trajectories, cancel, readout
         )  # fmt: skip
+        if LOGGER.isEnabledFor(logging.INFO):
+            log_run(circuit, result)
+        return result
 
     def state(
         self,
@@ -114,11 +130,26 @@ class Simulator:
         num_wires: the circuit's by default. initial: a basis value or amplitudes in place of |0…0>.
         The caller owns the state vector: ``with simulator.state(circuit) as state:`` frees its memory at the end.
         """
+        if not LOGGER.isEnabledFor(logging.INFO):
+            return self._state(circuit, num_wires, initial, cancel)
+        began = perf_counter()
+        state = self._state(circuit, num_wires, initial, cancel)
+        log_state(circuit, state, perf_counter() - began)
+        return state
+
+    def _state(
+        self,
+        circuit: Circuit | None,
+        num_wires: int | None,
+        initial: int | ArrayLike | None,
+        cancel: threading.Event | None,
+    ) -> StateVector:
+        """Return the state vector after a circuit; see `state`."""
         if num_wires is None:
             if circuit is None:
                 raise CircuitError("state: expected a circuit or num_wires, got neither; pass one of them.")
             num_wires = circuit.num_qubits
-            if self._quiet and cancel is None and initial is None:
+            if self._quiet and cancel is None and initial is None and not self._shows_bar(circuit):
                 where = self._assigner.one(num_wires)
                 if where.grows:
                     self._repeated = self._repeated or RepeatedCircuit(self.options)
@@ -141,8 +172,17 @@ class Simulator:
             state.close()
             raise
 
-    def explain(self, circuit: Circuit) -> str:
-        """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing."""
+    def _shows_bar(self, circuit: Circuit) -> bool:
+        """Return whether new states of a circuit may take so long that a bar should appear."""
+        if not self._may_show or circuit.num_qubits < _BAR_WIRES:
+            return False
+        return work_of(circuit.num_qubits, len(circuit.instructions), 1) >= LONG_WORK and interactive()
+
+    def explain(self, circuit: Circuit) -> Explanation:
+        """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
+
+        It is a `str`, which a notebook and `rich` show as a table.
+        """
         return preview.explain(circuit, self.options)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
@@ -150,7 +190,7 @@ class Simulator:
 
         GPUs need not be on this machine: set the options `device` or `devices`, and `max_memory` or `device_wires`.
         """
-        return list(preview.plans(circuit, self.options)[0])
+        return preview.plans(circuit, self.options)
 
     def summary(self, circuit: Circuit) -> PlanSummary:
         """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,20 @@ from qsim_ex.frameworks import (
     BindingGroup,
     JobRuns,
     check,
+    counted,
     derived_seeds,
     digest,
     observable_groups,
     random_generator,
+    shown,
+    with_options,
 )
+from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
-from qsim_ex_provider.primitives.pubs import coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
 
 
+@with_options(Options)
 class EstimatorV2(BaseEstimatorV2):
     """Expectation values of observables on qsim-ex's state vectors.
 
@@ -53,7 +58,7 @@ class EstimatorV2(BaseEstimatorV2):
         backend: Any = None,
         mode: Any = None,
         options: Any = None,
-        **engine_options: Any,
+        **engine_options: Unpack[OptionKeywords],
     ) -> None:
         own = {"default_precision": default_precision, "trajectories": trajectories, "noise_model": noise_model}
         keywords = {**own, **engine_options}
@@ -71,6 +76,14 @@ class EstimatorV2(BaseEstimatorV2):
         A backend that is not of qsim-ex, fake or real, is simulated with its noise: transpile circuits for it first.
         """
         return cls(backend=backend, **options)
+
+    def __repr__(self) -> str:
+        own = {
+            "default_precision": (self._default_precision, 0.0),
+            "trajectories": (self._trajectories, None),
+            "noise_model": (self._noise, None),
+        }
+        return shown("EstimatorV2", **own, **changed(self._options))
 
     @property
     def default_precision(self) -> float:
@@ -124,7 +137,11 @@ def _run(pubs: Sequence[_EstimatedPub], options: Options, trajectories: int | No
     runs = JobRuns(Simulator(options))
     most = sum(one.pub.size * len(one.groups) for one in pubs)
     seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
-    found = [_estimate(one, runs, trajectories, seed, number) for number, one in enumerate(pubs)]
+    found = []
+    with counted(options.progress, "PUBs", len(pubs)) as ended:
+        for number, one in enumerate(pubs):
+            found.append(_estimate(one, runs, trajectories, seed, number))
+            ended()
     runs.end()
     return PrimitiveResult(found, metadata={"version": 2, "seed": seed})
 

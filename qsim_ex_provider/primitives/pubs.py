@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,15 @@ from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
-from qsim_ex import BatchResult, Circuit
+from qsim_ex import BatchResult, Circuit, Options
 from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest
 from qsim_ex.frameworks import BindingGroup, Noise, ParameterColumns, ParameterSweep, Save, binding_groups
 from qsim_ex_provider.translation.circuits import translate_sweep
+
+
+def changed(options: Options) -> dict[str, tuple[Any, Any]]:
+    """Return each of the engine's options with its default, for the representation of a primitive."""
+    return {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
 
 
 def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> Any:
@@ -77,7 +83,7 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
     for names, array in values.data.items():
         rows = array.reshape(values.size, len(names))
         columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    sweeps, readout_errors = translate_sweep(circuit, ParameterColumns(columns, values.size), noise)
+    sweeps, readout_errors, _ = translate_sweep(circuit, ParameterColumns(columns, values.size), noise)
     return binding_groups([_without_saves(one) for one in sweeps], [readout_errors] * len(sweeps))
 
 

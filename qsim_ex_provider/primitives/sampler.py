@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,17 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, Pr
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
-from qsim_ex.frameworks import BindingGroup, JobRuns, check, derived_seeds, digest
+from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
+from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
-from qsim_ex_provider.primitives.pubs import coerced, translate_pub, where_of
+from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
 from qsim_ex_provider.translation.circuits import measures
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
 
 
+@with_options(Options)
 class SamplerV2(BaseSamplerV2):
     """Samples circuits on qsim-ex's state vectors.
 
@@ -44,7 +46,7 @@ class SamplerV2(BaseSamplerV2):
         backend: Any = None,
         mode: Any = None,
         options: Any = None,
-        **engine_options: Any,
+        **engine_options: Unpack[OptionKeywords],
     ) -> None:
         keywords = {"default_shots": default_shots, "noise_model": noise_model, **engine_options}
         chosen = primitive_options(SAMPLER, keywords, backend=backend, mode=mode, options=options)
@@ -59,6 +61,10 @@ class SamplerV2(BaseSamplerV2):
         A backend that is not of qsim-ex, fake or real, is simulated with its noise: transpile circuits for it first.
         """
         return cls(backend=backend, **options)
+
+    def __repr__(self) -> str:
+        own = {"default_shots": (self._default_shots, 1024), "noise_model": (self._noise, None)}
+        return shown("SamplerV2", **own, **changed(self._options))
 
     @property
     def default_shots(self) -> int:
@@ -119,7 +125,11 @@ class _SampledPub:
 def _run(pubs: Sequence[_SampledPub], options: Options) -> PrimitiveResult:
     runs = JobRuns(Simulator(options))
     seed = runs.begin(lambda: digest(*(one.key() for one in pubs)), sum(len(one.groups) for one in pubs), options.seed)
-    found = [_sample(one, runs, derived_seeds(seed, one.pub.parameter_values.size, k)) for k, one in enumerate(pubs)]
+    found = []
+    with counted(options.progress, "PUBs", len(pubs)) as ended:
+        for number, one in enumerate(pubs):
+            found.append(_sample(one, runs, derived_seeds(seed, one.pub.parameter_values.size, number)))
+            ended()
     runs.end()
     return PrimitiveResult(found, metadata={"version": 2, "seed": seed})
 

@@ -8,7 +8,7 @@ controlled circuit is a circuit of controlled gates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from qsim_ex.frameworks import (
     digest,
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
+from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.translator import NO_CONTROLS, Translator, number_or_column
 
@@ -49,10 +50,11 @@ def measures(circuit: Circuit) -> bool:
 
 
 class NoisyCircuit(NamedTuple):
-    """A circuit with the channels of a noisy machine, and how its classical bits are misread."""
+    """A circuit with the channels of a noisy machine, how its classical bits are misread, and what it saves."""
 
     circuit: Circuit
     readout_errors: ReadoutErrors
+    saved: Mapping[str, SavedForm] = {}
 
 
 def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
@@ -71,7 +73,7 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, noise=noise)
     translator.circuit(circuit, wires, clbits, NO_CONTROLS)
-    return NoisyCircuit(builder.build(), translator.readout_errors)
+    return NoisyCircuit(builder.build(), translator.readout_errors, translator.saved)
 
 
 def _with_delays(circuit: QuantumCircuit, noise: Noise | None) -> QuantumCircuit:
@@ -84,10 +86,11 @@ def _with_delays(circuit: QuantumCircuit, noise: Noise | None) -> QuantumCircuit
 
 
 class NoisySweeps(NamedTuple):
-    """Sweeps with the channels of a noisy machine, and how their classical bits are misread."""
+    """Sweeps with the channels of a noisy machine, how their classical bits are misread, and what they save."""
 
     sweeps: tuple[ParameterSweep, ...]
     readout_errors: ReadoutErrors
+    saved: Mapping[str, SavedForm] = {}
 
 
 def translate_sweep(circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None) -> NoisySweeps:
@@ -106,10 +109,9 @@ def translate_sweep(circuit: QuantumCircuit, columns: ParameterColumns, noise: N
         translator.circuit(circuit, wires, clbits, NO_CONTROLS)
     except NeedsNumbers:
         apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(columns.count)]
-        return NoisySweeps(
-            tuple(ParameterSweep(one.circuit) for one in apart), apart[0].readout_errors if apart else ()
-        )
-    return NoisySweeps((builder.sweep(columns.count),), translator.readout_errors)
+        sweeps = tuple(ParameterSweep(one.circuit) for one in apart)
+        return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
+    return NoisySweeps((builder.sweep(columns.count),), translator.readout_errors, translator.saved)
 
 
 def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> QuantumCircuit:
@@ -151,15 +153,15 @@ def translate_job(
     headers = []
     for number, (circuit, columns) in enumerate(zip(circuits, binds, strict=True)):
         if columns.columns:
-            made, misread = translate_sweep(circuit, columns, noise)
+            made, misread, saved = translate_sweep(circuit, columns, noise)
             phases = _phases(circuit, columns)
         else:
-            one, misread = translate_noisy(circuit, noise)
+            one, misread, saved = translate_noisy(circuit, noise)
             made, phases = (ParameterSweep(one),), float(circuit.global_phase)
         sweeps += made
         readout_errors += [misread] * len(made)
         owners += [(number, binding) for binding in range(columns.count)]
-        headers.append(header_of(circuit, phases))
+        headers.append(header_of(circuit, phases, saved))
     return TranslatedJob(binding_groups(sweeps, readout_errors), owners, headers)
 
 

@@ -5,7 +5,6 @@ Standard gates are rows of the gate table, whose column `qiskit` names them, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -48,12 +47,13 @@ from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
 from qiskit.quantum_info import Clifford
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
-from qsim_ex.errors import CircuitError, NotSupported, UnknownInstruction
+from qsim_ex.errors import NotSupported, UnknownInstruction
 from qsim_ex.frameworks import GATES, simplified
-from qsim_ex_provider.save import SaveStatevector
+from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
+from qsim_ex_provider.saves.translation import emit_known, is_known
 from qsim_ex_provider.translation import control_flow
 from qsim_ex_provider.translation.noise import of_operation
-from qsim_ex_provider.translation.translator import Controls, Place, Translator
+from qsim_ex_provider.translation.translator import Controls, Place, Translator, swaps
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
@@ -90,14 +90,13 @@ def emit(operation: Any, place: Place, to: Translator) -> None:
 
 
 def _from_aer(instruction: Any, place: Place, to: Translator) -> None:
-    """Append Aer's own ``save_statevector``; it is recognised by its module, and Aer need not be installed."""
-    subtype = getattr(instruction, "_subtype", "")
-    if instruction.name != "save_statevector" or subtype != "single":
+    """Append an instruction of Aer's; it is recognised by its module, and Aer need not be installed."""
+    if not is_known(instruction.name):
         raise NotSupported(
-            f"expected Aer's instruction 'save_statevector' of the subtype 'single', got {instruction.name!r} of the "
-            f"subtype {subtype!r}; save the state vector and compute the rest from it."
+            f"expected an instruction of Qiskit, or one of Aer's that save or set the state, got Aer's "
+            f"{instruction.name!r}; use Qiskit's instructions instead."
         )
-    _save_under(instruction._label, place, to)
+    emit_known(instruction, place, to)
 
 
 def _matrix(gate: Any, place: Place, to: Translator) -> None:
@@ -126,31 +125,8 @@ def _reset(operation: Reset, place: Place, to: Translator) -> None:  # noqa: ARG
     to.builder.reset(place.wires)
 
 
-@emit.register(SaveStatevector)
-def _save(operation: SaveStatevector, place: Place, to: Translator) -> None:
-    _save_under(operation.label, place, to)
-
-
-def _save_under(label: str, place: Place, to: Translator) -> None:
-    """Save the state with qubit k of the instruction as its bit k.
-
-    The order of the qubits counts: the transpiler drops swaps and reorders the instruction's qubits instead.
-    """
-    if len(place.wires) != to.builder.num_qubits:
-        raise CircuitError(
-            f"expected all qubits of the circuit ({to.builder.num_qubits}) in save_statevector, got "
-            f"{len(place.wires)}; save all qubits, since a part of them has no state vector of its own."
-        )
-    if label in ("counts", "memory"):
-        raise CircuitError(
-            f"expected a label that results do not use themselves, got {label!r}; save the state under another label."
-        )
-    swaps = _swaps(place.wires)
-    for pair in swaps:
-        to.builder.gate("swap", pair)
-    to.builder.save(label)
-    for pair in reversed(swaps):
-        to.builder.gate("swap", pair)
+emit.register(SaveInstruction, emit_known)
+emit.register(SetStatevector, emit_known)
 
 
 # --- control flow, and instructions that are not supported yet --------------------------------------------------------
@@ -314,20 +290,8 @@ def _emit_multiplexer(matrices: NDArray[np.complex128], place: Place, to: Transl
 @emit.register(PermutationGate)
 def _permutation(gate: PermutationGate, place: Place, to: Translator) -> None:
     """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
-    for a, b in _swaps([int(p) for p in gate.pattern]):
+    for a, b in swaps([int(p) for p in gate.pattern]):
         to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
-
-
-def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
-    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
-    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
-    swaps = []
-    for k, source in enumerate(sources):
-        found = held.index(source)
-        if found != k:
-            swaps.append((k, found))
-            held[k], held[found] = held[found], held[k]
-    return swaps
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
@@ -335,8 +299,12 @@ def _swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
 
 @emit.register(StatePreparation)
 def _state_preparation(gate: StatePreparation, place: Place, to: Translator) -> None:
-    """Write the state to wires that are still |0>; on other wires, append the gate's definition."""
+    """Write the state to wires that are still |0>; on other wires, append the gate's definition.
+
+    So does a circuit whose unitary is saved, where the columns of other basis values count too.
+    """
     fresh = to.used.isdisjoint(place.wires) and not place.controls.wires
+    fresh = fresh and not (to.top is not None and "save_unitary" in to.top.count_ops())
     if fresh and _holds_amplitudes(gate) and gate.name == "state_preparation":
         to.builder.initialize(np.array(gate.params, dtype=np.complex128), place.wires)
     else:

@@ -58,6 +58,7 @@ class AerNoise:
     def __init__(self, model: Any) -> None:
         self.model = model
         self._known: dict[int, Kraus] = {}  # by the error's identity; the model holds the errors
+        self._found: dict[tuple[str, Wires], Kraus | None] = {}  # by instruction
 
     def before(self, name: str, wires: Wires) -> Kraus | None:
         """Return the error of a measurement."""
@@ -85,6 +86,12 @@ class AerNoise:
         return circuit if passes is None or "delay" not in circuit.count_ops() else passes.run(circuit)
 
     def _error(self, name: str, wires: Wires) -> Kraus | None:
+        key = name, wires
+        if key not in self._found:
+            self._found[key] = self._new_error(name, wires)
+        return self._found[key]
+
+    def _new_error(self, name: str, wires: Wires) -> Kraus | None:
         local = self.model._local_quantum_errors.get(name, {})
         error = local.get(wires, self.model._default_quantum_errors.get(name))
         if error is None:
@@ -95,6 +102,7 @@ class AerNoise:
             )
         if id(error) not in self._known:
             self._known[id(error)] = kraus_of(error)
+            self._known[id(error)].setflags(write=False)  # so that a builder recognises it
         return self._known[id(error)]
 
 

@@ -79,8 +79,9 @@ class Translator:
     noise: the channels around an instruction, found by its label or name. An instruction that it does not name is
     ideal, but where that is replaced by its definition, the noise of the instructions in there is found. An instruction
     under controls is a part of a gate and has no noise of its own.
-    used: the wires that are no longer known to be |0>. bits: the number of each classical bit of the circuit that is
-    being translated, for conditions.
+    used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
+    `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
+    the circuit that is being translated, for conditions.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Translator:
         self.noise = noise
         self._takes_columns = columns is not None
         self.used: set[int] = set()
+        self.saved: dict[str, Any] = {}
+        self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
         self._readout = None if noise is None else ReadoutNotes()
 
@@ -106,12 +109,15 @@ class Translator:
 
     def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
         """Append a whole circuit, whose qubit k is ``wires[k]``."""
+        self.top = circuit if self.top is None else self.top
         wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
         held, values = controls.wires, controls.values
         gate, used, number = self.builder.gate, self.used.update, self.number
         noise = None if held else self.noise
         position, name = 0, ""
+        measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
+        written: set[int] = set()  # these bits
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase:
@@ -120,7 +126,25 @@ class Translator:
                 name = instruction.name
                 on = tuple([wire_of[qubit] for qubit in instruction.qubits])
                 row = ROWS.get(name)
-                if noise is not None:
+                if name == "measure" and noise is None and isinstance(instruction.operation, Measure):
+                    wire, bit = on[0], clbit_of[instruction.clbits[0]]
+                    if wire in measured or bit in written:
+                        self.measured(measured)
+                        written = set()
+                    measured[wire] = bit
+                    written.add(bit)
+                    continue
+                if measured:
+                    self.measured(measured)
+                    written = set()
+                if noise is not None and row is not None and instruction.is_standard_gate():
+                    parameters = map(number, instruction.params) if row[1] else ()
+                    label = instruction.label or name
+                    surround(self.builder, noise, label, on, before=True)
+                    gate(row[0], on, *parameters)
+                    used(on)
+                    surround(self.builder, noise, label, on, before=False)
+                elif noise is not None:
                     bits = tuple([clbit_of[bit] for bit in instruction.clbits])
                     self.noisy(instruction.operation, Place(on, bits), noise)
                 # A gate of a user's own may bear a standard gate's name, hence the second question.
@@ -130,10 +154,9 @@ class Translator:
                     used(on)
                 else:
                     bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
-                    if isinstance(operation, Measure):
-                        self.measure(on, bits)
-                    elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
+                    if not isinstance(operation, Barrier):  # which orders, and the state does not see it
                         self.emit(operation, Place(on, bits, controls), self)
+            self.measured(measured)
         except (InvalidInput, NotSupported) as error:
             qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
@@ -189,6 +212,12 @@ class Translator:
         self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
 
+    def measured(self, bits: dict[int, int]) -> None:
+        """Append measurements of some wires into one classical bit each as one instruction, and empty the table."""
+        if bits:
+            self.measure(tuple(bits), tuple(bits.values()))
+            bits.clear()
+
     def measure(self, wires: Wires, clbits: Wires) -> None:
         """Append a measurement of some wires into some classical bits."""
         self.builder.measure(wires, clbits)
@@ -220,3 +249,15 @@ def has_parameters(instruction: CircuitInstruction) -> bool:
 def all_ones(gate: ControlledGate) -> bool:
     """Return whether every control of a gate is closed."""
     return bool(gate.ctrl_state == (1 << gate.num_ctrl_qubits) - 1)
+
+
+def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
+    """Return swaps that bring the content of ``sources[k]`` to k, for all k."""
+    held = list(range(len(sources)))  # held[k]: the source whose content is at k now
+    swaps = []
+    for k, source in enumerate(sources):
+        found = held.index(source)
+        if found != k:
+            swaps.append((k, found))
+            held[k], held[found] = held[found], held[k]
+    return swaps

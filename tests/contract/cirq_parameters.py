@@ -7,6 +7,7 @@ everything is decided by the bits of two qubits, from which `_expected` tells wh
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +15,10 @@ import cirq
 import numpy as np
 import pytest
 import sympy
-from contract.decided import Call, Decision, Method, gives, seeded
+from contract.decided import Call, Decision, Method, gives, refuses, seeded
 from contract.entries import cirq_numbers
 
-from qsim_ex.errors import MeasurementError
+from qsim_ex.errors import MeasurementError, ParameterError
 from qsim_ex_cirq import QsimExSimulator
 
 A, B = cirq.LineQubit.range(2)
@@ -135,6 +136,12 @@ def _amplitudes(point: str, swept: bool) -> dict[str, Decision]:
     }
 
 
+def _explained(**given: Any) -> list[int]:
+    """The qubits and the steps of the plan that is explained."""
+    told = QsimExSimulator(device="cpu").explain(**given)
+    return [int(re.search(r"on (\d+) wires", told)[1]), int("sweep   tile" in told)]
+
+
 ONE, MANY = {"param_resolver": OFF}, {"params": [OFF]}
 _RUN = {"program": measured(SILENT), "repetitions": 1}
 _SILENT = {"program": SILENT}
@@ -216,6 +223,15 @@ def _changes_nothing(_: Method, name: str) -> None:
 
 
 CIRQ: Mapping[str, Method] = {
+    "QsimExSimulator.explain": Method(
+        _explained,
+        {"program": SILENT, "param_resolver": ON},
+        {
+            "program": gives(cirq.Circuit(cirq.I(A)), [1, 0]),
+            "param_resolver": refuses({}, ParameterError, "power"),
+            "qubit_order": gives([A, B, *cirq.LineQubit.range(2, 4)], [4, 1]),
+        },
+    ),
     "QsimExSimulator": Method(
         _made("run", program=measured(SILENT), param_resolver=ON),
         {},

@@ -105,6 +105,13 @@ def threads(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
     assert entry.call({**CPU, "threads": 1}).where["description"].endswith(" 1 thread")
 
 
+def separate(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
+    """It changes how much is simulated at a time, and nothing that is found."""
+    name = "seed_simulator" if "seed_simulator" in entry.takes else "seed"
+    together, apart = (entry.call({**CPU, name: 5, "separate": value}) for value in (False, True))
+    _same(together, apart)
+
+
 def compile_(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """A device gets it when it prepares its steps; a CPU has nothing to interpret and may ignore it.
 
@@ -313,6 +320,7 @@ EFFECTS: Mapping[str, Effect] = {
     "max_memory": max_memory,
     "max_host_memory": max_host_memory,
     "threads": threads,
+    "separate": separate,
     "compile": compile_,
     "seed": seed,
     "progress": progress,

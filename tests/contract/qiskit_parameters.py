@@ -42,6 +42,12 @@ def _run(run_input: Any, **given: Any) -> Any:
     return [result.get_counts(k).get("1", 0) / result.results[k].shots for k in range(len(result.results))]
 
 
+def _explained(run_input: Any, **given: Any) -> list[int]:
+    """The number of plans in the explanation, and whether two bindings run together."""
+    told = QsimExBackend(device="cpu").explain(run_input, **given)
+    return [told.count("index bits at the end"), int("2 bindings that run together" in told)]
+
+
 def _sampled(pubs: Any = (), run: Mapping[str, Any] | None = None, **options: Any) -> Any:
     """The bits of each shot of each PUB, one after the other."""
     result = SamplerV2(**{"device": "cpu", **options}).run(pubs or [turned(0.0)], **(run or {})).result()
@@ -90,6 +96,20 @@ QISKIT: Mapping[str, Method] = {
                 [{ANGLE: [np.pi, 0.0]}],
                 [1, 0],
                 lambda parameter_binds=None, **_: _run(
+                    turned(ANGLE) if parameter_binds else turned(0.0), parameter_binds=parameter_binds
+                ),
+            ),
+        },
+    ),
+    "QsimExBackend.explain": Method(
+        _explained,
+        {"run_input": turned(0.0)},
+        {
+            "run_input": gives([turned(np.pi), turned(0.0, measured=False)], [2, 0]),
+            "parameter_binds": gives(
+                [{ANGLE: [np.pi, 0.0]}],
+                [1, 1],
+                lambda parameter_binds=None, **_: _explained(
                     turned(ANGLE) if parameter_binds else turned(0.0), parameter_binds=parameter_binds
                 ),
             ),

@@ -144,7 +144,7 @@ def _public(owner: Any) -> set[str]:
 
 PLANNING: Mapping[type, set[str]] = {
     Simulator: {"explain", "plans", "summary", "placement"},
-    QsimExSimulator: {"simulate_moment_steps"},
+    QsimExSimulator: {"simulate_moment_steps", "explain"},
     SamplerV2: {"from_backend"},
     EstimatorV2: {"from_backend"},
 }
@@ -159,9 +159,12 @@ def test_every_method_is_a_way_in(owner: type) -> None:
 
 
 def test_every_option_of_a_plan_is_decided() -> None:
-    """An option that an engine's plan could depend on is in the table, or is known to be about runs."""
+    """An option that an engine's plan could depend on is in the table, or is known to be about runs.
+
+    `separate` changes the plans of other circuits than this one, whose wires are all joined: see tests of `preview`.
+    """
     about_runs = {"compile", "seed", "progress", "watch", "checkpoint", "checkpoint_every"}
-    assert set(PLANS[0].takes) - about_runs == set(PLANNED)
+    assert set(PLANS[0].takes) - about_runs - {"separate"} == set(PLANNED)
 
 
 def test_no_decision_is_stale() -> None:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from qiskit import QuantumCircuit, transpile
 from qiskit.circuit import Parameter
 from qiskit.exceptions import QiskitError
-from qiskit.transpiler import generate_preset_pass_manager
+from qiskit.providers import QiskitBackendNotFoundError
+from qiskit.transpiler import CouplingMap, generate_preset_pass_manager
+from support.child_processes import in_fork
 
 from qsim_ex import NoiseModel, depolarizing
-from qsim_ex_provider import QsimExBackend
+from qsim_ex.errors import OptionError
+from qsim_ex_provider import QsimExBackend, QsimExProvider
 from qsim_ex_provider.target import WIDEST, WIDTH
 
 
@@ -87,6 +94,24 @@ def test_preset_pass_managers_have_the_backend_s_width(level: int) -> None:
     assert manager.run(layers(156)).num_qubits == 156
 
 
+def test_a_copy_has_a_width_of_its_own() -> None:
+    """A circuit that widens a copy of a backend leaves the target of the original as it is."""
+    backend = QsimExBackend()
+    assert backend.target.num_qubits == WIDTH
+    other = copy.copy(backend)
+    transpile(layers(WIDTH + 1), other, optimization_level=0)
+    assert (backend.target.num_qubits, other.target.num_qubits) == (WIDTH, WIDTH + 1)
+    assert (backend.num_qubits, other.num_qubits) == (WIDTH, WIDTH + 1)
+
+
+def test_width_of_a_target_makes_circuits_and_arrays() -> None:
+    """Programs that use the number of qubits as a size get what an int gives."""
+    width = QsimExBackend().num_qubits
+    assert QuantumCircuit(width).num_qubits == WIDTH
+    assert np.zeros(width).shape == (WIDTH,)
+    assert CouplingMap.from_line(width).size() == WIDTH
+
+
 # --- a run without measurement ----------------------------------------------------------------------------------------
 
 
@@ -114,3 +139,62 @@ def test_an_unmeasured_circuit_with_noise_or_parameters_is_a_success_too(device_
     backend = QsimExBackend(device=device_name, noise_model=NoiseModel().with_error("rx", depolarizing(0.1)))
     result = backend.run(circuit, parameter_binds=[{angle: [0.1, 0.2]}]).result()
     assert [one.data.to_dict() for one in result.results] == [{}, {}]
+
+
+# --- backends of Qiskit's kind ----------------------------------------------------------------------------------------
+
+
+def test_options_of_a_backend() -> None:
+    """Unknown fields raise `AttributeError`, unknown options of a run name the nearest, known ones are read again."""
+    backend = QsimExBackend(device="cpu", shots=5)
+    with pytest.raises(AttributeError, match="Did you mean 'shots'"):
+        QsimExBackend(shotz=3)
+    with pytest.raises(AttributeError, match="Did you mean 'shots'"):
+        backend.set_options(shotz=3)
+    with pytest.raises(OptionError, match="Did you mean 'shots'"):
+        backend.run(bell(), shotz=3)
+    assert backend.options.shots == 5
+    assert backend.max_circuits is None
+
+
+def test_provider_lists_its_backends() -> None:
+    """A provider gives its backends by name, and says which there are."""
+    provider = QsimExProvider(shots=9)
+    assert [one.name for one in provider.backends()] == ["qsim_ex"]
+    assert provider.backends("none") == []
+    assert provider.get_backend().options.shots == 9
+    with pytest.raises(QiskitBackendNotFoundError, match="qsim_ex"):
+        provider.get_backend("qsim_e")
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))], ids=["deep", "pickle"]
+)
+def test_copies_of_a_used_backend(copied: Callable[[Any], Any]) -> None:
+    """A copy of a backend that has run, and of its job, gives the same counts."""
+    backend = QsimExBackend(device="cpu", seed_simulator=3)
+    job = backend.run(bell())
+    expected = job.result().get_counts()
+    assert copied(backend).run(bell()).result().get_counts() == expected
+    assert copied(job).result().get_counts() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_of_a_used_backend() -> None:
+    """A forked child runs circuits on a backend that its parent has used, and has the result of the parent's job."""
+    backend = QsimExBackend(device="cpu", seed_simulator=3)
+    job = backend.run(bell())
+    expected = job.result().get_counts()
+    assert in_fork(lambda: backend.run(bell()).result().get_counts()) == expected
+    assert in_fork(lambda: job.result().get_counts()) == expected
+
+
+def test_programs_that_were_written_for_aer() -> None:
+    """A run with the options of a program for Aer gives the counts of the seed, and says where it ran."""
+    backend = QsimExBackend(method="statevector", device="CPU", max_parallel_threads=1, fusion_enable=True)
+    given: dict[str, Any] = {"shots": 50, "seed_simulator": 3, "memory": True, "runtime_parameter_bind_enable": False}
+    result = backend.run(transpile(bell(), backend), **given).result()
+    expected = QsimExBackend(device="cpu").run(bell(), shots=50, seed_simulator=3).result().get_counts()
+    assert result.get_counts() == expected
+    assert result.results[0].metadata["device"] == "cpu"

@@ -181,14 +181,14 @@ def test_bad_input(name: str) -> None:
         act(Simulator(device="cpu"), many(1)[0])
 
 
-def test_a_saved_state_after_chance_is_one_of_many() -> None:
-    """A state saved after a measurement is refused for many shots, and given for one."""
+def test_a_saved_state_after_chance_is_that_of_the_first_shot() -> None:
+    """A state saved after a measurement is normalised, and that of the first shot however many shots there are."""
     circuit = CircuitBuilder(1, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).save().measure([0], [0]).build()
     simulator = Simulator(device="cpu")
-    with pytest.raises(errors.NotSupported, match=r"'statevector'.*one shot"):
-        simulator.run(circuit, 10)
-    one = simulator.run(circuit, 1, seed=3).saved["statevector"]
-    np.testing.assert_allclose(np.abs(one) ** 2, [0.5, 0.5], atol=1e-12)
+    for seed in range(6):
+        one = simulator.run(circuit, 1, seed=seed).saved["statevector"]
+        assert np.linalg.norm(one) == pytest.approx(1, abs=1e-12)
+        assert np.array_equal(simulator.run(circuit, 10, seed=seed).saved["statevector"], one)
 
 
 def test_a_saved_state_of_a_trajectory_is_normalised() -> None:

@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check
+from qsim_ex.circuit import check, saves
 from qsim_ex.circuit.circuit import ONE_AT, Circuit
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
 from qsim_ex.circuit.ops import (
@@ -30,11 +31,15 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    SetState,
     When,
     mask_of,
     pattern,
 )
 from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import PauliSum
 
 
 @lru_cache(maxsize=65536)
@@ -60,6 +65,14 @@ def _roles(
 @lru_cache(maxsize=64)
 def _full(num_mixes: int, num_reads: int) -> Pattern:
     return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
+    """Return whether a channel is mixed-unitary and whether its matrices are products; cached for other circuits."""
+    size = math.isqrt(len(kraus) // (16 * count))
+    array = np.frombuffer(kraus, dtype=np.complex128).reshape(count, size, size)
+    return check.are_scaled_unitaries(array), check.are_products(array)
 
 
 def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
@@ -95,6 +108,12 @@ class CircuitBuilder:
         self._literal: list[tuple[int, NDArray[np.complex128]]] = []
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
+        # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
+        self._repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]] = {}
+
+    def __repr__(self) -> str:
+        size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
+        return f"{type(self).__name__}({size})"
 
     def gate(
         self,
@@ -294,17 +313,22 @@ class CircuitBuilder:
         tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape
         and for NaN, `NoiseError` for a sum that is not 1, for no matrix at all, and for too many wires.
         """
+        repeats = id(kraus), tuple(wires), name
+        if repeats in self._repeated:
+            self._instructions.append(self._repeated[repeats][1])
+            return self
         array = check.kraus(kraus, len(wires), name, tolerance)
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         numbers = check.wires(wires, self.num_qubits, name)
         known = len(wires), array.tobytes()
         if known not in self._channels:
-            found = check.are_scaled_unitaries(array), check.are_products(array)
-            self._channels[known] = self._take(array.size), len(array), *found
+            self._channels[known] = self._take(array.size), len(array), *_kind_of(known[1], len(array))
             self._literal.append((self._channels[known][0], array))
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
+        if isinstance(kraus, np.ndarray) and not kraus.flags.writeable:
+            self._repeated[repeats] = kraus, self._instructions[-1]
         return self
 
     @contextmanager
@@ -327,10 +351,46 @@ class CircuitBuilder:
         self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
         return self
 
-    def save(self, label: str = "statevector") -> CircuitBuilder:
-        """Save the state vector at this point under a label; raises `CircuitError` if it is taken."""
-        check.label(label, (i.label for i in self._instructions if isinstance(i, Save)))
-        self._instructions.append(Save(label))
+    def save(
+        self,
+        label: str | None = None,
+        what: str = "statevector",
+        *,
+        wires: Sequence[int] | None = None,
+        how: str | None = None,
+        observable: PauliSum | None = None,
+        values: Sequence[int] | None = None,
+    ) -> CircuitBuilder:
+        """Save a value of the state at this point under a label, by default the state vector.
+
+        label: the name of `what` by default. what: a row of `circuit.saves.KINDS`. wires: of probabilities,
+        expectation values and density matrices; all wires by default. how: how the values of several trajectories are
+        put together, see `circuit.saves.How`. observable: of an expectation value; its wire k is ``wires[k]``.
+        values: the basis values whose amplitudes are saved.
+        Raises `CircuitError` for a label that is taken and for arguments that do not fit, and `WireError`.
+        """
+        made = saves.checked(
+            label, what, self.num_qubits, wires=wires, how=how, observable=observable, values=values
+        )  # fmt: skip
+        check.label(made.label, (i.label for i in self._instructions if isinstance(i, Save)))
+        self._instructions.append(made)
+        return self
+
+    def set_statevector(self, amplitudes: ArrayLike, wires: Sequence[int] | None = None) -> CircuitBuilder:
+        """Put all wires into a normalised state of 2^n amplitudes, whatever their state is; raises `StateError`.
+
+        wires: an order of all wires, ``wires[0]`` least significant; by default wire k is bit k.
+        """
+        numbers = check.wires(range(self.num_qubits) if wires is None else wires, self.num_qubits, "set_statevector")
+        if len(numbers) != self.num_qubits:
+            raise WireError(
+                f"set_statevector: expected all {self.num_qubits} wires, got {len(numbers)}; use reset and initialize "
+                "for some of them."
+            )
+        vector = check.state(amplitudes, self.num_qubits)
+        offset = self._take(len(vector))
+        self._literal.append((offset, vector))
+        self._instructions.append(SetState(numbers, offset))
         return self
 
     def build(self) -> Circuit:

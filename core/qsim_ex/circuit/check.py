@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +36,10 @@ NOTHING = 1e-7
 """Largest entry of a Kraus matrix that is left out: it would be chosen once in 10^14 times, which is rounding."""
 
 NORM_TOLERANCE = 1e-6
-"""Largest |‖ψ‖ − 1| that is taken for rounding; single-precision states pass."""
+"""Largest |‖ψ‖ − 1| that is taken for rounding; see `norm_tolerance` for amplitudes of single precision."""
+
+_ROUNDINGS = 1 << 13
+"""The most units of rounding by which a norm may be off, for states that went through thousands of gates."""
 
 
 def count(value: object, name: str) -> int:
@@ -288,8 +292,12 @@ def diagonal(entries: ArrayLike, num_wires: int, name: str) -> NDArray[np.comple
 
 
 def state(amplitudes: ArrayLike, num_wires: int) -> NDArray[np.complex128]:
-    """Return 2^k finite complex128 amplitudes of norm 1; raises `StateError`."""
-    array = np.asarray(amplitudes, dtype=np.complex128).reshape(-1)
+    """Return 2^k finite complex128 amplitudes of norm 1; raises `StateError`.
+
+    Amplitudes of single precision, which thousands of gates may have rounded, are divided by their norm.
+    """
+    given = np.asarray(amplitudes)
+    array = np.asarray(given, dtype=np.complex128).reshape(-1)
     if array.size != 1 << num_wires:
         raise StateError(
             f"expected {1 << num_wires} amplitudes for {num_wires} wires, got {array.size}; pass 2^wires amplitudes."
@@ -297,9 +305,16 @@ def state(amplitudes: ArrayLike, num_wires: int) -> NDArray[np.complex128]:
     if not np.isfinite(array).all():
         raise StateError("expected finite amplitudes, got NaN or infinity; check how they were computed.")
     norm = float(np.linalg.norm(array))
-    if abs(norm - 1) > NORM_TOLERANCE:
+    if abs(norm - 1) > norm_tolerance(given.dtype):
         raise StateError(f"expected a state of norm 1, got one of norm {norm:.9g}; divide it by its norm.")
-    return array
+    return array if abs(norm - 1) <= NORM_TOLERANCE else array / norm
+
+
+def norm_tolerance(dtype: np.dtype[Any]) -> float:
+    """Return how far the norm of a state may be from 1, given the dtype in which it was computed."""
+    if dtype.kind not in "fc":
+        return NORM_TOLERANCE
+    return max(NORM_TOLERANCE, _ROUNDINGS * float(np.finfo(dtype).eps))
 
 
 def permutation(indices: Sequence[int], num_wires: int) -> tuple[int, ...]:

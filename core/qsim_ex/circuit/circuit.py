@@ -40,6 +40,20 @@ class Circuit:
         object.__setattr__(self, "structure", structure)
         object.__setattr__(self, "instructions", structure.instructions)  # one tuple for all of them
 
+    @classmethod
+    def of_structure(cls, structure: Structure, operands: NDArray[np.complex128]) -> Circuit:
+        """Return the circuit of a known structure, without hashing its instructions again."""
+        made = cls.__new__(cls)
+        num_qubits, num_clbits = structure.num_qubits, structure.num_clbits
+        known = {"num_qubits": num_qubits, "num_clbits": num_clbits, "instructions": structure.instructions}
+        made.__dict__.update(known, operands=operands, structure=structure)
+        return made
+
+    def __repr__(self) -> str:
+        return (
+            f"Circuit({self.num_qubits} wires, {self.num_clbits} classical bits, {len(self.instructions)} instructions)"
+        )
+
     @property
     def key(self) -> str:
         """A short digest of the structure that is the same in every process."""

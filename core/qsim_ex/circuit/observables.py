@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit import check
@@ -52,3 +52,37 @@ class PauliSum:
     def num_wires(self) -> int:
         """Return the least number of wires that the sum needs: the highest wire that it acts on, plus 1."""
         return max(((t.x | t.z).bit_length() for t in self.terms), default=0)
+
+    def without_idle(self, places: Mapping[int, int]) -> PauliSum:
+        """Return the sum for a state of which only some wires are kept, and all others are |0⟩.
+
+        places: for each kept wire its new number. Z and I are 1 on |0⟩, and the mean of X and Y is 0.
+        """
+        kept = sum(1 << wire for wire in places)
+        terms = (t for t in self.terms if not t.x & ~kept)
+        return PauliSum(tuple(PauliString(_moved(t.x, places), _moved(t.z, places), t.coefficient) for t in terms))
+
+    def on(self, wires: Sequence[int]) -> PauliSum:
+        """Return the sum whose wire k is ``wires[k]``."""
+        bits = [1 << wire for wire in wires]
+
+        def moved(mask: int) -> int:
+            return sum(bit for k, bit in enumerate(bits) if mask >> k & 1)
+
+        return PauliSum(tuple(PauliString(moved(t.x), moved(t.z), t.coefficient) for t in self.terms))
+
+    def squared(self) -> PauliSum:
+        """Return the product of the sum with itself, each string once; strings that cancel are left out."""
+        found: dict[tuple[int, int], complex] = {}
+        for a in self.terms:
+            for b in self.terms:
+                # a·b = i^(y_a + y_b) X_a Z_a X_b Z_b, where Z_a X_b = ± X_b Z_a, and the string (x, z) has i^y again.
+                x, z = a.x ^ b.x, a.z ^ b.z
+                turns = a.num_y + b.num_y - (x & z).bit_count() + 2 * (a.z & b.x).bit_count()
+                found[x, z] = found.get((x, z), 0) + a.coefficient * b.coefficient * (1, 1j, -1, -1j)[turns % 4]
+        return PauliSum(tuple(PauliString(x, z, c) for (x, z), c in found.items() if c))
+
+
+def _moved(mask: int, places: Mapping[int, int]) -> int:
+    """Return a mask of wires in the new numbers, without the wires that have none."""
+    return sum(1 << place for wire, place in places.items() if mask >> wire & 1)

@@ -17,6 +17,8 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
+from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
+
 
 class Entry(IntEnum):
     """The class of one matrix entry: what its gate alone says about its value, before any number is known."""
@@ -105,9 +107,13 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put `wires` into |0>, whatever their state is."""
+    """Put `wires` into |0>, whatever their state is.
+
+    level: of a part of a circuit, after how many branch points of the whole circuit they are used again.
+    """
 
     wires: tuple[int, ...]
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +150,17 @@ class Conditional:
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
-    """Save the state vector at this point under `label`."""
+class SetState:
+    """Put `wires`, which are all wires of the circuit, into the state of 2^n amplitudes at `operand`.
 
-    label: str
+    The state before is discarded, whatever it was; classical bits keep their values.
+    """
+
+    wires: tuple[int, ...]
+    operand: int
 
 
-Instruction = Op | Permutation | Initialize | Measure | Reset | Channel | Conditional | Save
+Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Channel | Conditional | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -175,19 +185,22 @@ def mask_of(wires: tuple[int, ...]) -> int:
 
 
 def wires_acted_on(instruction: Instruction) -> int:
-    """Return the mask of all wires that an instruction mixes, reads, or measures."""
+    """Return the mask of all wires that an instruction mixes, reads, measures, or saves.
+
+    A save of all wires returns 0, since it does not know how many there are: see `Save.depends_on`.
+    """
     match instruction:
         case Op(mixes, reads, when):
             mask = mask_of(mixes) | when.mask
             for read in reads:
                 mask |= read
             return mask
-        case Permutation() | Initialize() | Measure() | Reset() | Channel():
+        case Permutation() | Initialize() | SetState() | Measure() | Reset() | Channel():
             return mask_of(instruction.wires)
         case Conditional(operation):
             return wires_acted_on(operation)
         case Save():
-            return 0
+            return mask_of(instruction.wires or ())
         case _:
             assert_never(instruction)
 

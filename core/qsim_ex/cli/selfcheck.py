@@ -16,6 +16,7 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.errors import Cancelled
+from qsim_ex.options import DeviceChoice
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.simulator import Simulator
 
@@ -58,7 +59,8 @@ def check(gpus: int, task: Task) -> Iterator[Check]:
     task.stage("the definition")
     exact = reference.simulate(circuit)
     shots: list[bytes] = []
-    for device, number in [("cpu", 0), *(("gpu", k) for k in range(gpus))]:
+    places: list[tuple[DeviceChoice, int]] = [("cpu", 0), *(("gpu", k) for k in range(gpus))]
+    for device, number in places:
         for row in reversed([*PRECISIONS.values()]):  # the finest first: its shots are compared
             name = "cpu" if device == "cpu" else f"gpu:{number}"
             task.stage(f"{name}, {row.name} precision")

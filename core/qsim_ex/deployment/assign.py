@@ -78,7 +78,7 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     needed = state_bytes(num_wires, options.dtype)
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
     host_free = discover.free_bytes(discover.cpu(options.threads), needed if device.kind == "cpu" else 0)
-    if not _divides(options):
+    if not options.divides:
         free = discover.free_bytes(device, needed)
         allowed = free if options.max_memory is None else options.max_memory
         if needed <= allowed:
@@ -89,7 +89,7 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
         free_now = survey(device, options, host_free)
         found = deploy(num_wires, options, free_now, reason)
     except OutOfMemory as error:
-        if options.device != "auto" or _divides(options) or needed > host_free:
+        if options.device != "auto" or options.divides or needed > host_free:
             raise
         return on(discover.cpu(options.threads), num_wires, options, f"auto: {error}", host_free, host_free)
     if device.kind == "cpu":
@@ -129,11 +129,6 @@ def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalD
         return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")
 
 
-def _divides(options: Options) -> bool:
-    """Return whether the options ask for a state in several pieces."""
-    return options.devices is not None or options.device_wires is not None or options.virtual_peers > 1
-
-
 def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
     """Return the free memory of the host and of all devices that the options allow, the chosen one among them.
 
@@ -155,7 +150,7 @@ def survey(device: Device, options: Options, host_free: int) -> FreeMemory:
                 f"expected GPUs of one generation, got devices={list(numbers)} with {len(found)} compute capabilities "
                 f"({each}); leave out the others, since the slowest would delay them all."
             )
-    elif _divides(options):
+    elif options.divides:
         numbers = (options.device_id,)
     else:
         first = options.device_id

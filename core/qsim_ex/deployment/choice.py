@@ -47,7 +47,7 @@ def _device_sets(options: Options, free: FreeMemory) -> list[tuple[int, ...]]:
     """Return the sets of devices that may share a state: the requested one, or the first 1, 2, 4, … of all devices."""
     numbers = [number for number, _ in free.devices]
     if options.devices is not None:
-        return [options.devices]
+        return [tuple(options.devices)]
     if options.device_wires is not None or options.virtual_peers > 1:
         return [(numbers[0],)]
     return [tuple(numbers[: 1 << k]) for k in range(len(numbers).bit_length())]

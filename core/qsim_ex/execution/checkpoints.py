@@ -1,9 +1,10 @@
 """Checkpoints: files of a long run, with which it continues after a kill and gives the same result.
 
 There are two kinds. The *results so far* (bits, sums, saved states of the bindings and shots that are done) are a file
-of arrays. A *state in progress* is a saved state (`saving`) with its position in the program; states that its circuit
-has saved are in files beside it. Every file names its run, and is removed when the run has ended. If states are
-simulated one by one, the state in progress has the given path, and the results so far are in a file beside it.
+of arrays. A *state in progress* is a saved state (`saving`) with its position in the program; what its circuit has
+saved up to there is among the results so far, which are written first. Every file names its run, and is removed when
+the run has ended. If states are simulated one by one, the state in progress has the given path, and the results so far
+are in a file beside it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Checkpoints:
     seeds: one for each binding, None if they were not given; then the seeds of the files are used, or `fresh_seeds`.
     one_by_one: whether states are simulated one by one.
     state: the state in progress, if there is one. found: the arrays of the results so far; empty if there are none.
+    unwritten: returns the results so far if a circuit has saved something since they were written, else None.
     Raises `SavedStateError`, naming the differences, if a file belongs to another run, and if it is damaged.
     """
 
@@ -58,6 +60,7 @@ class Checkpoints:
         self._warned = False
         self.state: SavedState | None = None
         self.found: Arrays = {}
+        self.unwritten: Callable[[], Arrays | None] = _nothing
         told: Sequence[int] | None = None
         if self.path.exists() and _is_state(self.path):
             self.state = self._look(self.path)
@@ -111,24 +114,27 @@ class Checkpoints:
         return monotonic() - self._last >= self._every
 
     def write_state(self, placement: Placement, about: Mapping[str, Any]) -> None:
-        """Write a state in progress; about: its position in the program."""
+        """Write a state in progress, and before it what was saved up to there; about: its position in the program."""
+        arrays = self.unwritten()
+        if arrays is not None and not self.write_found(arrays):
+            return
         self._write(lambda: save(placement, self.path, self._about(about)))
 
-    def write_found(self, arrays: Arrays) -> None:
-        """Write the results so far."""
+    def write_found(self, arrays: Arrays) -> bool:
+        """Write the results so far, and return whether that succeeded."""
 
         def write() -> None:
             with written(self._found_at, sum(array.nbytes for array in arrays.values())) as file:
                 about = np.frombuffer(json.dumps(self._about({})).encode(), dtype=np.uint8)
                 np.savez(file, about=about, **cast("dict[str, Any]", arrays))
 
-        self._write(write)
+        return self._write(write)
 
     def _about(self, more: Mapping[str, Any]) -> dict[str, Any]:
         seeds: dict[str, Any] = {"seed": self.seeds[0]} if len(self.seeds) == 1 else {"seeds": list(self.seeds)}
         return {"run": self._identity, **seeds, **more}
 
-    def _write(self, write: Callable[[], None]) -> None:
+    def _write(self, write: Callable[[], None]) -> bool:
         """Write a checkpoint; a failure is a warning, since the run can continue without it."""
         self._last = monotonic()
         try:
@@ -137,14 +143,11 @@ class Checkpoints:
             if not self._warned:
                 warnings.warn(f"the run goes on without a new checkpoint: {error}", RuntimeWarning, stacklevel=2)
             self._warned = True
-
-    def keep(self, placement: Placement, number: int, binding: int) -> None:
-        """Write the state that a circuit saves under its label number `number`, in the order of the wires."""
-        about = {"run": self._identity, "label": number, "binding": binding}
-        self._write(lambda: save(placement, self._beside(f"saved{number}"), about))
+            return False
+        return True
 
     def kept(self, number: int, binding: int) -> Amplitudes | None:
-        """Return the state that an earlier run has saved under a label for a binding; None if there is none."""
+        """Return the state that a run of version 0.1 has saved under a label for a binding; None if there is none."""
         path = self._beside(f"saved{number}")
         if self.state is None or not path.exists():
             return None
@@ -165,6 +168,10 @@ class Checkpoints:
 
     def _beside(self, ending: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{ending}")
+
+
+def _nothing() -> None:
+    """Return None: nothing was saved."""
 
 
 def _is_state(path: Path) -> bool:

@@ -9,8 +9,9 @@ from typing import Any, assert_never, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.devices.base import Device, LoadsNumbers
+from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
@@ -33,7 +34,9 @@ def plan_of(
     place: bool = False,
 ) -> Plan:
     """Return the plan of a segment, cached by the segment's identity; see `make_plan`."""
-    return make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+    plan = make_plan(segment.work, num_wires, start, shape, fresh, levels, place)
+    LOGGER.debug("planned %r", plan)
+    return plan
 
 
 @lru_cache(maxsize=256)
@@ -43,7 +46,8 @@ def plans_of(
     """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
 
     levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not mixed
-    yet need no memory. A save puts the wires in order.
+    yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The layout
+    after other saves is a guess; a segment that finds another one is planned for that when it runs.
     """
     plans: list[Plan] = []
     every = (1 << num_wires) - 1
@@ -54,9 +58,9 @@ def plans_of(
                 place = not plans and fresh == every
                 plans.append(plan_of(node, num_wires, start, shape, fresh, levels, place))
                 start, fresh = plans[-1].end, plans[-1].left
-            case Save():
+            case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0
-            case BranchPoint():
+            case BranchPoint() | Save():
                 pass
             case _:
                 assert_never(node)

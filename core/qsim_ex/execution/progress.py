@@ -10,37 +10,67 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from time import perf_counter
+from types import TracebackType
+from typing import Self
 
+from qsim_ex.display.bar import Bar, bar_of
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import Progress, ProgressCallback, Watch
 
 Tick = Callable[[], None]
 
+LONG_WORK = 1e8
+"""Amplitudes times gates of a run that may take seconds: a run with fewer has a progress bar only if asked for one."""
+
+_LEAST_STATE = 256
+"""Amplitudes of the smallest state, for this purpose: a gate on fewer takes no less time."""
+
+
+def work_of(num_wires: int, gates: int, states: int) -> float:
+    """Return the amplitudes times gates of a run."""
+    return float(max(2.0 ** min(num_wires, 1000), _LEAST_STATE)) * gates * states
+
 
 class Ticker:
     """Counts the steps of a run; it is called before each step, and several threads may share it.
 
-    reports: whether the progress is reported.
+    reports: whether the progress is reported. work: amplitudes times gates; see `LONG_WORK`.
 
-    Raises `Cancelled` when the event is set. Calls `progress` with the steps given to the device and all steps.
+    Raises `Cancelled` when the event is set. Calls `progress` with the steps given to the device and all steps, or
+    shows a bar while it is used in ``with``.
     """
 
     def __init__(
         self,
         cancel: threading.Event | None = None,
-        progress: ProgressCallback | None = None,
+        progress: bool | ProgressCallback | None = None,
         watch: Watch | None = None,
+        work: float = 0.0,
     ) -> None:
+        self._bar: Bar | None = None
+        if progress is True or (progress is None and work >= LONG_WORK):
+            self._bar = bar_of(progress, "steps")
         self.total = 0
         self.done = 0
         self._each = 0  # steps of one state
         self._states_before = 0  # states that an earlier run has done
         self._cancel = cancel
-        self._progress = progress
+        self._progress = None if isinstance(progress, bool) else progress
         self._watch = watch
         self._watcher: Watcher | None = None
-        self.reports = progress is not None or watch is not None
+        self.reports = self._progress is not None or watch is not None or self._bar is not None
         self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, trace)
 
     def expect(self, states: int, ends: Sequence[int], moved: Callable[[], int]) -> None:
         """Set the total of steps before the first step; later calls change nothing.
@@ -52,6 +82,8 @@ class Ticker:
             if not self.total and ends:
                 self._each, self.total = ends[-1], states * ends[-1]
                 self.done = self._states_before * self._each
+                if self._bar is not None and states > 1:
+                    self._bar.what = "states"
                 if self._watch is not None:
                     self._watcher = Watcher(self._watch, ends, states, moved)
                     self._watcher.skipped = self.done
@@ -105,6 +137,9 @@ class Ticker:
             self._progress(done, self.total)
         if self._watcher is not None:
             self._watcher.tell(done, self.total)
+        if self._bar is not None:
+            each = max(self._each, 1) if self._bar.what == "states" else 1
+            self._bar.update(done // each, self.total // each)
 
 
 def _nobody() -> None:

@@ -1,7 +1,7 @@
 """The engine's public face for the package of a framework, such as `qsim_ex_provider` for Qiskit.
 
 Such a package imports `qsim_ex`, `qsim_ex.errors`, `qsim_ex.options` and this package, and no other part of the engine.
-It needs four things that users of the engine do not:
+It needs five things that users of the engine do not:
 
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
@@ -14,6 +14,8 @@ It needs four things that users of the engine do not:
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
   `observable_groups` those that are asked for similar observables. `JobRuns` gives every run its checkpoint, and
   `job_seeds` and `derived_seeds` their seeds.
+- Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
+  `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
     from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
     from qsim_ex.devices.discover import gpu_missing
+    from qsim_ex.display.bar import counted, followed
+    from qsim_ex.display.described import shown, with_options
+    from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
@@ -48,6 +53,7 @@ _HOMES = {
     "BindingGroup": "qsim_ex.frameworks.binding_group",
     "Channel": "qsim_ex.circuit.ops",
     "GATES": "qsim_ex.circuit.gates",
+    "Explanation": "qsim_ex.display.explanation",
     "Gate": "qsim_ex.circuit.gates",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
@@ -70,8 +76,10 @@ _HOMES = {
     "Values": "qsim_ex.circuit.parameters.sweep",
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
+    "counted": "qsim_ex.display.bar",
     "derived_seeds": "qsim_ex.frameworks.seeds",
     "digest": "qsim_ex.frameworks.job_runs",
+    "followed": "qsim_ex.display.bar",
     "fresh_job_seed": "qsim_ex.observe.sampling",
     "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
@@ -79,8 +87,10 @@ _HOMES = {
     "observable_groups": "qsim_ex.frameworks.observable_group",
     "random_generator": "qsim_ex.frameworks.seeds",
     "real_values": "qsim_ex.circuit.parameters.sweep",
+    "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",
     "surround": "qsim_ex.circuit.noise.model",
+    "with_options": "qsim_ex.display.described",
 }
 
 __all__ = [
@@ -89,6 +99,7 @@ __all__ = [
     "Attributes",
     "BindingGroup",
     "Channel",
+    "Explanation",
     "Gate",
     "Initialize",
     "Instruction",
@@ -112,8 +123,10 @@ __all__ = [
     "binding_groups",
     "check",
     "confusion",
+    "counted",
     "derived_seeds",
     "digest",
+    "followed",
     "fresh_job_seed",
     "gpu_missing",
     "job_checkpoint",
@@ -121,8 +134,10 @@ __all__ = [
     "observable_groups",
     "random_generator",
     "real_values",
+    "shown",
     "simplified",
     "surround",
+    "with_options",
 ]
 
 

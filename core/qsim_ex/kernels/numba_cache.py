@@ -16,6 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from qsim_ex.display.bar import notice
+from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels import cache_folder, host
 from qsim_ex.kernels.interrupts import uninterrupted
 
@@ -32,6 +34,9 @@ _SOURCES = ("*.py", "cpu/*.py", "cuda/launch/*.py")
 
 part = numba.njit(nogil=True, error_model="numpy")
 """Compile a function that only kernels call."""
+
+inlined = numba.njit(inline="always")
+"""Compile a function as a part of each kernel that calls it."""
 
 
 @lru_cache(maxsize=1)
@@ -89,13 +94,18 @@ class _Files(caching.IndexDataCacheFile):
         return Path(self._cache_path) / f"{self._index_name.removesuffix('.nbi')}.{number}.nbc"
 
     def load(self, key: Any) -> Any:
-        """Return the kept data, None if there is none or it is damaged."""
+        """Return the kept data, None if there is none or it is damaged; Numba compiles the kernel then."""
         try:
             data = self._path(key).read_bytes()
         except OSError:
-            return None
+            data = b""
         told, kept = data[:_DIGEST], data[_DIGEST:]
-        return pickle.loads(kept) if hashlib.sha256(kept).digest() == told else None
+        if hashlib.sha256(kept).digest() != told:
+            LOGGER.debug("CPU kernel %s is compiled", self._index_name.removesuffix(".nbi"))
+            _announce()
+            return None
+        LOGGER.debug("CPU kernel %s was in the cache", self._index_name.removesuffix(".nbi"))
+        return pickle.loads(kept)
 
     def save(self, key: Any, data: Any) -> None:
         """Keep data; if the folder cannot be written to, the next process compiles again."""
@@ -110,6 +120,13 @@ class _Files(caching.IndexDataCacheFile):
                 with suppress(OSError):
                     Path(part).unlink()
                 raise
+
+
+@lru_cache(maxsize=1)
+def _announce() -> None:
+    """Say once in a process why its first run takes so long."""
+    LOGGER.info("compiling CPU kernels, once on a machine")
+    notice("compiling CPU kernels; this happens once on a machine and takes up to a minute …")
 
 
 class _KernelCache(caching.FunctionCache):

@@ -64,7 +64,7 @@ def read_value(true: Values, matrix: NDArray[np.float64], numbers: NDArray[np.fl
     for value, row in enumerate(matrix):
         chosen = np.flatnonzero(true == value)
         if len(chosen):
-            read[chosen] = np.searchsorted(_ends(row), numbers[chosen], side="right")
+            read[chosen] = np.searchsorted(read_ends(row), numbers[chosen], side="right")
     return read
 
 
@@ -81,7 +81,7 @@ def _misread(
         packed[:, byte] = packed[:, byte] & ~np.uint8(1 << at) | ((read >> k & 1) << at).astype(np.uint8)
 
 
-def _ends(row: NDArray[np.float64]) -> NDArray[np.float64]:
+def read_ends(row: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the running sum of probabilities, clipped so that rounding never leads beyond the last possible value."""
     ends = np.cumsum(row)
     ends[np.flatnonzero(row)[-1] :] = 1

@@ -176,6 +176,12 @@ def _choose(weights: Floats, targets: Floats, threads: int = 1) -> tuple[Values,
     return found, rest
 
 
+def chosen(weights: Floats, numbers: Floats) -> tuple[Values, Floats]:
+    """Return where numbers in [0, 1) fall on the running sum of weights, and what is left of them, in [0, 1) again."""
+    found, rest = _choose(weights, numbers * _norm(weights))
+    return found, np.clip(rest / weights[found], 0, np.nextafter(1.0, 0.0))
+
+
 def _runs(prefixes: Values) -> Values:
     """Return where each run of equal prefixes begins, and at the end where the last one ends."""
     changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1

@@ -93,11 +93,17 @@ class States(Protocol):
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
         """Return <ψ| X-part · Z-part |ψ> of each row, for each z of each part (x, zs), masks of wires: [rows, zs]."""
 
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values, [rows, values]; bit k of a value is wire ``wires[k]``."""
+
     def read(self) -> Amplitudes:
         """Return all amplitudes in the order of the wires, [rows, 2^n]."""
 
     def read_in_order(self) -> Amplitudes:
         """Return the same after moving the states to the order of the wires; no bit is fresh afterwards."""
+
+    def overwrite(self, amplitudes: Amplitudes) -> None:
+        """Overwrite all amplitudes, [rows, 2^n] or, if they are equal in all rows, [1, 2^n], in the wires' order."""
 
     def release(self) -> None:
         """Release the memory; may be called again."""
@@ -245,6 +251,14 @@ class Batch:
         for row in range(0, self.rows, step):
             piece = np.ascontiguousarray(values[row : row + step], dtype=self._buffer.dtype)
             self.device.write(self.buffer, row << n, piece.reshape(-1))
+
+    def overwrite(self, amplitudes: Amplitudes) -> None:
+        """Overwrite all amplitudes, [rows, 2^n] or, if they are equal in all rows, [1, 2^n], in the wires' order."""
+        if len(amplitudes) == 1:
+            self.fill(amplitudes[0])
+        else:
+            self.forget()
+            self.write(0, amplitudes)
 
     def fill(self, values: Amplitudes | int) -> None:
         """Set every row to the same state: 2^n amplitudes, or a basis value; in the order of the wires."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -74,6 +74,11 @@ class BatchOfOne:
         """Return <ψ| X-part · Z-part |ψ> of the state, [1, all z]."""
         return np.concatenate([np.zeros(0, dtype=np.complex128), *self.single.paulis(parts)])[None]
 
+    def gather(self, values: Rows, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values, [1, values]; bit k of a value is wire ``wires[k]``."""
+        self.single.write_zeros()
+        return self.single.gather(values, wires)[None]
+
     def read(self) -> Amplitudes:
         """Return the amplitudes in the order of the wires, [1, 2^n]."""
         self.single.write_zeros()
@@ -85,6 +90,14 @@ class BatchOfOne:
         with suppress(NotSupported):
             self.single.arrange(Layout.identity(self.single.num_wires))
         return self.read()
+
+    def overwrite(self, amplitudes: Amplitudes) -> None:
+        """Overwrite all amplitudes, [1, 2^n], in the order of the wires."""
+
+        def pieces(first: int, size: int) -> Iterator[tuple[int, Amplitudes]]:
+            yield 0, amplitudes[0, first : first + size]
+
+        self.single.overwrite(pieces, Layout.identity(self.num_wires))
 
     def hand_over(self) -> Placement:
         """Return the state, which the caller releases from now on."""

@@ -9,7 +9,7 @@ operation runs as early as its wires allow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, assert_never
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
@@ -23,13 +23,15 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
+    SetState,
     Structure,
     mask_of,
     wires_acted_on,
     wires_of,
 )
+from qsim_ex.circuit.saves import KINDS
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.choices import Choice, Conditioned, Reading
+from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
@@ -48,7 +50,8 @@ def program_of(
     once. observed: whether expectation values of the state at the end are taken; then only a measurement that no
     operation on its wire follows is moved to the end, and it leaves the state as it is. touched: mask of the wires that
     may not be |0⟩ at the beginning. groups: classical bits with a readout error, each group together, for conditions on
-    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured.
+    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured, and
+    for the save of a unitary after something that is no gate.
     """
     return _Divider(structure, observed, touched, groups).program()
 
@@ -56,32 +59,46 @@ def program_of(
 def unitary_program(structure: Structure, touched: int = 0) -> Program:
     """Return the program of a circuit that is applied to a state: `Program.whole`, without the measurements at its end.
 
-    Raises `NotSupported`, naming the instruction, if the final state is random.
+    Raises `NotSupported`, naming the instruction, if the final state is random, and if the circuit sets the state of
+    wires that were touched.
     """
     program = program_of(structure, True, touched)
+    if touched and any(isinstance(node, SetState) for node in program.nodes):
+        raise NotSupported(
+            "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
+            "begin with that state instead (StateVector(…, initial=amplitudes))."
+        )
     if program.first_random is not None:
         raise _no_one_state(program.first_random, structure.instructions)
     return program
 
 
 def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of classical bits of readout errors for `program_of`; () for a circuit without conditions."""
-    if not errors or not _conditions(structure):
+    """Return the groups of classical bits of readout errors for `program_of`; () for a circuit that reads no bits."""
+    if not errors or not _reads_bits(structure):
         return ()
     return tuple(sorted({error.clbits for error in errors}))
 
 
 @lru_cache(maxsize=256)
-def _conditions(structure: Structure) -> bool:
-    return any(isinstance(instruction, Conditional) for instruction in structure.instructions)
+def _reads_bits(structure: Structure) -> bool:
+    """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
+    return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
+
+
+def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
+    """Return how many branch points the wires of each instruction have passed after it; see `program_of`."""
+    divider = _Divider(structure, observed, 0, groups)
+    divider.program()
+    return divider.levels
 
 
 class _OpenSegment:
-    """The work between two branch points or saves, and the node after it: choices and readings, or a label."""
+    """The work between two nodes that are no segments, and what follows it: choices and readings, or another node."""
 
     def __init__(self) -> None:
         self.work: list[Piece] = []
-        self.label: str | None = None
+        self.end: Save | SetState | None = None
         self.choices: list[Choice] = []
         self.readings: list[Reading] = []
 
@@ -90,8 +107,8 @@ class _OpenSegment:
         yield segment_from(self.work)
         if self.choices or self.readings:
             yield BranchPoint(tuple(self.choices), tuple(self.readings))
-        if self.label is not None:
-            yield Save(self.label)
+        if self.end is not None:
+            yield self.end
 
 
 class _Divider:
@@ -100,11 +117,13 @@ class _Divider:
     def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
         self._structure = structure
         self._observed = observed
+        self._groups = groups
         self._open = [_OpenSegment()]
         self._level = [0] * structure.num_qubits  # the level that each wire has reached
         self._choices: list[Choice] = []
         self._used = self._touched = touched
-        self._saved = 0  # the level after the last save
+        self._lowest = 0  # the level after the last save or state that is set, which nothing after it comes before
+        self._memory: dict[str, tuple[int | None, ...]] = {}
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
@@ -112,6 +131,9 @@ class _Divider:
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
         self._first_random: RandomInstruction | None = None
         self._place = 0
+        self._place_of: dict[Choice, int] = {}  # of measurements and resets
+        self.levels: list[int] = []  # the level that the wires of each instruction have reached
+        self._stream = 0  # the first stream of random numbers of this instruction
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
@@ -119,10 +141,13 @@ class _Divider:
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
+            self._stream += num_streams(instruction)
+            self.levels.append(self._reached(acted))
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         return Program(
-            nodes=self._nodes(),
+            levels=tuple(self._open),
+            make_nodes=self._nodes,
             choices=choices,
             early=tuple(choice for choice in choices if choice.mixed),
             readings=0 if reader is None else reader.columns,
@@ -133,7 +158,8 @@ class _Divider:
             touched=self._touched,
             first_random=self._first_random,
             branches=bool(choices) or bool(reader and reader.columns),
-            labels=tuple(one.label for one in self._open if one.label is not None),
+            saves=tuple(one.end for one in self._open if isinstance(one.end, Save)),
+            memory=self._memory,
         )
 
     def _nodes(self) -> tuple[Node, ...]:
@@ -143,8 +169,8 @@ class _Divider:
         nodes: list[Node] = []
         for one in self._open:
             nodes.append(Segment(_plain(one.work)))
-            if one.label is not None:
-                nodes.append(Save(one.label))
+            if one.end is not None:
+                nodes.append(one.end)
         return tuple(nodes)
 
     def _put(self, instruction: Instruction, acted: int, ended: int) -> None:
@@ -161,30 +187,49 @@ class _Divider:
             case Measure(wires, clbits):
                 if self._reader is not None:
                     self._reader.measured(clbits)
-                for wire, clbit in zip(wires, clbits, strict=True):
-                    self._measure(wire, clbit, final=bool(ended >> wire & 1))
+                for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
+                    self._measure(wire, clbit, self._stream + k, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
-            case Reset(wires):
+            case Reset(wires, level):
                 self._reset(wires, "reset of wires that were used before")
+                if level:
+                    self._at(level, acted)
                 return
             case Channel():
                 self._channel(instruction, acted)
             case Conditional():
                 self._conditional(instruction, acted)
-            case Save(label):
-                level = self._reached(0)
-                self._at(level, 0).label = label
-                self._level = [level + 1] * len(self._level)
-                self._saved = level + 1
+            case SetState():
+                self._end(instruction, self._reached(0))
+            case Save():
+                self._save(instruction)
+                return  # a saved wire is not touched
             case _:
                 assert_never(instruction)
         self._used |= acted
         self._touched |= acted
 
+    def _save(self, save: Save) -> None:
+        if KINDS[save.what].gates_only:
+            _check_gates(self._structure.instructions[: self._place], save)
+        level = self._reached(0)
+        if save.by_memory:
+            sources = tuple(self._source(clbit) for clbit in range(self._structure.num_clbits))
+            self._memory[save.label] = sources
+            level = max([level, *(1 + self._decided_at[source] for source in sources if source is not None)])
+        self._end(save, level)
+
+    def _end(self, node: Save | SetState, level: int) -> None:
+        """Put a node after the work of a level, and all that follows after it."""
+        self._at(level, 0).end = node
+        self._level = [level + 1] * len(self._level)
+        self._lowest = level + 1
+
     def _channel(self, channel: Channel, acted: int) -> None:
         self._random_here("a noise channel", acted)
         number, operand, count = len(self._choices), channel.operand, channel.count
-        choice = Choice("channel", number, channel.wires, operand, count, channel.mixed, channel.product)
+        stream, mixed, product = self._stream, channel.mixed, channel.product
+        choice = Choice("channel", number, stream, channel.wires, operand, count, mixed, product)
         if choice.mixed:
             self._choices.append(choice)
             self._at(self._reached(acted), acted).work.append(choice)
@@ -210,7 +255,7 @@ class _Divider:
         reading, new = self._reader.reading(clbit, self._recorded)
         if new:
             found = [self._decided_at[source] for source in reading.sources if source is not None]
-            level = max(found, default=self._saved)
+            level = max(found, default=self._lowest)
             self._at(level, 0).readings.append(reading)
             self._decided_at.update(dict.fromkeys(reading.columns, level))
         return reading.columns[reading.clbits.index(clbit)]
@@ -239,7 +284,7 @@ class _Divider:
                     later |= acted
         return reversed(found)
 
-    def _measure(self, wire: int, clbit: int, *, final: bool) -> None:
+    def _measure(self, wire: int, clbit: int, stream: int, *, final: bool) -> None:
         self._measured.pop(clbit, None)
         self._recorded.pop(clbit, None)
         if final:
@@ -247,21 +292,41 @@ class _Divider:
         elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
             self._recorded[clbit] = len(self._choices)
             self._random_here("measurement in the middle of a circuit", 1 << wire)
-            self._project("measure", wire)
+            self._project("measure", wire, stream)
 
     def _reset(self, wires: tuple[int, ...], feature: str) -> None:
         if used := mask_of(wires) & self._used:
             self._random_here(feature, used)
-        for wire in wires:
+        for k, wire in enumerate(wires):
             if self._used >> wire & 1:
-                self._project("reset", wire)
+                self._project("reset", wire, self._stream + k)
                 self._used &= ~(1 << wire)  # it is |0⟩ again
 
-    def _project(self, kind: Literal["measure", "reset"], wire: int) -> None:
+    def _project(self, kind: Literal["measure", "reset"], wire: int, stream: int) -> None:
         level = self._reached(1 << wire)
-        while level < len(self._open) and sum(c.kind != "channel" for c in self._open[level].choices) >= JOINTLY:
+        while level < len(self._open) and self._is_full(self._open[level]):
             level += 1
-        self._ask(Choice(kind, len(self._choices), (wire,)), level)
+        choice = Choice(kind, len(self._choices), stream, (wire,))
+        self._place_of[choice] = self._place
+        self._ask(choice, level)
+
+    def _is_full(self, segment: _OpenSegment) -> bool:
+        """Return whether as many wires as possible are measured after a segment, of those that may be entangled.
+
+        Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
+        """
+        measured = [choice for choice in segment.choices if choice.kind != "channel"]
+        if len(measured) < JOINTLY:
+            return False
+        part = self._parts[self._place]
+        return sum(self._parts[self._place_of[choice]] == part for choice in measured) >= JOINTLY
+
+    @cached_property
+    def _parts(self) -> Sequence[int]:
+        """The number of the separate part of each instruction."""
+        from qsim_ex.program.separate import parts_of_instructions
+
+        return parts_of_instructions(self._structure, self._groups)
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""
@@ -276,10 +341,10 @@ class _Divider:
 
     def _reached(self, wires: int) -> int:
         """Return the highest level of some wires; without wires (a global phase), the highest of all wires."""
-        if len(self._open) == 1 and not self._saved:
+        if len(self._open) == 1 and not self._lowest:
             return 0
         if not wires:
-            return max(self._level, default=self._saved)
+            return max(self._level, default=self._lowest)
         return max(self._level[wire] for wire in wires_of(wires))
 
     def _at(self, level: int, wires: int) -> _OpenSegment:
@@ -297,12 +362,24 @@ def _plain(work: Iterable[object]) -> tuple[Work, ...]:
     return tuple(piece for piece in work if isinstance(piece, Op | Permutation | Initialize))
 
 
+def _check_gates(before: Sequence[Instruction], save: Save) -> None:
+    """Raise `NotSupported` unless all instructions before a save are gates."""
+    for place, instruction in enumerate(before):
+        if not isinstance(instruction, Op | Permutation | Save):
+            name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
+            raise NotSupported(
+                f"expected only gates before the save of a {save.what} ({save.label!r}), got {name} as instruction "
+                f"{place}; save it before that instruction, or save a density_matrix instead."
+            )
+
+
 def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instruction]) -> NotSupported:
     """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
     place, wires = first_random.place, first_random.wires
     if isinstance(instructions[place], Measure):
         later = range(place + 1, len(instructions))
-        place = next((k for k in later if wires_acted_on(instructions[k]) & wires), place)
+        acting = (k for k in later if not isinstance(instructions[k], Save))
+        place = next((k for k in acting if wires_acted_on(instructions[k]) & wires), place)
     instruction = instructions[place]
     name = getattr(instruction, "name", "") or type(instruction).__name__.lower()
     numbers = wires_of(wires)

@@ -8,6 +8,7 @@ p_k − λ_k. (Isakov et al., arXiv:2111.02396, section on noise, call it the de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,13 +38,15 @@ STEP = 4
 class Kraus:
     """The matrices of a choice.
 
-    entries: complex128 [count, width], the operands of a trajectory for each matrix: the matrix, or its factors.
+    matrices: complex128 [count, d, d]. entries: complex128 [count, width], the operands of a trajectory for each
+    matrix: the matrix, or its factors.
     first: the number of entries of the first operation, which are multiplied by the scale.
     grams: K†K, complex128 [count, d, d]. gains: their diagonals, float64 [count, d]. diagonal: whether all grams are
     diagonal, so that probabilities depend on populations alone. least: the least eigenvalue of each gram.
     mean: tr(K†K)/d, the probability in the completely mixed state, and in every state if the channel is mixed-unitary.
     """
 
+    matrices: Complex
     entries: Complex
     first: int
     grams: Complex
@@ -97,12 +100,29 @@ class Kraus:
 
 def entropy(program: Program, operands: Complex) -> float:
     """Return the approximate entropy of the choices at branch points in bits: 2^entropy shots choose differently."""
+    channels, of = channels_of(program)
     found = 0.0
-    for choice in program.choices:
+    for choice, times in zip(channels, np.bincount(of, minlength=len(channels)).tolist(), strict=True):
         if not choice.mixed:
             p = kraus_of(choice, operands).mean
-            found += float(-(p * np.log2(np.maximum(p, 1e-300))).sum())
+            found -= times * float((p * np.log2(np.maximum(p, 1e-300))).sum())
     return found
+
+
+@lru_cache(maxsize=256)
+def channels_of(program: Program) -> tuple[tuple[Choice, ...], tuple[int, ...]]:
+    """Return the choices of a program that are among different matrices, and for every choice the number of its own."""
+    known: dict[tuple[object, ...], int] = {}
+    found: list[Choice] = []
+    numbers = []
+    for choice in program.choices:
+        key = (choice.kind, choice.operand, choice.count, len(choice.wires), choice.product)
+        number = known.get(key)
+        if number is None:
+            number = known[key] = len(found)
+            found.append(choice)
+        numbers.append(number)
+    return tuple(found), tuple(numbers)
 
 
 _PROJECTIONS = np.array([[1, 0, 0, 0], [0, 0, 0, 1]], dtype=np.complex128)
@@ -111,23 +131,32 @@ _RESETS = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], dtype=np.complex128)
 
 def kraus_of(choice: Choice, operands: Complex) -> Kraus:
     """Return the matrices of a choice, for a circuit's operands [total]."""
-    match choice.kind:
-        case "measure" | "reset":
-            matrices = (_PROJECTIONS if choice.kind == "measure" else _RESETS).reshape(2, 2, 2)
-        case "channel":
-            size = 1 << len(choice.wires)
-            matrices = operands[choice.operand : choice.operand + choice.count * size * size]
-            matrices = matrices.reshape(choice.count, size, size)
+    if choice.kind != "channel":
+        return _projections(choice.kind)
+    at, width = choice.operand, choice.count * 4 ** len(choice.wires)
+    return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) > 1)
+
+
+@lru_cache(maxsize=2)
+def _projections(kind: str) -> Kraus:
+    return _kraus((_PROJECTIONS if kind == "measure" else _RESETS).tobytes(), 2, product=False)
+
+
+@lru_cache(maxsize=4096)
+def _kraus(data: bytes, count: int, product: bool) -> Kraus:
+    """Return the matrices with given bytes; cached, since the channels of a noisy machine are in many circuits."""
+    size = math.isqrt(len(data) // (16 * count))
+    matrices = np.frombuffer(data, dtype=np.complex128).reshape(count, size, size)
     grams = matrices.conj().transpose(0, 2, 1) @ matrices
-    mean = np.trace(grams, axis1=1, axis2=2).real / matrices.shape[1]
+    mean = np.trace(grams, axis1=1, axis2=2).real / size
     # Rounding must not choose, without the state, a matrix of probability zero in it.
     least = np.maximum(np.linalg.eigvalsh(grams)[:, 0] - 1e-14, 0)
-    entries = matrices.reshape(len(matrices), -1)
-    if choice.product and len(choice.wires) > 1:
+    entries = matrices.reshape(count, -1)
+    if product:
         entries = np.array([np.concatenate([f.reshape(-1) for f in factors(one)]) for one in matrices])
     gains = np.diagonal(grams, axis1=1, axis2=2).real.copy()
-    diagonal = bool(np.abs(grams - gains[:, :, None] * np.eye(gains.shape[1])).max() < _ROUNDING)
-    return Kraus(entries, 4 ** len(choice.groups[0]), grams, gains, diagonal, least, mean)
+    diagonal = bool(np.abs(grams - gains[:, :, None] * np.eye(size)).max() < _ROUNDING)
+    return Kraus(matrices, entries, 4 if product else size * size, grams, gains, diagonal, least, mean)
 
 
 def density_of(values: Complex, num_wires: int) -> Complex:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save
+from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
 Work = Op | Permutation | Initialize
@@ -53,7 +55,7 @@ class BranchPoint:
     readings: tuple[Reading, ...]
 
 
-Node = Segment | BranchPoint | Save
+Node = Segment | BranchPoint | SetState | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -66,11 +68,28 @@ class RandomInstruction:
     wires: int
 
 
+class Level(Protocol):
+    """The work up to a branch point or a save, with the choices and readings that are made there."""
+
+    @property
+    def work(self) -> Sequence[Work | Choice | Conditioned]:
+        """The work in order; among it choices, where a matrix is applied that was chosen before."""
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """The choices that are made after the work."""
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """The readings that are made after the choices."""
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """A circuit in the order of its execution.
 
-    nodes: at least one segment; a save or a branch point is followed by a segment if work follows.
+    levels: the order of all work, choices and readings. make_nodes: makes `nodes`, which costs more than the rest, when
+    they are first asked for.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
     readings: the number of columns of readings, beside those of the choices (see `Reading`).
     measured: classical bit -> the wire that is sampled into it at the end.
@@ -80,10 +99,12 @@ class Program:
     touched: mask of the wires that may not be |0⟩ at the end.
     first_random: the first instruction with a random outcome before the end; None if there is none.
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
-    labels: the labels of the saved states, in order.
+    saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
+        bit there; None for a bit that is 0.
     """
 
-    nodes: tuple[Node, ...]
+    levels: Sequence[Level]
+    make_nodes: Callable[[], tuple[Node, ...]]
     choices: tuple[Choice, ...]
     early: tuple[Choice, ...]
     readings: int
@@ -94,7 +115,13 @@ class Program:
     touched: int
     first_random: RandomInstruction | None
     branches: bool
-    labels: tuple[str, ...]
+    saves: tuple[Save, ...]
+    memory: dict[str, tuple[int | None, ...]]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """At least one segment; any other node is followed by a segment if work follows."""
+        return self.make_nodes()
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -102,16 +129,30 @@ class Program:
         return tuple(node for node in self.nodes if isinstance(node, Segment))
 
     @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the saves, in order."""
+        return tuple(save.label for save in self.saves)
+
+    @cached_property
     def whole(self) -> Segment:
-        """All work as one segment, for a program without choices whose saves are ignored."""
+        """All work as one segment, for a program without choices whose saves are ignored.
+
+        Where the circuit sets the state, work before that is left out, and the segment begins in |0…0⟩.
+        """
         if len(self.segments) == 1:
             return self.segments[0]
-        return Segment(tuple(piece for segment in self.segments for piece in segment.work))
+        work: list[Work] = []
+        for node in self.nodes:
+            if isinstance(node, SetState):
+                work = [Initialize(node.wires, node.operand)]
+            elif isinstance(node, Segment):
+                work += node.work
+        return Segment(tuple(work))
 
     @cached_property
     def branch_points(self) -> int:
         """The number of branch points."""
-        return sum(isinstance(node, BranchPoint) for node in self.nodes)
+        return sum(bool(level.choices or level.readings) for level in self.levels)
 
     def describe(self, bits: float) -> list[str]:
         """Return lines of text on the choices and on how shots share states; bits: see `kraus.entropy`."""

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.observe.readout import key_of, matrix_of, read_value
+from qsim_ex.observe.readout import matrix_of, read_value
 from qsim_ex.placement.batch import States
 from qsim_ex.program.choices import Choice, Reading, value_of
 from qsim_ex.program.divide import JOINTLY
@@ -64,8 +64,7 @@ class Decider:
         if matrix is None:
             found = true
         else:
-            key = key_of(reading.clbits, None if reading.last else reading.measurement)
-            u = uniforms(branches, self._inputs.seeds, key, self._inputs.first, self._inputs.shots)
+            u = uniforms(branches, self._inputs, [self._inputs.reading_key(reading)] * len(self._inputs.seeds))
             found = read_value(true, matrix, u)
         bits = found[:, None] >> np.arange(len(reading.clbits)) & 1
         return branches.divided(reading.columns, bits)[0]
@@ -156,7 +155,7 @@ class Decider:
 
     def _state_free(self, choice: Choice, branches: Branches) -> tuple[Values, Floats, Floats]:
         """Return for each shot its choice, −1 if that depends on the state, a scale, and the rest of its number."""
-        u = uniforms(branches, self._inputs.seeds, 1 + choice.number, self._inputs.first, self._inputs.shots)
+        u = uniforms(branches, self._inputs, self._inputs.keys(choice))
         outcomes, rest, scales = np.empty(len(u), dtype=np.int64), np.empty(len(u)), np.empty(len(u))
         for kraus, mine in self._by_kraus(choice, branches, np.arange(len(u))):
             outcomes[mine], rest[mine] = kraus.state_free(u[mine])

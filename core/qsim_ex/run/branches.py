@@ -9,8 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.program.kraus import Kraus, numbers
+from qsim_ex.program.kraus import numbers
 from qsim_ex.program.program import Program
+from qsim_ex.run.work import BatchInputs
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
@@ -126,25 +127,20 @@ class Branches:
         return after, parent
 
 
-def first_branches(
-    program: Program, kraus: Sequence[Sequence[Kraus]], seeds: Sequence[int], first: int, shots: int
-) -> Branches:
-    """Return the branches before the first segment: sets of shots with equal choices of all mixed-unitary channels.
-
-    kraus: for each binding, the matrices of each choice. seeds: one for each binding. first, shots: the first shot, and
-    their number.
-    """
-    bindings, early = len(seeds), program.early
+def first_branches(program: Program, inputs: BatchInputs) -> Branches:
+    """Return the branches before the first segment: sets of shots with equal choices of all mixed-unitary channels."""
+    seeds, shots, early = inputs.seeds, inputs.shots, program.early
+    bindings = len(seeds)
     whole = _undecided(bindings, len(program.choices) + program.readings, shots)
     if not early:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
     scales = np.empty(outcomes.shape)
-    for b, seed in enumerate(seeds):
-        at = slice(b * shots, (b + 1) * shots)
-        for column, choice in enumerate(early):
-            one = kraus[b][choice.number]
-            found = one.mixed(numbers(seed, 1 + choice.number, first, shots))
+    for column, choice in enumerate(early):
+        for b, (seed, key) in enumerate(zip(seeds, inputs.keys(choice), strict=True)):
+            at = slice(b * shots, (b + 1) * shots)
+            one = inputs.kraus[b][choice.number]
+            found = one.mixed(numbers(seed, key, inputs.first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
     return whole.divided([choice.number for choice in early], outcomes, scales)[0].settled()
 
@@ -162,8 +158,8 @@ def _undecided(bindings: int, columns: int, shots: int) -> Branches:
     )
 
 
-def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, shots: int) -> Floats:
-    """Return the random number of every shot of some branches; begin, shots: the unit's first shot, and how many."""
+def uniforms(branches: Branches, inputs: BatchInputs, keys: Sequence[int]) -> Floats:
+    """Return the random number of every shot of some branches; keys: of each binding, see `BatchInputs.keys`."""
     found = np.empty(len(branches.shots))
     of = branches.binding[branches.branch_of]  # ascending, since branches divide in place
     first, last = int(of[0]), int(of[-1])
@@ -171,5 +167,7 @@ def uniforms(branches: Branches, seeds: Sequence[int], key: int, begin: int, sho
     for binding in range(first, last + 1):
         mine = slice(ends[binding - first], ends[binding - first + 1])
         if mine.start < mine.stop:
-            found[mine] = numbers(seeds[binding], key, begin, shots)[branches.shots[mine]]
+            found[mine] = numbers(inputs.seeds[binding], keys[binding], inputs.first, inputs.shots)[
+                branches.shots[mine]
+            ]
     return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.saves import KINDS, Save
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.memory import require, require_on_host
 from qsim_ex.errors import SavedStateError
@@ -18,7 +19,7 @@ from qsim_ex.execution.checkpoints import Arrays, Checkpoints
 from qsim_ex.kernels.host import cores
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
-from qsim_ex.placement.base import Amplitudes, NormCheck
+from qsim_ex.placement.base import NormCheck
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.program import Program
@@ -26,20 +27,39 @@ from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
+if TYPE_CHECKING:
+    from qsim_ex.run.saved_values import SavedValues
+
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
 _THREADS = 4
 """Threads that generate random numbers for a state on a GPU."""
 
 
+class Collects(Protocol):
+    """Takes the states of a run: at saves and at the end. done: see `Collector`."""
+
+    done: NDArray[np.bool_] | None
+
+    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
+        """Take the values of a save, one for each branch."""
+
+    def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
+        """Take states at the end of the program; they are released after it."""
+
+    def left(self, unit: WorkUnit, branches: Branches) -> Branches:
+        """Return the branches of a unit without the shots that are done; called only if `done` is kept."""
+
+
 @dataclass(eq=False, slots=True)
 class Collector:
     """The results so far; threads write to different bindings or shots, sums are guarded.
 
-    packed: uint8 [bindings, shots, bytes]. saved: label -> [bindings, 2^n]. sums, squares: [bindings, observables].
+    packed: uint8 [bindings, shots, bytes]. saves: the values of each save. sums, squares: [bindings, observables].
     masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
     are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. num_gates: the number of gates
-    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements.
+    of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements. unwritten:
+    whether something was saved after the last checkpoint.
     """
 
     program: Program
@@ -49,7 +69,7 @@ class Collector:
     masks: list[int]
     measures: bool
     packed: NDArray[np.uint8] | None
-    saved: dict[str, Amplitudes]
+    saves: dict[str, SavedValues]
     sums: NDArray[np.complex128]
     squares: NDArray[np.float64]
     threads: int
@@ -58,6 +78,7 @@ class Collector:
     checkpoints: Checkpoints | None = None
     done: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
+    unwritten: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -78,13 +99,10 @@ class Collector:
             needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
             if needed > where.host_free:
                 require_on_host(what, needed, where.host_free)
-        if program.labels:
-            states = count * len(program.labels) + (where.device.kind == "cpu")
-            require(circuit.num_qubits, options.dtype, [("the host", where.host_free)], states=states)
         masks = [0] * circuit.num_qubits
         for clbit, wire in program.measured.items():
             masks[wire] |= 1 << clbit
-        size, (threads, draw_threads) = (count, 1 << circuit.num_qubits), _threads(where, options)
+        threads, draw_threads = _threads(where, options)
         observables = len(request.observables)
         return cls(
             program=program,
@@ -94,7 +112,7 @@ class Collector:
             masks=masks,
             measures=any(masks),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
-            saved={label: np.empty(size, dtype=options.dtype) for label in program.labels},
+            saves=_saves(circuit, program, request, count, where, options) if program.saves else {},
             sums=np.zeros((count, observables), dtype=np.complex128),
             squares=np.zeros((count, observables)),
             threads=threads,
@@ -104,12 +122,27 @@ class Collector:
 
     # --- results of states -------------------------------------------------------------------------------------------
 
-    def save(self, unit: WorkUnit, label: str, amplitudes: Amplitudes, states: States, branches: Branches) -> None:
-        """Keep states under a label; states of trajectories, whose norm is only near 1, are normalised."""
-        if self.program.choices:
-            _, norms = expectation.in_rows(states, ())
-            amplitudes = amplitudes / np.sqrt(norms)[:, None].astype(amplitudes.real.dtype)
-        self.saved[label][unit.begin + branches.binding] = amplitudes
+    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
+        """Put in the values of some branches at a save, value b that of branch b."""
+        from qsim_ex.run.saved_values import SavedRows, classical_memory
+
+        rows = SavedRows(
+            values=values,
+            binding=unit.begin + branches.binding,
+            memory=classical_memory(
+                self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
+            ),
+            branch_of=branches.branch_of,
+            trajectories=unit.first + branches.shots,
+        )
+        with self.lock:
+            self.saves[save.label].add(rows)
+            self.unwritten = True
+
+    @property
+    def saved(self) -> dict[str, Any]:
+        """Label -> the values of all bindings, see `BatchResult.saved`."""
+        return {label: values.result() for label, values in self.saves.items()}
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
@@ -147,7 +180,7 @@ class Collector:
             rows = branches.branch_of
             bits = np.zeros((len(rows), width), dtype=np.uint8)
             if self.measures:
-                drawn = uniforms(branches, inputs.seeds, 0, unit.first, unit.shots)
+                drawn = uniforms(branches, inputs, [0] * len(inputs.seeds))
                 values = sampling.draw_states(states, rows, drawn, self._norm_check(states), self.draw_threads)
                 bits |= pack(values, self.masks, self.num_clbits)
             for clbit, column in self.program.recorded.items():
@@ -178,21 +211,45 @@ class Collector:
         """Write checkpoints from now on, and load the results of an earlier run; raises `SavedStateError`."""
         self.checkpoints = checkpoints
         self.done = np.zeros((self.count, self.request.trajectories), dtype=np.bool_)
+        checkpoints.unwritten = self._unwritten
         found = checkpoints.found
-        for name, mine in self.arrays().items() if found else ():
-            theirs = found.get(name)
-            if theirs is None or theirs.shape != mine.shape or theirs.dtype != mine.dtype:
-                raise SavedStateError(
-                    f"{checkpoints.path} is damaged: {name} of shape {mine.shape} is missing. Remove it and run again."
-                )
-            mine[...] = theirs
+        try:
+            for name, mine in self._own().items() if found else ():
+                theirs = found[name]
+                if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
+                    raise ValueError(f"{name} of shape {mine.shape}")
+                mine[...] = theirs
+            for number, values in enumerate(self.saves.values()) if found else ():
+                name = f"saved{number}"
+                length = len(name) + 1
+                own = {key[length:]: array for key, array in found.items() if key == name or key[:length] == f"{name}_"}
+                values.load(own)
+        except (KeyError, ValueError, IndexError) as error:
+            raise SavedStateError(
+                f"{checkpoints.path} is damaged: {error} is missing. Remove it and run again."
+            ) from error
+
+    def _own(self) -> Arrays:
+        """Return the results that are no saves."""
+        assert self.done is not None
+        packed = {} if self.packed is None else {"packed": self.packed}
+        return {"done": self.done, "sums": self.sums, "squares": self.squares, **packed}
 
     def arrays(self) -> Arrays:
         """Return all results so far as arrays."""
-        assert self.done is not None
-        packed = {} if self.packed is None else {"packed": self.packed}
-        saved = {f"saved{number}": states for number, states in enumerate(self.saved.values())}
-        return {"done": self.done, "sums": self.sums, "squares": self.squares, **packed, **saved}
+        saved = {
+            f"saved{number}_{name}".rstrip("_"): array
+            for number, values in enumerate(self.saves.values())
+            for name, array in values.arrays().items()
+        }
+        return {**self._own(), **saved}
+
+    def _unwritten(self) -> Arrays | None:
+        """Return all results so far if something was saved after the last checkpoint, which this one will have."""
+        if not self.unwritten:
+            return None
+        self.unwritten = False
+        return self.arrays()
 
     def left(self, unit: WorkUnit, branches: Branches) -> Branches:
         """Return the branches of a unit without the shots that are done."""
@@ -205,7 +262,34 @@ class Collector:
         assert self.checkpoints is not None
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
+            self.unwritten = False
             self.checkpoints.write_found(self.arrays())
+
+
+def _saves(
+    circuit: Circuit, program: Program, request: Request, count: int, where: Assignment, options: Options
+) -> dict[str, SavedValues]:
+    """Return what collects the values of each save; raises `OutOfMemory` if they do not fit into the host's memory."""
+    from qsim_ex.run.saved_values import SavedSizes, bytes_of, saved_values
+
+    n, free = circuit.num_qubits, where.host_free
+    width = -(-circuit.num_clbits // 8)
+    sizes = {
+        save: SavedSizes(count, request.trajectories, save.shape(n), save.dtype(options.dtype), width)
+        for save in program.saves
+    }
+    states = sum(bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector")
+    if states:
+        require(n, options.dtype, [("the host", free)], states=states + (where.device.kind == "cpu"))
+    others = {save: of for save, of in sizes.items() if save.what != "statevector"}
+    if others:
+        named = ", ".join(repr(save.label) for save in others)
+        require_on_host(f"what is saved as {named}", sum(bytes_of(save, of) for save, of in others.items()), free)
+    if any(KINDS[save.what].gates_only for save in others):
+        from qsim_ex.run.unitary import place_unitary
+
+        place_unitary(n, options)
+    return {save.label: saved_values(save, of, free) for save, of in sizes.items()}
 
 
 def _threads(where: Assignment, options: Options) -> tuple[int, int]:

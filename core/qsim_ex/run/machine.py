@@ -56,6 +56,11 @@ class Machine:
         return self._moved_before + (0 if self._latest is None else self._latest.bytes_moved)
 
     @property
+    def options(self) -> Options:
+        """The options of the run."""
+        return self._options
+
+    @property
     def batched(self) -> bool:
         """Whether several states are simulated at a time."""
         return self.rows > 1

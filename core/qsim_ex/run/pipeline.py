@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,10 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.deployment.assign import Assigner
+from qsim_ex.deployment.assign import Assigner, Assignment
+from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.execution.checkpoints import Checkpoints
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
@@ -31,23 +32,58 @@ from qsim_ex.planning.cut import cut
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
+from qsim_ex.program.separate import How, Separation, separation_of
 from qsim_ex.result import BatchResult, Provenance
-from qsim_ex.run.collector import Collector
+from qsim_ex.run.collector import Collector, Collects
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
+if TYPE_CHECKING:
+    from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PlannedRun:
-    """A checked and planned run: its program and numbers, its request, and its machines."""
+    """A checked and planned run: its program and numbers, its request, and its machines.
 
+    separation: what was left out of the circuit that the user gave; None if nothing was.
+    """
+
+    separation: Separation | None
     circuit: Circuit
     program: Program
     bound: Bindings
     request: Request
-    machines: list[Machine]
+    machines: Sequence[Machine] | Sequence[TrajectoryMachine]
     options: Options
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchCall:
+    """The arguments of `run_batch`."""
+
+    assigner: Assigner
+    options: Options
+    circuit: Circuit
+    bound: Bindings
+    shots: int | None
+    seeds: int | Sequence[int] | None
+    observables: Sequence[PauliSum]
+    trajectories: int | None
+    cancel: threading.Event | None
+    readout: ReadoutErrors
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The groups of classical bits that are misread together, if conditions read bits."""
+        return groups_of(self.circuit.structure, self.readout) if self.readout else ()
+
+    def checked(self, program: Program, measures: bool) -> Request:
+        """Return the request; program, measures: see `checked_request`."""
+        return checked_request(
+            program, self.circuit, self.bound, self.shots, self.observables, self.trajectories, self.readout, measures
+        )
 
 
 def run_batch(
@@ -63,30 +99,91 @@ def run_batch(
     readout: ReadoutErrors,
 ) -> BatchResult:
     """Run many circuits of one structure; see `Simulator.run_batch`."""
-    began = perf_counter()
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    groups = groups_of(circuit.structure, readout) if readout else ()
-    program = program_of(circuit.structure, bool(observables), 0, groups)
-    request = checked_request(program, circuit, bound, shots, observables, trajectories, readout)
+    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
+    if not options.separate:
+        return _run(call, "whole")
+    how: How = "apart" if options.checkpoint is None else "together"
+    if not options.divides:
+        return _run(call, how)
+    try:
+        return _run(call, how)
+    except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
+        return _run(call, "whole")
+
+
+def _run(call: BatchCall, how: How) -> BatchResult:
+    began, options = perf_counter(), call.options
+    circuit, bound, readout = call.circuit, call.bound, call.readout
+    separation = separation_of(circuit.structure, bool(call.observables), call.groups, how)
+    if separation is not None and len(separation.parts) > 1:
+        from qsim_ex.run.joint import run_parts
+
+        return run_parts(call, separation)
+    structure = circuit.structure if separation is None else separation.parts[0].structure
+    program = program_of(structure, bool(call.observables), 0, call.groups)
+    request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
+    if separation is not None:
+        circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     states = bound.count * request.trajectories
-    wheres = assigner.many(circuit.num_qubits, states)
-    machines = [Machine(where, program, options, states) for where in wheres]
-    run = PlannedRun(circuit, program, bound, request, machines, options)
+    wheres = call.assigner.many(circuit.num_qubits, states)
+    machines = machines_of(wheres, program, options, states)
+    run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
-    kept, given_seeds = checkpoints_of(run, seeds)
+    kept, seeds = checkpoints_of(run, call.seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    workers = _traverse(run, collector, kept, given_seeds, cancel)
+    with Ticker(call.cancel, options.progress, options.watch, work_of(circuit.num_qubits, gates, states)) as ticker:
+        workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if readout and collector.packed is not None:
-        for bits, seed in zip(collector.packed, given_seeds, strict=True):
+        for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed, program.read)
     ended = perf_counter()
-    return _result(run, collector, workers, given_seeds, (planned - began, ended - began))
+    return _result(run, collector, workers, seeds, (planned - began, ended - began))
+
+
+def without_idle_wires(
+    separation: Separation, circuit: Circuit, bound: Bindings, request: Request
+) -> tuple[Circuit, Bindings, Request]:
+    """Return a circuit without its idle wires, with its numbers and the request for it."""
+    (part,) = separation.parts
+    places = {wire: place for wire, (_, place) in separation.place.items()}
+    observables = tuple(one.without_idle(places) for one in request.observables)
+    request = replace(request, observables=observables, streams=[part.streams] * bound.count)
+    columns = part.columns
+    if columns is None:
+        return Circuit.of_structure(part.structure, circuit.operands), bound, request
+    taken = Bindings(bound.count, lambda begin, end: bound.operands(begin, end)[:, columns])
+    return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
+
+
+def machines_of(
+    wheres: Sequence[Assignment], program: Program, options: Options, states: int
+) -> Sequence[Machine] | Sequence[TrajectoryMachine]:
+    """Return the machines of a run, which are of one kind: that of narrow trajectories plans nothing."""
+    if program.branches:
+        from qsim_ex.run import trajectories
+
+        if all(trajectories.suits(program, where, options) for where in wheres):
+            return [trajectories.TrajectoryMachine(where, program, options, states) for where in wheres]
+    return [Machine(where, program, options, states) for where in wheres]
+
+
+def _workers(
+    run: PlannedRun, collector: Collects, kept: Checkpoints | None, ticker: Ticker
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
+    """Return a worker for each machine."""
+    program, request, count = run.program, run.request, run.bound.count
+    planned = [machine for machine in run.machines if isinstance(machine, Machine)]
+    if planned:
+        return [Worker(machine, program, request, collector, ticker, kept, count) for machine in planned]
+    others = [machine for machine in run.machines if not isinstance(machine, Machine)]
+    return [machine.worker(program, request, collector, ticker, count) for machine in others]
 
 
 def _own(circuit: Circuit) -> Bindings:
@@ -95,19 +192,17 @@ def _own(circuit: Circuit) -> Bindings:
     return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
 
-def _traverse(
+def traverse(
     run: PlannedRun,
-    collector: Collector,
+    collector: Collects,
     kept: Checkpoints | None,
     seeds: Sequence[int],
-    cancel: threading.Event | None,
-) -> list[Worker]:
+    ticker: Ticker,
+) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
     """Run all units of work through the program, on all machines at once."""
-    ticker = Ticker(cancel, run.options.progress, run.options.watch)
-    count = run.bound.count
-    workers = [Worker(machine, run.program, run.request, collector, ticker, kept, count) for machine in run.machines]
+    workers = _workers(run, collector, kept, ticker)
     tree = False
-    if run.program.branches:
+    if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
     queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
@@ -171,24 +266,13 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 def _result(
     run: PlannedRun,
     collector: Collector,
-    workers: Sequence[Worker],
+    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
     """Return the result of a run with its provenance; seconds: of planning, and of the whole run."""
-    request, where = run.request, run.machines[0].where
-    rows = max(worker.most_rows for worker in workers)
-    values, errors = _means(collector.sums, collector.squares, request)
-    provenance = Provenance(
-        device=where.device.name,
-        device_description=where.device.description,
-        precision=run.options.precision,
-        deployment=where.deployment,
-        plans=run.machines[0].plans,
-        timings=_timings(*seconds, run.machines),
-        peak_bytes=where.deployment.device_bytes * max(1, rows),
-        facts=_facts(run, collector, workers, rows),
-    )
+    request = run.request
+    values, errors = means(collector.sums, collector.squares, request)
     return BatchResult(
         shots=request.shots,
         num_clbits=run.circuit.num_clbits,
@@ -198,11 +282,32 @@ def _result(
         errors=errors,
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance.remember(),
+        provenance=provenance_of(run, collector.report, workers, seconds).remember(),
     )
 
 
-def _means(
+def provenance_of(
+    run: PlannedRun,
+    report: Mapping[str, Any],
+    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
+    seconds: tuple[float, float],
+) -> Provenance:
+    """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
+    where = run.machines[0].where
+    rows = max(worker.most_rows for worker in workers)
+    return Provenance(
+        device=where.device.name,
+        device_description=where.device.description,
+        precision=run.options.precision,
+        deployment=where.deployment,
+        plans=run.machines[0].plans,
+        timings=_timings(*seconds, run.machines),
+        peak_bytes=where.deployment.device_bytes * max(1, rows),
+        facts=_facts(run, report, workers, rows),
+    )
+
+
+def means(
     sums: NDArray[np.complex128], squares: NDArray[np.float64], request: Request
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the mean of each observable over the trajectories of a binding, and its standard error."""
@@ -217,21 +322,26 @@ def _means(
     return values, errors
 
 
-def _facts(run: PlannedRun, collector: Collector, workers: Sequence[Worker], rows: int) -> dict[str, Any]:
+def _facts(
+    run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker] | Sequence[TrajectoryWorker], rows: int
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,
         "states": sum(worker.states for worker in workers),
-        **collector.report,
+        **report,
     }
     if run.program.branches:
-        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+        way = "plans" if run.machines[0].plans else "compiled trajectories"
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points, "way": way}
+    if run.separation is not None:
+        facts |= run.separation.facts()
     if len(workers) > 1:
         facts["devices"] = [machine.where.device.name for machine in run.machines]
     return facts
 
 
-def _timings(plan: float, total: float, machines: Sequence[Machine]) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
+from qsim_ex.display.explanation import Explanation
+from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
@@ -17,29 +19,76 @@ from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Segment
+from qsim_ex.program.separate import Separation, separation_of
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
-def plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
-    """Return the plans of the segments of a circuit, and their device and placement; the device may be absent."""
+def plans(circuit: Circuit, options: Options) -> list[Plan]:
+    """Return the plans of the segments of a circuit, part by part; the device may be absent."""
+    return [plan for part in _parts(circuit, options)[1] for plan in _plans(part, options)[0]]
+
+
+def _plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
+    """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
     program = program_of(circuit.structure, False, 0, ())
     return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
 
 
+def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[Circuit]]:
+    """Return the separate parts of a circuit as circuits, as `run.pipeline` runs them; None if there is one part."""
+    separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
+    if separation is None:
+        return None, [circuit]
+    if options.divides:
+        try:
+            for part in separation.parts:
+                assign_hypothetical(len(part.wires), options)
+        except OptionError:  # the demanded pieces are too many for the wires of a part
+            separation = separation_of(circuit.structure, how="whole")
+            assert separation is not None
+    found = []
+    for part in separation.parts:
+        operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
+        found.append(Circuit.of_structure(part.structure, operands))
+    return separation, found
+
+
 def summary(circuit: Circuit, options: Options) -> PlanSummary:
     """Return the costs of the plans of a circuit."""
-    found, _, deployment = plans(circuit, options)
-    return total_of(found, options.dtype, deployment)
+    totals = []
+    for part in _parts(circuit, options)[1]:
+        found, _, deployment = _plans(part, options)
+        totals.append(total_of(found, options.dtype, deployment))
+    return sum(totals[1:], totals[0])
 
 
-def explain(circuit: Circuit, options: Options) -> str:
-    """Return the device and the steps of a run of a circuit in words, segment by segment."""
-    found, device, deployment = plans(circuit, options)
+def explain(circuit: Circuit, options: Options) -> Explanation:
+    """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
+    separation, parts = _parts(circuit, options)
+    if separation is None:
+        return Explanation("\n".join(_explained(circuit, options)))
+    lines = [separation.describe()]
+    alike: dict[int, list[int]] = {}
+    for number, one in enumerate(parts):
+        alike.setdefault(id(one.structure), []).append(number)
+    for numbers in alike.values():
+        first = numbers[0]
+        if len(parts) > 1:
+            wires = separation.parts[first].wires
+            more = f"; {len(numbers) - 1} other parts have the same plan" if len(numbers) > 1 else ""
+            lines.append(f"part {first}, wires {', '.join(map(str, wires))}{more}")
+        lines += _explained(parts[first], options)
+    return Explanation("\n".join(lines))
+
+
+def _explained(circuit: Circuit, options: Options) -> list[str]:
+    """Return lines on a circuit that is simulated as a whole."""
+    found, device, deployment = _plans(circuit, options)
     program = program_of(circuit.structure, False, 0, ())
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
@@ -52,15 +101,18 @@ def explain(circuit: Circuit, options: Options) -> str:
         match node:
             case Segment():
                 lines.append(explain_plan(next(following), options.dtype.itemsize))
-            case Save(label):
-                lines.append(f"the state is saved as {label!r}")
+            case Save(label, what):
+                kept = "the state" if what == "statevector" else f"the {what} of the state"
+                lines.append(f"{kept} is saved as {label!r}")
+            case SetState():
+                lines.append("all wires are put into a given state, and the state before is discarded")
             case BranchPoint():
                 pass
             case _:
                 assert_never(node)
     if (told := _migration(found, deployment, options)) is not None:
         lines.append(told)
-    return "\n".join(lines)
+    return lines
 
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:

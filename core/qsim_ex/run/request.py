@@ -10,11 +10,11 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
+from qsim_ex.errors import CircuitError, MeasurementError, OptionError, WireError
 from qsim_ex.program.program import Program
 
 TRAJECTORIES = 1_000
-"""The default number of trajectories whose mean an expectation value is."""
+"""The default number of trajectories whose mean an expectation value or a saved average is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,16 @@ class Request:
 
     shots: None samples nothing. trajectories: their number if the program has branches, else 1.
     observables: their expectation values are taken. readout: the readout errors of classical bits.
+    streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
+        number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
     """
 
     shots: int | None
     observables: tuple[PauliSum, ...]
     trajectories: int
     readout: ReadoutErrors
+    streams: Sequence[Sequence[int]] | None = None
+    clbits: Sequence[int] | None = None
 
 
 def checked_request(
@@ -39,11 +43,13 @@ def checked_request(
     observables: Sequence[PauliSum],
     trajectories: int | None,
     readout: ReadoutErrors,
+    measures: bool,
 ) -> Request:
     """Check the arguments of a run and return them as a request.
 
-    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError`, `WireError`, and
-    `NotSupported` for states that are saved in several trajectories.
+    measures: whether the circuit measures anything, be it idle wires that the program leaves out.
+
+    Raises `ShotsError`, `MeasurementError`, `NoiseError`, `CircuitError`, `OptionError` and `WireError`.
     """
     if readout:
         check_groups(readout, circuit.num_clbits)
@@ -60,7 +66,7 @@ def checked_request(
             raise OptionError("expected trajectories >= 1, got 0; leave it out for the default.")
     if shots is not None:
         shots = check.shots(shots)
-        if not program.has_measurement:
+        if not measures:
             raise MeasurementError(
                 f"expected a measurement for shots={shots}, got a circuit that measures nothing; add a measurement."
             )
@@ -71,13 +77,8 @@ def checked_request(
             )
         trajectories = shots
     if trajectories is None:
-        trajectories = TRAJECTORIES if observables else 1
-    if program.choices and program.labels and trajectories != 1:
-        raise NotSupported(
-            f"the circuit saves a state ({program.labels[0]!r}) and has random outcomes before its end (noise, a "
-            f"measurement or a reset), so each of {trajectories} trajectories would save another state. Run one shot, "
-            "or take expectation values."
-        )
+        means = bool(observables) or any(save.averages for save in program.saves)
+        trajectories = TRAJECTORIES if means else 1
     return Request(shots, tuple(observables), trajectories if program.branches else 1, readout)
 
 

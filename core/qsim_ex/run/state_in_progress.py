@@ -78,10 +78,6 @@ class StateInProgress:
         self.checkpoints.write_state(placement, {"parts": at.part, **about})
         placement.mark_zero(plan.left)  # saving may have written zeros, which the plan does not need
 
-    def keep(self, placement: Placement, node: int, binding: int) -> None:
-        """Write the state that the circuit saves at a node."""
-        self.checkpoints.keep(placement, self._labels[node], binding)
-
     # --- going on ----------------------------------------------------------------------------------------------------
 
     def found(self, unit: WorkUnit, left: Branches) -> tuple[StoppedAt, Branches] | None:
@@ -144,12 +140,15 @@ class StateInProgress:
         load_into(placement, self.checkpoints.state)
         placement.mark_zero(parts[done - 1].left if done else parts[0].fresh)
 
-    def saved_before(self, node: int, binding: int) -> Amplitudes:
-        """Return the state that the earlier run has saved at a node; raises `SavedStateError` if it is lost."""
+    def saved_before(self, node: int, binding: int) -> Amplitudes | None:
+        """Return the state that a run of version 0.1 has saved at a node; None if it is among the results so far.
+
+        Raises `SavedStateError` if it is neither there nor here.
+        """
         found = self.checkpoints.kept(self._labels[node], binding)
-        if found is None:
+        if found is None and not self.checkpoints.found:
             raise SavedStateError(
-                f"{self.checkpoints.path} is damaged: the file of the state that was saved before it is missing. "
-                "Remove it and run again."
+                f"{self.checkpoints.path} is damaged: the file of what was saved before it is missing. Remove it and "
+                "run again."
             )
         return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.batch_of_one import BatchOfOne
@@ -40,18 +40,19 @@ class _Handed(Collector):
 def run_to_state(options: Options, where: Assignment, circuit: Circuit, cancel: threading.Event | None) -> StateVector:
     """Return the state after a circuit on |0…0⟩; this is `Simulator.state` with a checkpoint."""
     program = unitary_program(circuit.structure)
-    program = replace(program, nodes=(program.whole,), labels=())  # its saved states are not returned
+    whole = program.whole
+    program = replace(program, make_nodes=lambda: (whole,), saves=())  # its saved states are not returned
     request, bound = Request(None, (), 1, ()), Bindings.of(circuit.operands)
     machine = Machine(where, program, options, 1)
-    run = PlannedRun(circuit, program, bound, request, [machine], options)
+    run = PlannedRun(None, circuit, program, bound, request, [machine], options)
     collector = _Handed.empty(circuit, program, request, 1, where, options, 0)
     kept, seeds = checkpoints_of(run, None)
     assert kept is not None
     collector.keep(kept)
-    ticker = Ticker(cancel, options.progress, options.watch)
-    worker = Worker(machine, program, request, collector, ticker, kept, 1)
-    worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
-    ticker.finish()
+    with Ticker(cancel, options.progress, options.watch, work_of(circuit.num_qubits, circuit.num_gates, 1)) as ticker:
+        worker = Worker(machine, program, request, collector, ticker, kept, 1)
+        worker(WorkQueue(bound, request, 1, 1, branches=False, tree=False), seeds)
+        ticker.finish()
     kept.end(0, collector.arrays)
     assert collector.state is not None
     return StateVector.of(collector.state.single, where, options, program.touched)

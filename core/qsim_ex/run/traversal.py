@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from functools import partial
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Save
+from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.execution.progress import Share, Ticker
-from qsim_ex.placement.base import Amplitudes
 from qsim_ex.placement.batch import States
+from qsim_ex.placement.bits import move_bits
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
@@ -39,7 +40,7 @@ class ExecutionContext:
 
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
-    save: called at a save with its label and the amplitudes [rows, 2^n] in the order of the wires.
+    save: called at a save with its values [branches, …], value b that of branch b (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
@@ -49,7 +50,7 @@ class ExecutionContext:
     ticker: Ticker
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
-    save: Callable[[WorkUnit, str, Amplitudes, States, Branches], None]
+    save: Callable[[WorkUnit, Save, NDArray[Any], Branches], None]
     in_progress: StateInProgress | None
 
 
@@ -99,7 +100,8 @@ class BranchTraversal:
             for node in range(at.node):
                 if isinstance(one := self._nodes[node], Save):
                     amplitudes = way.in_progress.saved_before(node, self._unit.begin + int(branches.binding[0]))
-                    way.save(self._unit, one.label, amplitudes[None], states, branches)
+                    if amplitudes is not None:
+                        way.save(self._unit, one, amplitudes[None], branches)
                 elif isinstance(one, Segment):
                     way.ticker.skip(len(branches.shots) * states.ticks(way.plans[node]))
         except BaseException:
@@ -183,8 +185,10 @@ class BranchTraversal:
                     case Segment() as segment:
                         self._run(node, segment, states, branches, at)
                         at = None
-                    case Save(label):
-                        self._save(node, label, states, branches)
+                    case Save() as save:
+                        self._way.save(self._unit, save, self._values(node, save, states, branches), branches)
+                    case SetState() as given:
+                        self._set(given, states, branches)
                     case BranchPoint() as point:
                         branches = self._decided(node, point, states, branches)
                         if not branches.in_place or len(branches) != states.rows:
@@ -245,12 +249,31 @@ class BranchTraversal:
             plan = self._way.machine.plan_for(segment, start, fresh)
         return plan
 
-    def _save(self, node: int, label: str, states: States, branches: Branches) -> None:
-        """Put the wires of the states in order, and save the states."""
-        amplitudes = states.read_in_order()
-        if self._way.in_progress is not None and states.single is not None:
-            self._way.in_progress.keep(states.single, node, self._unit.begin + int(branches.binding[0]))
-        self._way.save(self._unit, label, amplitudes, states, branches)
+    def _values(self, node: int, save: Save, states: States, branches: Branches) -> NDArray[Any]:
+        """Return the value of a save for each branch, [branches, …]."""
+        if save.what == "unitary":
+            from qsim_ex.run.unitary import unitaries
+
+            program, machine = self._way.program, self._way.machine
+            _, first, which = np.unique(branches.binding, return_index=True, return_inverse=True)
+            one_each = branches.chosen(first)
+            every = partial(self._operands, branches=one_each)
+            args = program, node, states.num_wires, machine.options, every, range(len(first))
+            return unitaries(*args, self._way.ticker.check)[which]
+        from qsim_ex.observe.saved import read
+
+        self._way.machine.synchronize()
+        return read(states, save, normalise=bool(self._way.program.choices))
+
+    def _set(self, given: SetState, states: States, branches: Branches) -> None:
+        """Put every state into the given amplitudes of its binding."""
+        self._way.machine.synchronize()
+        of, n = self._inputs.operands, len(given.wires)
+        at = slice(given.operand, given.operand + (1 << n))
+        amplitudes = of[:, at] if len(of) == 1 else of[branches.binding, at]
+        if given.wires != tuple(range(n)):
+            amplitudes = amplitudes[:, move_bits(np.arange(1 << n), np.argsort(given.wires).tolist())]
+        states.overwrite(amplitudes)
 
     # --- choices and their operands ----------------------------------------------------------------------------------
 

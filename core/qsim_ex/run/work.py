@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.program.kraus import Kraus, kraus_of
+from qsim_ex.observe.readout import key_of
+from qsim_ex.program.choices import Choice, Reading
+from qsim_ex.program.kraus import Kraus, channels_of, kraus_of
 from qsim_ex.program.program import Program
+from qsim_ex.run.request import Request
 
 Complex = NDArray[np.complex128]
 
@@ -31,7 +35,7 @@ class BatchInputs:
 
     operands: complex128 [bindings, total]. seeds: one for each binding. first, shots: the first shot of the unit, and
     their number. kraus: for each binding, the matrices of each choice. readout: the readout errors of classical bits.
-    alike: whether all bindings choose among the same matrices.
+    alike: whether all bindings choose among the same matrices. streams, clbits: see `Request`.
     """
 
     operands: Complex
@@ -41,11 +45,11 @@ class BatchInputs:
     kraus: Sequence[Sequence[Kraus]]
     readout: ReadoutErrors
     alike: bool
+    streams: Sequence[Sequence[int]] | None = None
+    clbits: Sequence[int] | None = None
 
     @classmethod
-    def of(
-        cls, program: Program, operands: Complex, seeds: Sequence[int], first: int, shots: int, readout: ReadoutErrors
-    ) -> BatchInputs:
+    def of(cls, program: Program, operands: Complex, seeds: Sequence[int], unit: WorkUnit, request: Request) -> Self:
         """Return the inputs of some bindings; bindings with equal channels share their matrices."""
         kraus: list[Sequence[Kraus]] = []
         if program.choices:
@@ -57,22 +61,32 @@ class BatchInputs:
                     known[key] = _all_kraus(program, row)
                 kraus.append(known[key])
         alike = all(one is kraus[0] for one in kraus)
-        return cls(operands, seeds, first, shots, kraus, readout, alike)
+        streams = None if request.streams is None else request.streams[unit.begin : unit.end]
+        return cls(operands, seeds, unit.first, unit.shots, kraus, request.readout, alike, streams, request.clbits)
+
+    def keys(self, choice: Choice) -> list[int]:
+        """Return for each binding the key of a choice's random numbers; key 0 is that of the shots at the end."""
+        if self.streams is None:
+            return [1 + choice.stream] * len(self.seeds)
+        return [1 + streams[choice.stream] for streams in self.streams]
+
+    def reading_key(self, reading: Reading) -> int:
+        """Return the key of the random numbers of a reading."""
+        clbits = reading.clbits if self.clbits is None else tuple(self.clbits[clbit] for clbit in reading.clbits)
+        return key_of(clbits, None if reading.last else reading.measurement)
 
 
 def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:
     """Return the matrices of all choices; equal channels of a circuit share their operands."""
-    known: dict[tuple[object, ...], Kraus] = {}
-    for choice in program.choices:
-        if choice.key not in known:
-            known[choice.key] = kraus_of(choice, operands)
-    return [known[choice.key] for choice in program.choices]
+    channels, of = channels_of(program)
+    found = [kraus_of(channel, operands) for channel in channels]
+    return [found[number] for number in of]
 
 
 def _channels(program: Program) -> list[slice]:
     """Return the slices of a circuit's operands that hold the matrices of channels."""
-    found = {}
-    for choice in program.choices:
-        if choice.kind == "channel":
-            found[choice.operand] = slice(choice.operand, choice.operand + choice.count * 4 ** len(choice.wires))
-    return list(found.values())
+    return [
+        slice(channel.operand, channel.operand + channel.count * 4 ** len(channel.wires))
+        for channel in channels_of(program)[0]
+        if channel.kind == "channel"
+    ]

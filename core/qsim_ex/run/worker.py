@@ -11,7 +11,7 @@ from qsim_ex.execution.progress import Ticker
 from qsim_ex.program.kraus import BLOCK, STEP
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
-from qsim_ex.run.collector import Collector
+from qsim_ex.run.collector import Collects
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import Request
 from qsim_ex.run.state_in_progress import StateInProgress
@@ -69,7 +69,7 @@ class Worker:
         machine: Machine,
         program: Program,
         request: Request,
-        collector: Collector,
+        collector: Collects,
         ticker: Ticker,
         checkpoints: Checkpoints | None,
         count: int,
@@ -97,8 +97,8 @@ class Worker:
 
     def _do(self, unit: WorkUnit, operands: Operands, seeds: Sequence[int]) -> None:
         program, mine = self._program, seeds[unit.begin : unit.end]
-        inputs = BatchInputs.of(program, operands, mine, unit.first, unit.shots, self._request.readout)
-        branches = first_branches(program, inputs.kraus, mine, unit.first, unit.shots)
+        inputs = BatchInputs.of(program, operands, mine, unit, self._request)
+        branches = first_branches(program, inputs)
         traversal = BranchTraversal(self._way, unit, inputs)
         if self._collector.done is not None:
             branches = self._left(traversal, unit, branches)

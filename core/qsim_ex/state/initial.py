@@ -177,7 +177,7 @@ def checked_rows(initial: Any, rows: int, num_wires: int) -> int | NDArray[Any]:
     step = max(1, PIECE >> num_wires)
     norms = [np.linalg.norm(known[row : row + step].astype(np.complex128), axis=1) for row in range(0, rows, step)]
     off = np.abs(np.concatenate(norms[: -(-len(known) // step)]) - 1)
-    if len(bad := np.flatnonzero(~(off <= check.NORM_TOLERANCE))):  # NaN is not within any bound
+    if len(bad := np.flatnonzero(~(off <= check.norm_tolerance(array.dtype)))):  # NaN is not within any bound
         which = check.rows(bad) if array.ndim == 2 else "the state"
         raise StateError(f"initial: {which} not normalised: a norm differs from 1 by {off[bad].max():.3g}.")
     return array

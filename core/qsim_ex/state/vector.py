@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,13 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
+from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
-from qsim_ex.execution.progress import Tick, Ticker
+from qsim_ex.execution.progress import Tick, Ticker, work_of
 from qsim_ex.files import saved_state
 from qsim_ex.observe import sampling
-from qsim_ex.options import Options
+from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
@@ -39,6 +40,7 @@ from qsim_ex.steps.plan import Plan
 Collapse = Literal["normalise", "none", "reset"]
 
 
+@with_options(Options, but=("checkpoint", "checkpoint_every"))
 class StateVector(Wiring, MemoryLender):
     """The state of `num_wires` qubits, 2^n amplitudes on one device or divided over several and host memory.
 
@@ -63,7 +65,7 @@ class StateVector(Wiring, MemoryLender):
         stream: Any = None,
         allocator: Any = None,
         where: Assignment | None = None,
-        **changes: Any,
+        **changes: Unpack[OptionKeywords],
     ) -> None:
         num_wires = check.count(num_wires, "num_wires")
         options = (options or Options()).with_(changes)
@@ -105,13 +107,14 @@ class StateVector(Wiring, MemoryLender):
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
             plan = plan_of(program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new)
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
-            ticker = Ticker(cancel, options.progress, options.watch)
-            if ticker.reports or cancel is not None:
-                ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
-                self._run(plan, work, ticker)
-            else:
-                self._run(plan, work, ticker.tick)
-            ticker.finish()
+            size = work_of(self.num_wires, plan.num_gates, 1)
+            with Ticker(cancel, options.progress, options.watch, size) as ticker:
+                if ticker.reports or cancel is not None:
+                    ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
+                    self._run(plan, work, ticker)
+                else:
+                    self._run(plan, work, ticker.tick)
+                ticker.finish()
             self._touched = program.touched
         return self
 
@@ -255,7 +258,9 @@ class StateVector(Wiring, MemoryLender):
             saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, options: Options | None = None, **changes: Any) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], *, options: Options | None = None, **changes: Unpack[OptionKeywords]
+    ) -> Self:
         """Return the state in a file, in the placement and precision that the options ask for.
 
         Without options the file's precision is used. Raises `SavedStateError` for a file that is missing, damaged, or

@@ -110,6 +110,9 @@ class Plan:
     fresh: int = 0
     left: int = 0
 
+    def __repr__(self) -> str:
+        return f"Plan({self.num_gates} gates on {self.num_wires} wires in {len(self.steps)} steps, key {self.key})"
+
     @cached_property
     def key(self) -> str:
         """A digest of everything that the plan was made from, the same in every process; computed on first use."""

@@ -80,6 +80,12 @@ class NoiseModel:
     errors: Mapping[tuple[str, Wires | None], Kraus] = field(default_factory=_nothing)
     misreadings: Mapping[int | None, NDArray[np.float64]] = field(default_factory=_nothing)
 
+    def __repr__(self) -> str:
+        names = ", ".join(repr(name) if on is None else f"{name!r} on {on}" for name, on in self.errors)
+        wires = ", ".join("all wires" if wire is None else f"wire {wire}" for wire in self.misreadings)
+        told = [f"errors of {names}"] * bool(names) + [f"readout errors of {wires}"] * bool(wires)
+        return f"NoiseModel({'; '.join(told) or 'no noise'})"
+
     def with_error(
         self, names: str | Sequence[str], kraus: ArrayLike, wires: Sequence[int] | None = None
     ) -> NoiseModel:
@@ -98,6 +104,7 @@ class NoiseModel:
                 "depolarizing(0.01)."
             )
         array = check.kraus(array, size.bit_length() - 1, f"the error of {names}", None)
+        array.setflags(write=False)  # so that a builder recognises it
         on = None if wires is None else tuple(wires)
         if on is not None and size not in (2, 1 << len(on)):
             raise NoiseError(

@@ -14,7 +14,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import CircuitError
 from qsim_ex.execution.prepare import plan_of, prepare
-from qsim_ex.execution.progress import Ticker
+from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import BatchDevice, rows_at_once
 from qsim_ex.program.divide import unitary_program
@@ -75,19 +75,20 @@ class BatchedWork(BatchedQuestions, MemoryLender):
         states, options, device = self._states, self.options, cast(BatchDevice, self.device)
         at_once = rows_at_once(device, state_bytes(self.num_wires, self.dtype), 16 * plan.numbers.size())
         parts, steps = list(states.parts(at_once)), len(plan.steps)
-        ticker = Ticker(cancel, options.progress, options.watch)
-        ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)
-        try:
-            for first, part in parts:
-                begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)
-                operands = bound.operands(begin, end)
-                work = prepare(plan, operands, (device,), self.dtype, options.compile, rows=True)
-                part.run(plan, work, ticker.of_states(part.rows, steps))
-        except BaseException:
-            self.close()
-            raise
-        states.layout, states.fresh = plan.end, plan.left
-        ticker.finish()
+        size = work_of(self.num_wires, plan.num_gates, self.rows)
+        with Ticker(cancel, options.progress, options.watch, size) as ticker:
+            ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)
+            try:
+                for first, part in parts:
+                    begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)
+                    operands = bound.operands(begin, end)
+                    work = prepare(plan, operands, (device,), self.dtype, options.compile, rows=True)
+                    part.run(plan, work, ticker.of_states(part.rows, steps))
+            except BaseException:
+                self.close()
+                raise
+            states.layout, states.fresh = plan.end, plan.left
+            ticker.finish()
 
     def gate(
         self,

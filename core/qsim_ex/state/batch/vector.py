@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,10 @@ from qsim_ex.circuit import check
 from qsim_ex.circuit.ops import ALWAYS, Op, mask_of, pattern
 from qsim_ex.circuit.parameters.batched_gates import numbered, on_wires
 from qsim_ex.devices.base import Batches, Device
+from qsim_ex.display.described import with_options
 from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
 from qsim_ex.observe import sampling
-from qsim_ex.options import Options
+from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.single import Single
 from qsim_ex.state import basis
@@ -26,6 +27,7 @@ from qsim_ex.state.vector import Collapse, StateVector, known_mode
 from qsim_ex.steps.layout import Layout
 
 
+@with_options(Options, but=("checkpoint", "checkpoint_every"))
 class BatchedStateVector(BatchedWork):
     """A batch of `rows` states of `num_wires` qubits each on one device; the counterpart of `StateVector`.
 
@@ -49,7 +51,7 @@ class BatchedStateVector(BatchedWork):
         options: Options | None = None,
         initial: int | ArrayLike | None = None,
         array: Any = None,
-        **changes: Any,
+        **changes: Unpack[OptionKeywords],
     ) -> None:
         rows, num_wires = check.count(rows, "rows"), check.count(num_wires, "num_wires")
         if rows < 1:

@@ -17,8 +17,10 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
+from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import cache_folder, fork
 from qsim_ex.kernels.cuda.compile import shipped
@@ -156,10 +158,14 @@ def machine_code(code: str, arch: str) -> bytes:
 
 def _machine_code(name: str, code: str, arch: str) -> bytes:
     kept = stored(name)
-    if kept is None:
-        kept, _ = translate(code, arch)
-        store(name, kept)
-    return kept
+    if kept is not None:
+        LOGGER.debug("GPU kernel %s was in the cache", name)
+        return kept
+    began = perf_counter()
+    made, _ = translate(code, arch)
+    LOGGER.debug("GPU kernel %s was compiled in %.3g s", name, perf_counter() - began)
+    store(name, made)
+    return made
 
 
 _begun: dict[str, Future[bytes]] = {}

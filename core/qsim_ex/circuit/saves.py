@@ -1,0 +1,183 @@
+"""Saves: the instruction that keeps a value of the state, and the table of what can be kept.
+
+A save names a row of `KINDS` (what is kept) and a subtype (how the values of several trajectories are put together).
+`observe.saved` has a reader for each row, and `run.saved_values` a class for each way to put values together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from qsim_ex.circuit import check
+from qsim_ex.errors import CircuitError, nearest
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import PauliSum
+
+What = Literal[
+    "statevector",
+    "probabilities",
+    "expectation_value",
+    "expectation_value_variance",
+    "amplitudes",
+    "amplitudes_squared",
+    "density_matrix",
+    "unitary",
+]
+"""What is kept: the name of a row of `KINDS`."""
+
+How = Literal["single", "average", "accum", "list", "c_single", "c_average", "c_accum", "c_list"]
+"""How the values of several trajectories are put together, in Aer's words.
+
+single: the value of the first trajectory. average, accum: the mean of all, and their sum. list: the value of each.
+c_: the same for each value that the classical bits hold at the save.
+"""
+
+_SINGLE: tuple[How, ...] = ("single", "list", "c_single", "c_list")
+_AVERAGE: tuple[How, ...] = ("average", "accum", "list", "c_average", "c_accum", "c_list")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Save:
+    """Save a value of the state at this point under `label`.
+
+    wires: the wires that the value depends on, ``wires[0]`` the least significant bit of a value's index; None: all
+        wires of the circuit, in order.
+    observable: of an expectation value; its wire k is ``wires[k]``. values: the basis values of amplitudes.
+    """
+
+    label: str
+    what: What = "statevector"
+    wires: tuple[int, ...] | None = None
+    how: How = "single"
+    observable: PauliSum | None = None
+    values: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        # The digest of a structure is made of this text, so a field with its default is left out: `Save(label='a')`
+        # has the digest that it had when there were no other fields.
+        given = ((f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default)
+        return f"Save({', '.join(f'{name}={value!r}' for name, value in given)})"
+
+    @property
+    def by_memory(self) -> bool:
+        """Whether there is a value for each value of the classical bits."""
+        return self.how.startswith("c_")
+
+    @property
+    def averages(self) -> bool:
+        """Whether values of many trajectories are added up."""
+        return self.how.endswith(("average", "accum"))
+
+    def depends_on(self, num_wires: int) -> tuple[int, ...]:
+        """Return the wires that the value depends on, of a circuit with `num_wires` wires."""
+        return tuple(range(num_wires)) if self.wires is None else self.wires
+
+    def shape(self, num_wires: int) -> tuple[int, ...]:
+        """Return the shape of one value."""
+        return KINDS[self.what].shape(self, len(self.depends_on(num_wires)))
+
+    def dtype(self, amplitudes: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type of a value's numbers; amplitudes: that of the state's amplitudes."""
+        return np.dtype(KINDS[self.what].dtype or amplitudes)
+
+
+@dataclass(frozen=True, slots=True)
+class SaveKind:
+    """A row of the table: one kind of value.
+
+    hows: the ways to put values of several trajectories together, the default first.
+    some_wires: whether it is of some wires; otherwise it is of all wires, in order.
+    asks: the field of `Save` that it needs, beside the wires.
+    shape: returns the shape of a value of k wires. dtype: the type of its numbers; None: that of the amplitudes.
+    gates_only: whether only gates may stand before the save.
+    """
+
+    hows: tuple[How, ...]
+    shape: Callable[[Save, int], tuple[int, ...]]
+    some_wires: bool = False
+    asks: Literal["observable", "values"] | None = None
+    dtype: type[np.generic] | None = None
+    gates_only: bool = False
+
+
+def _number(_save: Save, _wires: int) -> tuple[int, ...]:
+    return ()
+
+
+def _pair(_save: Save, _wires: int) -> tuple[int, ...]:
+    return (2,)
+
+
+def _of_values(save: Save, _wires: int) -> tuple[int, ...]:
+    return (len(save.values),)
+
+
+def _vector(_save: Save, wires: int) -> tuple[int, ...]:
+    return (1 << wires,)
+
+
+def _matrix(_save: Save, wires: int) -> tuple[int, ...]:
+    return 1 << wires, 1 << wires
+
+
+KINDS: dict[What, SaveKind] = {
+    "statevector": SaveKind(_SINGLE, _vector),
+    "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64),
+    "expectation_value": SaveKind(_AVERAGE, _number, some_wires=True, asks="observable", dtype=np.float64),
+    "expectation_value_variance": SaveKind(_AVERAGE, _pair, some_wires=True, asks="observable", dtype=np.float64),
+    "amplitudes": SaveKind(_SINGLE, _of_values, asks="values"),
+    "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64),
+    "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128),
+    "unitary": SaveKind(("single", "list"), _matrix, gates_only=True),
+}
+"""All kinds of values, by name."""
+
+
+def checked(
+    label: str | None,
+    what: str,
+    num_qubits: int,
+    *,
+    wires: Sequence[int] | None,
+    how: str | None,
+    observable: PauliSum | None,
+    values: Sequence[int] | None,
+) -> Save:
+    """Return a save of its arguments; raises `CircuitError` and `WireError` for those that do not fit its row."""
+    row = KINDS.get(what)  # type: ignore[call-overload]
+    if row is None:
+        raise CircuitError(f"save: expected one of {', '.join(KINDS)}, got {what!r}.{nearest(what, KINDS)}")
+    if how is not None and how not in row.hows:
+        raise CircuitError(f"save: expected one of {', '.join(row.hows)} for {what}, got how={how!r}; use one of them.")
+    if wires is not None and not row.some_wires:
+        raise CircuitError(f"save: expected no wires for {what}, which is of all wires, got {list(wires)}; leave out.")
+    for name, given in (("observable", observable), ("values", values)):
+        if (given is not None) != (row.asks == name):
+            asked = f"{what} with {row.asks}=…" if row.asks else f"{what} without further arguments"
+            raise CircuitError(f"save: expected {asked}, got {'no ' if row.asks == name else ''}{name}; change that.")
+    on = None if wires is None else check.wires(wires, num_qubits, "save")
+    size = num_qubits if on is None else len(on)
+    if observable is not None:
+        _check_observable(observable, size)
+    found = tuple(map(int, values or ()))
+    if bad := [value for value in found if not 0 <= value < 1 << size]:
+        raise CircuitError(
+            f"save: expected basis values 0 <= v < {1 << size}, got {bad[0]}; use values of {size} bits."
+        )
+    return Save(what if label is None else label, what, on, how or row.hows[0], observable, found)  # type: ignore[arg-type]
+
+
+def _check_observable(observable: PauliSum, num_wires: int) -> None:
+    """Raise `CircuitError` unless an observable is Hermitian and fits the wires."""
+    if observable.num_wires() > num_wires:
+        raise CircuitError(
+            f"save: expected an observable on {num_wires} wires, got one on {observable.num_wires()}; pass as many "
+            "wires as it acts on."
+        )
+    if any(complex(term.coefficient).imag for term in observable.terms):
+        raise CircuitError("save: expected a Hermitian observable, got one with complex coefficients; use real ones.")

@@ -1,0 +1,107 @@
+"""Readers of saves: for each row of `circuit.saves.KINDS` the function that reads its values from states.
+
+A unitary is of a circuit and not of a state; `run.unitary` computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.saves import Save, What
+from qsim_ex.observe import expectation
+from qsim_ex.placement.base import Amplitudes
+from qsim_ex.placement.batch import States
+from qsim_ex.program.kraus import density_of, strings_of
+
+Values = NDArray[Any]
+Wires = tuple[int, ...]
+
+BY_STRINGS = 2
+"""Most wires whose density matrix is computed from Pauli strings for all rows at once: 16 of them."""
+
+
+def read(states: States, save: Save, *, normalise: bool) -> Values:
+    """Return the value of a save for each row of some states, [rows, …].
+
+    normalise: whether the states, whose norm is only near 1, are normalised first.
+    """
+    return READERS[save.what](states, save, save.depends_on(states.num_wires), normalise)
+
+
+def _statevector(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+    return _amplitudes_of(states, states.read_in_order(), normalise)
+
+
+def _amplitudes(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+    return _amplitudes_of(states, states.gather(np.array(save.values, dtype=np.int64), wires), normalise)
+
+
+def _amplitudes_squared(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+    found = _amplitudes(states, save, wires, normalise).astype(np.complex128, copy=False)
+    return found.real**2 + found.imag**2
+
+
+def _amplitudes_of(states: States, amplitudes: Amplitudes, normalise: bool) -> Amplitudes:
+    if not normalise:
+        return amplitudes
+    _, norms = expectation.in_rows(states, ())
+    return amplitudes / np.sqrt(norms)[:, None].astype(amplitudes.real.dtype)
+
+
+def _probabilities(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+    found = states.marginals(wires)
+    return found / found.sum(axis=1, keepdims=True) if normalise else found
+
+
+def _expectation_value(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+    assert save.observable is not None
+    values, norms = expectation.in_rows(states, [save.observable.on(wires)])
+    return values.real[:, 0] / (norms if normalise else 1)
+
+
+def _expectation_value_variance(states: States, save: Save, wires: Wires, normalise: bool) -> Values:
+    assert save.observable is not None
+    values, norms = expectation.in_rows(states, [one.on(wires) for one in _with_square(save.observable)])
+    mean, square = (values.real / (norms[:, None] if normalise else 1)).T
+    return np.stack([mean, square - mean**2], axis=1)
+
+
+@lru_cache(maxsize=64)
+def _with_square(observable: PauliSum) -> tuple[PauliSum, PauliSum]:
+    return observable, observable.squared()
+
+
+def _density_matrix(states: States, save: Save, wires: Wires, normalise: bool) -> Values:  # noqa: ARG001
+    n, k = states.num_wires, len(wires)
+    found: Values
+    if 2 * k >= n:  # then the matrix is no smaller than the state, which is read
+        rest = [wire for wire in range(n) if wire not in wires]
+        axes = [0, *(n - wire for wire in (*reversed(rest), *reversed(wires)))]  # axis 1 is the highest wire
+        tensor = states.read_in_order().astype(np.complex128, copy=False).reshape(-1, *(2,) * n).transpose(axes)
+        tensor = tensor.reshape(len(tensor), 1 << n - k, 1 << k)
+        found = np.matmul(tensor.transpose(0, 2, 1), tensor.conj())
+    elif k <= BY_STRINGS:
+        found = density_of(states.paulis(strings_of(wires)), k)
+    else:
+        found = np.array([states.row(row).density(wires) for row in range(states.rows)])
+    if normalise:
+        found /= np.trace(found, axis1=1, axis2=2)[:, None, None]
+    return found
+
+
+READERS: dict[What, Callable[[States, Save, Wires, bool], Values]] = {
+    "statevector": _statevector,
+    "probabilities": _probabilities,
+    "expectation_value": _expectation_value,
+    "expectation_value_variance": _expectation_value_variance,
+    "amplitudes": _amplitudes,
+    "amplitudes_squared": _amplitudes_squared,
+    "density_matrix": _density_matrix,
+}
+"""The reader of each kind: it is given the states, the save, its wires, and whether to normalise."""

@@ -1,0 +1,31 @@
+"""The plans of a job in words, made without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qiskit.circuit import QuantumCircuit
+
+from qsim_ex import Simulator
+from qsim_ex.frameworks import BindingGroup, Explanation, Noise, ParameterColumns
+from qsim_ex.options import Options
+from qsim_ex_provider.translation.circuits import translate_job
+
+
+def explain_job(
+    circuits: Sequence[QuantumCircuit], binds: Sequence[ParameterColumns], noise: Noise | None, options: Options
+) -> Explanation:
+    """Return the plan of each group of bindings that run together; of several groups each has a heading."""
+    translated, simulator = translate_job(circuits, binds, noise), Simulator(options)
+    parts = []
+    for group in translated.groups:
+        if len(translated.owners) > 1:
+            parts.append(_heading(circuits, translated.circuits(group), group))
+        parts.append(simulator.explain(group.family.template))
+    return Explanation("\n".join(parts))
+
+
+def _heading(circuits: Sequence[QuantumCircuit], numbers: Sequence[int], group: BindingGroup) -> str:
+    names = ", ".join(f"{number} ({circuits[number].name!r})" for number in numbers)
+    together = f", {len(group)} bindings that run together" if len(group) > 1 else ""
+    return f"circuit{'s' * (len(numbers) > 1)} {names}{together}:"

@@ -1,0 +1,178 @@
+"""Circuits in separate parts: the same answers as of all wires together, with memory for the largest part alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.noisy_circuits import KINDS
+
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.errors import OutOfMemory
+from qsim_ex.run import joint
+
+WIRES = 7
+
+
+def in_parts(seed: int, *, noise: bool, midway: bool, length: int = 40, wires: int = WIRES) -> Circuit:
+    """Wires in random groups, some of them idle; operations join wires of a group only, or read idle wires."""
+    rng = np.random.default_rng(seed)
+    builder = CircuitBuilder(wires, wires)
+    group = rng.integers(0, 4, wires)  # wires of group 0 are never mixed
+    live = np.flatnonzero(group)
+    for _ in range(length):
+        one = int(rng.integers(wires))
+        near = [int(w) for w in np.flatnonzero(group == group[one]) if w != one]
+        other = int(rng.choice(near)) if near else None
+        idle = [int(w) for w in np.flatnonzero(group == 0) if w != one]
+        match rng.integers(9):
+            case 0 if group[one]:
+                builder.gate("u", [one], *rng.uniform(0, 6, 3))
+            case 1 if group[one] and other is not None:
+                builder.gate("cx", [other, one])
+            case 2 if other is not None:
+                builder.gate("rzz", [one, other], rng.uniform(0, 6))
+            case 3 if idle and group[one]:
+                builder.gate("ry", [one], 1.1, controls=[int(rng.choice(idle))], control_values=int(rng.integers(2)))
+            case 4 if idle:
+                builder.gate("rzz", [one, int(rng.choice(idle))], rng.uniform(0, 6))
+            case 5 if midway:
+                builder.measure([one], [int(rng.integers(wires))])
+            case 6 if midway:
+                builder.reset([one])
+            case 7 if midway and len(live) and rng.integers(3) == 0:
+                with builder.condition(rng.permutation(wires)[:2].tolist(), rng.permutation(4)[:2].tolist()):
+                    builder.gate("x", [int(rng.choice(live))])
+            case 8 if noise and group[one]:
+                count, make = KINDS[list(KINDS)[int(rng.integers(len(KINDS)))]]
+                if count == 1 or other is not None:
+                    builder.channel(make(rng), [one] if count == 1 else [one, other])
+    measured = rng.permutation(wires)[: int(rng.integers(1, wires + 1))].tolist()
+    return builder.measure(measured, measured).build()
+
+
+def strings(seed: int, wires: int = WIRES) -> list[PauliSum]:
+    """Two sums of random Pauli strings."""
+    rng = np.random.default_rng(seed)
+    masks = rng.integers(0, 1 << wires, (2, 3, 2)).tolist()
+    return [PauliSum(tuple(PauliString(x, z, 0.5 + k) for k, (x, z) in enumerate(one))) for one in masks]
+
+
+SEPARATE = Simulator(device="cpu")
+TOGETHER = Simulator(device="cpu", separate=False)
+
+
+@pytest.mark.parametrize("noise", [False, True])
+@pytest.mark.parametrize("midway", [False, True])
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=40, deadline=None)
+def test_shots(noise: bool, midway: bool, seed: int) -> None:
+    """A seed gives the same shots with and without the division."""
+    circuit = in_parts(seed, noise=noise, midway=midway)
+    one, other = (simulator.run(circuit, shots=60, seed=seed) for simulator in (SEPARATE, TOGETHER))
+    assert np.array_equal(one.bits(), other.bits())
+
+
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=40, deadline=None)
+def test_shots_of_large_parts(seed: int) -> None:
+    """Parts without a table are drawn from their states, with the same shots."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint, "TABLE_WIRES", seed % 3)
+        circuit = in_parts(seed, noise=seed % 2 == 0, midway=seed % 5 < 3)
+        one, other = (simulator.run(circuit, shots=60, seed=seed) for simulator in (SEPARATE, TOGETHER))
+    assert np.array_equal(one.bits(), other.bits())
+
+
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=40, deadline=None)
+def test_readout_errors(seed: int) -> None:
+    """Bits are misread alike with and without the division, also where conditions read them."""
+    circuit = in_parts(seed, noise=False, midway=True)
+    groups = ((0,), (1, 2), (3,)) if seed % 2 else ((0,), (1,), (5,))
+    rng = np.random.default_rng(seed)
+    readout = tuple(ReadoutError(bits, rng.dirichlet(np.ones(1 << len(bits)), 1 << len(bits))) for bits in groups)
+    found = []
+    for simulator in (SEPARATE, TOGETHER):
+        try:
+            found.append(simulator.run(circuit, shots=60, seed=seed, readout=readout).bits().tolist())
+        except Exception as error:  # noqa: BLE001 - a condition on a group that was not measured as a whole
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("noise", [False, True])
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=40, deadline=None)
+def test_expectation_values(noise: bool, seed: int) -> None:
+    """Expectation values, and their errors over trajectories, are products over the parts."""
+    circuit = in_parts(seed, noise=noise, midway=noise)
+    asked = {"observables": strings(seed), "trajectories": 30, "seeds": seed}
+    one, other = (simulator.run_batch(circuit, **asked) for simulator in (SEPARATE, TOGETHER))
+    assert np.allclose(one.values, other.values, rtol=0, atol=1e-10)
+    assert np.allclose(one.errors, other.errors, rtol=0, atol=1e-7)
+
+
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=20, deadline=None)
+def test_batches(seed: int) -> None:
+    """Each binding of a batch in parts has the shots and values of all wires together."""
+    circuit = in_parts(seed, noise=seed % 2 == 0, midway=True)
+    bindings = np.repeat(circuit.operands, 3, axis=0)
+    asked = {"shots": 20, "seeds": [seed, 1, 2], "observables": strings(seed)}
+    one, other = (simulator.run_batch(circuit, bindings, **asked) for simulator in (SEPARATE, TOGETHER))
+    assert one.packed is not None
+    assert other.packed is not None
+    assert np.array_equal(one.packed, other.packed)
+    assert np.allclose(one.values, other.values, rtol=0, atol=1e-10)
+
+
+def bell_pairs(pairs: int) -> Circuit:
+    """Pairs of wires k and k + pairs."""
+    builder = CircuitBuilder(2 * pairs, 2 * pairs)
+    for k in range(pairs):
+        builder.gate("h", [k]).gate("cx", [k, k + pairs])
+    return builder.measure(range(2 * pairs), range(2 * pairs)).build()
+
+
+def test_many_pairs_that_interleave() -> None:
+    """A hundred Bell pairs give equal bits in each pair, and independent ones between pairs."""
+    bits = SEPARATE.run(bell_pairs(100), shots=4000, seed=1).bits()
+    assert np.array_equal(bits[:, :100], bits[:, 100:])
+    spread = np.corrcoef(bits[:, :100].T) - np.eye(100)
+    assert abs(bits.mean() - 0.5) < 0.02
+    assert abs(spread).max() < 6 / np.sqrt(4000)
+
+
+def test_memory_is_that_of_the_largest_part() -> None:
+    """Two states of ten wires fit where one of twenty does not; a saved state of all wires says what it would need."""
+    builder = CircuitBuilder(20, 20)
+    for k in (*range(9), *range(10, 19)):
+        builder.gate("h", [k]).gate("cx", [k, k + 1])
+    small = Simulator(device="cpu", max_memory=16 << 10)
+    result = small.run(builder.measure(range(20), range(20)).build(), shots=10, seed=1)
+    assert [len(part) for part in result.facts["parts"]] == [10, 10]
+    assert result.peak_bytes == 16 << 10
+    with pytest.raises(OutOfMemory, match="20 wires"):
+        small.run(builder.save().build())
+
+
+def test_the_result_says_how_the_circuit_was_divided() -> None:
+    """The wires of each part and the number of idle wires are in the metadata."""
+    metadata = SEPARATE.run(bell_pairs(2), shots=10, seed=1).metadata()
+    assert metadata["parts"] == [[0, 2], [1, 3]]
+    assert metadata["idle_wires"] == 0
+    assert "2 separate parts" in metadata["separation"]
+
+
+def test_an_explanation_lists_the_parts() -> None:
+    """Parts with one structure are explained once, and the plans are those of all parts."""
+    circuit = bell_pairs(3)
+    told = SEPARATE.explain(circuit)
+    assert "3 separate parts of 2, 2, 2 wires" in told
+    assert "part 0, wires 0, 3; 2 other parts have the same plan" in told
+    assert [plan.num_wires for plan in SEPARATE.plans(circuit)] == [2, 2, 2]
+    assert [plan.num_wires for plan in TOGETHER.plans(circuit)] == [6]
+    assert SEPARATE.summary(circuit).bytes_moved < TOGETHER.summary(circuit).bytes_moved
