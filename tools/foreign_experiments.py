@@ -72,14 +72,16 @@ def main() -> None:
         python = ecosystem.environment(package, folder / "foreign_experiments", "aer")
         subprocess.run([python, "-m", "pip", "install", "--quiet", OLDER, *NEEDED], check=True)
         source = unpacked(python, folder, ecosystem.versions_in(python)[package.name])
-        path = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)])
-        # testtools keeps pytest from naming subtests; unittest's own class is the package's second choice.
-        set_here = {"PYTHONPATH": path, "FOREIGN_SIMULATOR": given.simulator, "QE_USE_TESTTOOLS": "false"}
-        set_here["TEST_TIMEOUT"] = "600"  # seconds for a test, of which some have 100 circuits; 60 assume an idle machine
+        settings = {
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)]),
+            "FOREIGN_SIMULATOR": given.simulator,
+            "QE_USE_TESTTOOLS": "false",  # with unittest's own class pytest names subtests
+            "TEST_TIMEOUT": "600",  # seconds for a test; 60 assume an idle machine
+        }
         tests = [f"test/library/{name}" for name in FOLDERS]
         command = [python, "-m", "pytest", "-p", "foreign_experiments", "-p", "no:cacheprovider", "-q", "-n", "2"]
         done = subprocess.run(
-            [*command, *given.pytest, *tests], cwd=source, env={**os.environ, **set_here}, check=False
+            [*command, *given.pytest, *tests], cwd=source, env={**os.environ, **settings}, check=False
         )
     sys.exit(done.returncode)
 
