@@ -10,16 +10,15 @@ import numpy as np
 
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
-from qsim_ex.planning.cost.summary import PlanSummary
+from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.steps.plan import Plan
 
 
 def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
-    """Return the sum of the costs of all plans."""
+    """Return the sum of the costs of all plans; a run of compiled trajectories has none."""
     copying = None if KINDS[deployment.kind].copies is None else deployment
-    first, *others = (_summary(plan, dtype, copying) for plan in plans)
-    return sum(others, first)
+    return sum((_summary(plan, dtype, copying) for plan in plans), NO_WORK)
 
 
 @lru_cache(maxsize=256)
