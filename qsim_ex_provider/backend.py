@@ -48,6 +48,9 @@ class QsimExBackend(BackendV2):
     does not exist and `OptionError` for a value that it cannot take.
     """
 
+    simulator = True
+    """Whether circuits may have gates that the target does not name; qiskit-ibm-runtime's local mode asks this."""
+
     def __init__(self, provider: Any = None, name: str = "qsim_ex", **fields: Unpack[RunKeywords]) -> None:
         self._width = WIDTH
         self._device_target: Target | None = None

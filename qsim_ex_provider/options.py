@@ -106,9 +106,13 @@ def own_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def run_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
-    """Return the options of one run: the backend's own with some changed; raises `OptionError`."""
+    """Return the options of one run: the backend's own with some changed; raises `OptionError`.
+
+    A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one.
+    """
     changes = own_names(changes)
     for name in changes:
         if name not in KNOWN:
             raise OptionError(unknown(name))
-    return RunOptions(**{**base, **changes})
+    kept = {"seed_simulator": base["seed_simulator"]} if changes.get("seed_simulator") is None else {}
+    return RunOptions(**{**base, **changes, **kept})

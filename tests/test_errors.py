@@ -181,3 +181,12 @@ def test_a_large_copy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         state._fits_host("a copy", 1 << 21)  # not worth the question
         with pytest.raises(errors.OutOfMemory, match=r"needs 1\.0 GiB; the host has 1\.0 MiB free"):
             state._fits_host("a copy", 1 << 30)
+
+
+KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_are_made_without_their_constructor(kind: type[Exception]) -> None:
+    """Every error can be made with ``__new__`` alone, as Dask makes those that come from its workers."""
+    assert kind.__new__(kind, "what happened").args == ("what happened",)

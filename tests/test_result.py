@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qsim_ex import CircuitBuilder, Simulator
+from qsim_ex import CircuitBuilder, NoiseModel, NoisyBuilder, Simulator, depolarizing
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.deployment import single
 from qsim_ex.result import LATEST, Provenance, Result
@@ -60,3 +60,12 @@ def test_plans_are_counted_when_asked_for_and_kept_for_a_while() -> None:
     assert first.plan == wanted
     assert pickle.loads(pickle.dumps(others[0])).plan == others[0].plan
     assert pickle.loads(pickle.dumps(others[-1])).provenance.plans == ()
+
+
+def test_metadata_of_a_noisy_run_on_few_wires() -> None:
+    """A run of trajectories that are compiled without a plan tells its metadata, and its plan's costs are zero."""
+    builder = NoisyBuilder(1, 1, NoiseModel().with_error("h", depolarizing(0.1)))
+    result = Simulator(device="cpu").run(builder.gate("h", [0]).measure([0], [0]).build(), shots=10, seed=7)
+    about = result.metadata()
+    assert about["placement"] == "single"
+    assert about["plan"]["sweeps"] == result.plan.sweeps == 0

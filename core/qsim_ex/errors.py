@@ -84,7 +84,7 @@ class NotSupported(QsimExError, NotImplementedError):
     """A feature that this version does not have."""
 
 
-class OutOfMemory(QsimExError, MemoryError):
+class OutOfMemory(MemoryError, QsimExError):  # in this order __new__ is MemoryError's, and Dask can copy it
     """More memory is needed than there is; the message holds the sum."""
 
 

@@ -14,6 +14,7 @@ import pytest
 from qiskit import QuantumCircuit, transpile
 from qiskit.circuit import Parameter
 from qiskit.exceptions import QiskitError
+from qiskit.primitives import BackendSamplerV2
 from qiskit.providers import QiskitBackendNotFoundError
 from qiskit.transpiler import CouplingMap, generate_preset_pass_manager
 from support.child_processes import in_fork
@@ -198,3 +199,22 @@ def test_programs_that_were_written_for_aer() -> None:
     expected = QsimExBackend(device="cpu").run(bell(), shots=50, seed_simulator=3).result().get_counts()
     assert result.get_counts() == expected
     assert result.results[0].metadata["device"] == "cpu"
+
+
+def test_the_backends_seed_holds_where_none_is_given() -> None:
+    """A seeded backend gives the same shots in each run, and under Qiskit's primitives, which pass a seed of None."""
+    circuit = QuantumCircuit(3)
+    circuit.h(range(3))
+    circuit.measure_all()
+    backend = QsimExBackend(seed_simulator=123)
+    counts = backend.run(circuit, shots=50).result().get_counts()
+    assert backend.run(circuit, shots=50, seed_simulator=None).result().get_counts() == counts
+    sampled = BackendSamplerV2(backend=backend).run([circuit], shots=50).result()[0].data.meas.get_counts()
+    assert sampled == counts
+    backend.set_options(seed_simulator=None)
+    assert backend.options.seed_simulator is None
+
+
+def test_a_backend_says_that_it_is_a_simulator() -> None:
+    """Other packages insist on the target's own gates unless a backend is a simulator."""
+    assert QsimExBackend().simulator

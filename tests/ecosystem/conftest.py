@@ -1,0 +1,35 @@
+"""The simulators on which each job runs: ours, and Qiskit Aer's to see whether a job that fails is at fault itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--simulator aer``, which runs the jobs on Qiskit Aer."""
+    parser.addoption("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
+
+
+@dataclass(frozen=True)
+class Simulators:
+    """A backend and two primitives: classes, which tests make with the options that both packages have."""
+
+    backend: Any
+    sampler: Any
+    estimator: Any
+
+
+@pytest.fixture
+def simulators(request: pytest.FixtureRequest) -> Simulators:
+    """The classes of the simulator that was asked for."""
+    if request.config.getoption("--simulator") == "aer":
+        from qiskit_aer import AerSimulator
+        from qiskit_aer.primitives import EstimatorV2, SamplerV2
+
+        return Simulators(AerSimulator, SamplerV2, EstimatorV2)
+    from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
+
+    return Simulators(QsimExBackend, SamplerV2, EstimatorV2)

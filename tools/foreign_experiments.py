@@ -1,0 +1,105 @@
+"""Run qiskit-experiments' own tests on qsim-ex wherever they use Aer's simulator.
+
+python tools/foreign_experiments.py                     characterisation, tomography, benchmarking, quantum volume
+python tools/foreign_experiments.py -- -k tomography    the same with options for pytest
+    --keep FOLDER      leave the environment and the tests there, and use those that are there
+    --simulator aer    leave Aer's simulator in its place: what fails there too is no fault of qsim-ex
+
+The tests come with the source of the newest release, which is unpacked into a scratch folder. This file is also the
+plugin of pytest that puts our backend where tests look for ``qiskit_aer.AerSimulator``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import ecosystem
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("characterization", "tomography", "randomized_benchmarking", "quantum_volume")
+NEEDED = ("ddt", "fixtures", "testtools", "multimethod", "cvxpy", "pyyaml", "scikit-learn", "pytest-xdist")
+"""What the tests need besides the package, from the groups `testing` and `extras` of its pyproject.toml."""
+
+OLDER = "qiskit-ibm-runtime<0.50"
+"""From 0.50 on its sampler warns that it is deprecated, and the tests take warnings for errors."""
+
+SEED = "within its tolerance only for some seeds, of Aer too: the fit's own error is as large"
+WIDTH = "the option n_qubits is refused here"
+LEFT_OUT = {
+    "characterization/test_readout_error.py::TestReadoutError::test_correlated_analysis_ideal": WIDTH,
+    "characterization/test_readout_error.py::TestReadoutError::test_local_analysis_ideal": WIDTH,
+    "characterization/test_tphi.py::TestTphi::test_tphi_ramsey_end_to_end": SEED,
+    "quantum_volume/test_qv.py::TestQuantumVolume::test_qv_success": "compares with a file of shots of Aer",
+    "randomized_benchmarking/test_rb_analysis.py::TestEPGAnalysis::test_2q_epg_with_correction": SEED,
+    "randomized_benchmarking/test_standard_rb.py::TestRunStandardRB::test_single_qubit_parallel": SEED,
+}
+"""Tests that fail with our backend, and why."""
+
+
+def pytest_configure() -> None:
+    """Put our backend in the place of Aer's simulator, before tests import it."""
+    if os.environ.get("FOREIGN_SIMULATOR") == "aer":
+        return
+    import qiskit_aer
+
+    from qsim_ex_provider import QsimExBackend
+
+    class AerSimulator(QsimExBackend):
+        """Our backend under the name that the tests import; as Aer's, it takes no name first."""
+
+        __module__, __qualname__ = __name__, "AerSimulator"  # where pickle finds it
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+
+    globals()["AerSimulator"] = qiskit_aer.AerSimulator = AerSimulator
+
+
+def unpacked(python: Path, folder: Path, version: str) -> Path:
+    """Return the folder of the release's source, which is downloaded and unpacked into `folder`."""
+    name = f"qiskit_experiments-{version}"
+    if not (folder / name).exists():
+        pip = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        subprocess.run([*pip, "--dest", folder, f"qiskit-experiments=={version}"], check=True)
+        with tarfile.open(folder / f"{name}.tar.gz") as source:
+            source.extractall(folder, filter="data")
+    return folder / name
+
+
+def main() -> None:
+    """Make the environment, fetch the tests, and run them; the exit status is pytest's."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--simulator", choices=["qsim_ex", "aer"], default="qsim_ex")
+    parser.add_argument("pytest", nargs="*", help="options of pytest, after --")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.keep or Path(scratch)
+        (package,) = ecosystem.named(["qiskit-experiments"])
+        python = ecosystem.environment(package, folder / "foreign_experiments", "aer")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", OLDER, *NEEDED], check=True)
+        source = unpacked(python, folder, ecosystem.versions_in(python)[package.name])
+        settings = {
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "tools"), str(ROOT / "core"), str(ROOT)]),
+            "FOREIGN_SIMULATOR": given.simulator,
+            "QE_USE_TESTTOOLS": "false",  # with unittest's own class pytest names subtests
+            "TEST_TIMEOUT": "600",  # seconds for a test; 60 assume an idle machine
+        }
+        tests = [f"test/library/{name}" for name in FOLDERS]
+        tests += [f"--deselect=test/library/{name}" for name in LEFT_OUT if given.simulator != "aer"]
+        command = [python, "-m", "pytest", "-p", "foreign_experiments", "-p", "no:cacheprovider", "-q", "-n", "2"]
+        done = subprocess.run(
+            [*command, *given.pytest, *tests], cwd=source, env={**os.environ, **settings}, check=False
+        )
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
