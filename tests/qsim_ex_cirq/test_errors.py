@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import cirq
 import numpy as np
 import pytest
@@ -144,7 +146,7 @@ def test_bad_initial_states(simulator, state):
 def test_sixty_qubits_are_refused_at_once(make, act):
     """More qubits than memory are refused with the sum, before anything is allocated."""
     qubits = cirq.LineQubit.range(60)
-    pairs = zip(qubits, qubits[1:], strict=False)
+    pairs = itertools.pairwise(qubits)
     circuit = cirq.Circuit(cirq.H.on_each(*qubits), (cirq.CNOT(*pair) for pair in pairs), cirq.measure(A))
     with pytest.raises(errors.OutOfMemory, match=r"60 wires.*8.* EiB"):
         getattr(make(), act)(circuit)
