@@ -17,12 +17,14 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
     """Return the amplitudes of basis values after a circuit of gates, from the states of its separate parts.
 
     values: of any size; bit k is wire k. The result is complex128 [values]; None for a circuit of one part, and for one
-    that is not of gates alone, whose amplitudes are those of its whole state. Memory is needed for the largest part.
+    that is not of gates alone or is to be divided over devices, whose amplitudes are those of its whole state. Memory
+    is needed for the largest part.
     """
-    gates = all(isinstance(instruction, Op | Permutation) for instruction in circuit.instructions)
-    if not gates or not simulator.options.separate or circuit.structure.all_joined:
+    options = simulator.options
+    if not options.separate or options.divides or circuit.structure.all_joined:
         return None
-    separation = separation_of(circuit.structure)
+    gates = all(isinstance(instruction, Op | Permutation) for instruction in circuit.instructions)
+    separation = separation_of(circuit.structure) if gates else None
     if separation is None:
         return None
     idle = (1 << circuit.num_qubits) - 1

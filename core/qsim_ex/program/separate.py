@@ -373,14 +373,19 @@ class _Separator:
         )
 
 
-def _mixed_lives(instructions: Sequence[Instruction]) -> set[tuple[int, int]]:
-    """Return the lives, as wires and how often these were reset before, in which an operation or noise mixes a wire."""
-    found: set[tuple[int, int]] = set()
+Life = tuple[int, int]
+"""A wire, and how often it was reset before."""
+
+
+def _mixed_lives(instructions: Sequence[Instruction]) -> set[Life]:
+    """Return the lives in which an operation or noise mixes a wire; one whose control is always 0 mixes nothing."""
     resets: dict[int, int] = {}
+    waiting: list[tuple[list[Life], list[Life]]] = []  # lives that are mixed if all of some others are
     for instruction in instructions:
+        controls: tuple[int, ...] = ()
         match instruction:
-            case Op(mixes) | Conditional(Op(mixes)):
-                wires = mixes
+            case Op(mixes, _, when) | Conditional(Op(mixes, _, when)):
+                wires, controls = mixes, wires_of(when.value)
             case Reset(wires):
                 resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
                 continue
@@ -390,7 +395,18 @@ def _mixed_lives(instructions: Sequence[Instruction]) -> set[tuple[int, int]]:
                 pass
             case _:
                 continue
-        found.update([(wire, resets.get(wire, 0)) for wire in wires])
+        mixed = [(wire, resets.get(wire, 0)) for wire in wires]
+        waiting.append((mixed, [(wire, resets.get(wire, 0)) for wire in controls]))
+    found: set[Life] = set()
+    before = -1
+    while len(found) > before:
+        before, left = len(found), []
+        for mixed, needed in waiting:
+            if found.issuperset(needed):
+                found.update(mixed)
+            else:
+                left.append((mixed, needed))
+        waiting = left
     return found
 
 
