@@ -24,6 +24,9 @@ from tools.fuzz.wide_programs import WideDraw
 TOGETHER = 9
 """Wires that lines mix, where something is saved: they are simulated together then."""
 
+WIDEST = 16
+"""The most wires of a part that is run."""
+
 OUTCOMES = 64
 """Factors are compared together while they have so few outcomes."""
 
@@ -95,7 +98,20 @@ def _terms(random: Random, draw: WideDraw, lines: tuple[Line, ...]) -> tuple[tup
 def check_wide(case: Case) -> str | None:
     """Bits, values and saves of wide circuits are those of a product of oracles; bits also with `separate=False`."""
     with _tables(case.ask["tables"]):
-        return _Runs(case).wrong()
+        runs = _Runs(case)
+        _check_size(runs.circuits[0].structure)
+        return runs.wrong()
+
+
+def _check_size(structure: Any) -> None:
+    """Refuse a case whose parts are joined where the oracle sees a wire that is |0⟩ and will be mixed later."""
+    from qsim_ex.errors import NotSupported
+    from qsim_ex.program.separate import separation_of
+
+    found = separation_of(structure)
+    widest = structure.num_qubits if found is None else max(len(part.wires) for part in found.parts)
+    if widest > WIDEST:
+        raise NotSupported(f"a part has {widest} wires")
 
 
 @contextmanager
