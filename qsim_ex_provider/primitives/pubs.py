@@ -83,7 +83,8 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
     for names, array in values.data.items():
         rows = array.reshape(values.size, len(names))
         columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    sweeps, readout_errors, _ = translate_sweep(circuit, ParameterColumns(columns, values.size), noise)
+    found = ParameterColumns(columns, values.size)
+    sweeps, readout_errors, _ = translate_sweep(circuit, found, noise, without_phase=True)
     return binding_groups([_without_saves(one) for one in sweeps], [readout_errors] * len(sweeps))
 
 

@@ -93,17 +93,19 @@ class NoisySweeps(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
-def translate_sweep(circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None) -> NoisySweeps:
+def translate_sweep(
+    circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None, *, without_phase: bool = False
+) -> NoisySweeps:
     """Translate a circuit once for all bindings; columns: the values of all its parameters.
 
     Parameters may be anywhere, but where an operation becomes a matrix (a fractional power, say) its numbers must be
     known: then each binding is translated for itself, and there is a sweep of one for each. Raises as
-    `translate_noisy` does.
+    `translate_noisy` does. without_phase: see `Translator`.
     """
     unchanged = circuit
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
     wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
-    translator = Translator(builder, emit, columns if columns.columns else None, noise)
+    translator = Translator(builder, emit, columns if columns.columns else None, noise, without_phase=without_phase)
     try:
         circuit = _with_delays(circuit, noise)
         translator.circuit(circuit, wires, clbits, NO_CONTROLS)

@@ -83,6 +83,7 @@ class Translator:
     noise: the channels around an instruction, found by its label or name. An instruction that it does not name is
     ideal, but where that is replaced by its definition, the noise of the instructions in there is found. An instruction
     under controls is a part of a gate and has no noise of its own.
+    without_phase: leave out the global phase of the circuit itself, which no sample and no expectation value shows.
     used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
     `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
     the circuit that is being translated, for conditions.
@@ -94,11 +95,14 @@ class Translator:
         emit: Callable[[Any, Place, Translator], None],
         columns: ParameterColumns | None = None,
         noise: Noise | None = None,
+        *,
+        without_phase: bool = False,
     ) -> None:
         self.builder = builder
         self.emit = emit
         self.number: Callable[[Any], Any] = float if columns is None else partial(number_or_column, columns)
         self.noise = noise
+        self.without_phase = without_phase
         self._takes_columns = columns is not None
         self.used: set[int] = set()
         self.saved: dict[str, Any] = {}
@@ -125,7 +129,7 @@ class Translator:
         written: set[int] = set()  # these bits
         outer, self.bits = self.bits, clbit_of
         try:
-            if circuit.global_phase:
+            if circuit.global_phase and not (self.without_phase and circuit is self.top):
                 gate("global_phase", (), number(circuit.global_phase), controls=held, control_values=values)
             for position, instruction in enumerate(circuit.data):  # noqa: B007 (the error message reads it)
                 name = instruction.name
