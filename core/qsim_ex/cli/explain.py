@@ -51,8 +51,9 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     circuit, info = read(path, task, options.limits(args))
     task.stage("planning")
     chosen = options.chosen(args)
-    device, deployment = assign_hypothetical(circuit.num_qubits, chosen)
     plans = Simulator(chosen).plans(circuit)  # the same plans that a run follows
+    width = max((plan.num_wires for plan in plans), default=circuit.num_qubits)  # of the largest separate part
+    device, deployment = assign_hypothetical(width, chosen)
     where = f"{device.name}: {device.description}"
     return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
 
@@ -90,7 +91,7 @@ class ExplainReport:
             device_reason=self.deployment.reason,
             deployment=self.deployment.to_json(),
             precision=self.options.precision,
-            state_bytes=state_bytes(self.circuit.num_qubits, self.options.dtype),
+            state_bytes=state_bytes(self.deployment.num_wires, self.options.dtype),
             summary=self.total.to_json(),
             plans=[
                 {**plan.to_json(), "costs": [asdict(self._cost(plan, step)) for step in plan.steps]}
