@@ -99,16 +99,17 @@ def check_wide(case: Case) -> str | None:
     """Bits, values and saves of wide circuits are those of a product of oracles; bits also with `separate=False`."""
     with _tables(case.ask["tables"]):
         runs = _Runs(case)
-        _check_size(runs.circuits[0].structure)
+        _check_size(case, runs.circuits[0].structure)
         return runs.wrong()
 
 
-def _check_size(structure: Any) -> None:
+def _check_size(case: Case, structure: Any) -> None:
     """Refuse a case whose parts are joined where the oracle sees a wire that is |0⟩ and will be mixed later."""
     from qsim_ex.errors import NotSupported
+    from qsim_ex.program.divide import groups_of
     from qsim_ex.program.separate import separation_of
 
-    found = separation_of(structure)
+    found = separation_of(structure, bool(case.ask["observables"]), groups_of(structure, readout_of(case)))
     widest = structure.num_qubits if found is None else max(len(part.wires) for part in found.parts)
     if widest > WIDEST:
         raise NotSupported(f"a part has {widest} wires")
