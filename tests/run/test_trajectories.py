@@ -144,6 +144,11 @@ def test_what_it_leaves_to_the_general_way() -> None:
         builder.gate("cx", [wire, wire + 1])
     wide = builder.measure([0], [0]).build()
     assert Simulator(device="cpu").run(wide, 10).facts["way"] == GENERAL
+    builder = CircuitBuilder(2, 2).gate("h", [0]).measure([0], [0]).gate("cx", [0, 1])
+    given = builder.set_statevector([0, 0, 0, 1]).gate("x", [0]).measure([0, 1], [0, 1]).build()
+    result = Simulator(device="cpu").run(given, 50)
+    assert result.facts["way"] == GENERAL
+    assert result.counts() == {2: 50}
     saved = CircuitBuilder(1, 1).channel(noise.depolarizing(0.1), [0]).save().measure([0], [0]).build()
     assert Simulator(device="cpu").run(saved, 1).facts["way"] == GENERAL
 

@@ -83,6 +83,10 @@ class Level(Protocol):
     def readings(self) -> Sequence[Reading]:
         """The readings that are made after the choices."""
 
+    @property
+    def end(self) -> Save | SetState | None:
+        """What happens after the work, if it is no branch point."""
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -148,6 +152,11 @@ class Program:
             elif isinstance(node, Segment):
                 work += node.work
         return Segment(tuple(work))
+
+    @cached_property
+    def only_work_and_choices(self) -> bool:
+        """Whether no state is saved or set on the way."""
+        return all(level.end is None for level in self.levels)
 
     @cached_property
     def branch_points(self) -> int:

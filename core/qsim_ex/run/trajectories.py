@@ -69,12 +69,13 @@ _enabled = True
 def suits(program: Program, device: object, deployment: Deployment, options: Options) -> bool:
     """Return whether the trajectories of a program are run here, and not by `run.traversal`.
 
-    Saves and checkpoints of states in progress are questions to states between two steps, which only the traversal has.
+    Saves, states that are set, and checkpoints of states in progress are about states between two steps, which only the
+    traversal has.
     """
     return (
         _enabled
         and bool(program.choices)
-        and not program.labels
+        and program.only_work_and_choices
         and options.checkpoint is None
         and deployment.in_one_piece
         and deployment.num_wires <= tables.MOST_WIRES
