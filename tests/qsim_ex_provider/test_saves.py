@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-import qiskit_aer.library  # noqa: F401 (gives circuits Aer's methods)
 from qiskit import QuantumCircuit, transpile
 from qiskit.circuit.library import StatePreparation
 from qiskit.quantum_info import DensityMatrix, Operator, Pauli, SparsePauliOp, Statevector, random_statevector
-from qiskit_aer import AerSimulator
-from qiskit_aer.library import SetDensityMatrix
-from qiskit_aer.noise import NoiseModel, depolarizing_error
 
 import qsim_ex_provider as ours
 from qsim_ex import errors
 from qsim_ex_provider import QsimExBackend
+
+pytest.importorskip("qiskit_aer")
+
+import qiskit_aer.library  # noqa: F401 (gives circuits Aer's methods)
+from qiskit_aer import AerSimulator
+from qiskit_aer.library import SetDensityMatrix
+from qiskit_aer.noise import NoiseModel, depolarizing_error
 
 SUM = SparsePauliOp.from_list([("XY", 0.5), ("ZI", -1.25), ("II", 2.0), ("ZI", 0.25)])
 
