@@ -21,6 +21,11 @@ from support.plain_device import PlainDevice
 
 from qsim_ex.devices import discover
 from qsim_ex.options import Options
+from tools import native
+
+# A checkout whose sources were edited gets its library anew, before any test looks for it.
+if "PYTEST_XDIST_WORKER" not in os.environ and native.compiler_present():
+    native.build()
 
 # Processes that tests start import this checkout too, whatever else is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "core"), str(ROOT), os.environ.get("PYTHONPATH", "")])

@@ -1,6 +1,6 @@
-"""Builds the package: hatchling, and before it the kernels that come with the package (a PEP 517 backend).
+"""Builds the package: hatchling, and before it the machine code that comes with the package (a PEP 517 backend).
 
-hatchling has hooks for this, but they would bring the compiler into editable installs too, which need none.
+hatchling has hooks for this, but they would bring NVIDIA's compiler into editable installs too, which do not need it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from hatchling.build import *  # noqa: F403 - editable installs and metadata are
 ROOT = Path(__file__).parents[1]
 COMPILER = ("numpy", "nvidia-cuda-nvrtc-cu12==12.9.*")
 """The packages that compile the kernels. The oldest supported compiler makes kernels that most drivers take."""
+NATIVE = ("ziglang==0.17.1",)
+"""The package that compiles the native library."""
 
 Settings = dict[str, Any] | None
 
@@ -25,8 +27,13 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return hatchling's requirements, and the compiler."""
-    return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler()]
+    """Return hatchling's requirements, and the compilers."""
+    return [*hatchling.get_requires_for_build_wheel(config_settings), *_compiler(), *NATIVE]
+
+
+def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
+    """Return hatchling's requirements, and the compiler of the native library."""
+    return [*hatchling.get_requires_for_build_editable(config_settings), *NATIVE]
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -36,9 +43,29 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel with the kernels."""
+    """Build a wheel with the kernels and the native library."""
     _ship()
+    _native()
     return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build an editable wheel; the native library goes into the checkout."""
+    _native()
+    return hatchling.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def _native() -> None:
+    """Compile the native library, and say so in one line."""
+    import native  # lies beside this file
+
+    library = native.LIBRARY
+    if native.built_digest() != native.source_digest():
+        print("qsim-ex: compiling the native library; this takes about a minute.", flush=True)
+        native.build()
+    print(f"qsim-ex: {library.name} is {library.stat().st_size >> 10} KiB.")
 
 
 def _compiler() -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""The compiled part of the engine: C++ from core/native, called through ctypes. An import of it loads nothing."""

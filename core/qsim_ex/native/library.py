@@ -1,0 +1,86 @@
+"""The native library: where it is, whether it fits its sources, and its functions.
+
+`tools/native.py` builds it, when the package is built or installed as editable. It has a C interface, so one file
+serves every version of Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from qsim_ex.errors import MissingPackage, OptionError
+
+FILE = Path(__file__).parent / "built" / "libqsim_ex.so"
+SOURCES = Path(__file__).parents[2] / "native"
+"""The C++ sources: in a checkout only."""
+
+_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+_SETS = ("v4", "v3", "v2")
+"""The instruction sets of x86-64 that kernels are compiled for, the best first; "neon" is the one of aarch64."""
+
+_BUILD = "build it with: pip install --editable . (or python -m tools.native, which needs the package ziglang)"
+
+
+def digest(folder: Path = SOURCES) -> str:
+    """Return a digest of the C++ sources in a folder."""
+    sha = hashlib.sha256()
+    for source in sorted(folder.iterdir()):
+        sha.update(source.name.encode() + b"\0" + source.read_bytes())
+    return sha.hexdigest()[:20]
+
+
+@lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL:
+    """Return the library; raises `MissingPackage` if it is absent or was built from other sources."""
+    if not FILE.exists():
+        raise MissingPackage(f"the compiled part of qsim-ex is missing (expected {FILE}); {_BUILD}.")
+    library = ctypes.CDLL(str(FILE))
+    library.qx_digest.restype = ctypes.c_char_p
+    if SOURCES.is_dir() and library.qx_digest().decode() != digest():
+        raise MissingPackage(f"the compiled part of qsim-ex was built from other sources than {SOURCES}; {_BUILD}.")
+    return library
+
+
+@lru_cache(maxsize=1)
+def instruction_sets() -> tuple[str, ...]:
+    """Return the instruction sets that this processor can run, the best first."""
+    level = int(_library().qx_level())
+    return _SETS[4 - level :] if level else ("neon",)
+
+
+@lru_cache(maxsize=1)
+def instruction_set() -> str:
+    """Return the instruction set that kernels use: the best one, or the one that QSIM_EX_INSTRUCTION_SET names.
+
+    Raises `OptionError` if this processor lacks the named one.
+    """
+    present = instruction_sets()
+    chosen = os.environ.get("QSIM_EX_INSTRUCTION_SET", present[0])
+    if chosen not in present:
+        raise OptionError(
+            f"expected QSIM_EX_INSTRUCTION_SET to be one of {', '.join(present)} on this processor, got {chosen!r}; "
+            "unset it."
+        )
+    return chosen
+
+
+def function(name: str, kinds: str) -> Callable[..., int]:
+    """Return a function of the library, which runs without Python's interpreter lock and returns an integer.
+
+    kinds: a letter for each argument: p for an address, i for a 64-bit integer, d for a double.
+    """
+    found = getattr(_library(), f"qx_{name}")
+    found.argtypes = [_KINDS[kind] for kind in kinds]
+    found.restype = ctypes.c_int64
+    called: Callable[..., int] = found
+    return called
+
+
+def kernel(name: str, kinds: str) -> Callable[..., int]:
+    """Return a function that is compiled for each instruction set, in the one to use; see `function`."""
+    return function(f"{name}_{instruction_set()}", kinds)
