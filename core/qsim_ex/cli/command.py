@@ -20,7 +20,6 @@ from qsim_ex.cli.layout import console
 from qsim_ex.cli.progress import Watch
 from qsim_ex.cli.report import Report, Task
 from qsim_ex.cli.supervise import Interrupted, Supervised
-from qsim_ex.cli.where import document
 from qsim_ex.errors import (
     Cancelled,
     DeviceError,
@@ -30,7 +29,6 @@ from qsim_ex.errors import (
     QsimExError,
     SavedStateError,
 )
-from qsim_ex.frameworks import packages
 
 COMMANDS = {
     "demo": "run a first circuit in every framework and check the answers",
@@ -100,6 +98,8 @@ def _failed(error: Exception, code: int, args: argparse.Namespace, complaints: C
     if args.traceback or code == report.BUG:
         sys.stderr.write("".join(traceback.format_exception(error)))
     if args.json:
+        from qsim_ex.cli.where import document
+
         told = {"type": type(error).__name__, "message": str(error)}
         _write(document(args.command, error=told, exit_code=code))
     _complain(complaints, str(error) + advice)
@@ -144,17 +144,29 @@ class _Parser(argparse.ArgumentParser):
         self.exit(report.BAD_INPUT, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
 
+class _Version(argparse.Action):
+    """Prints the version and ends; it is looked up only if somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from qsim_ex.frameworks import packages
+
+        found = packages.version() or f"(no version: {packages.NOT_INSTALLED})"
+        sys.stdout.write(f"qsim-ex {found}\n")
+        parser.exit()
+
+
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Read the arguments; only the command that they name is imported."""
     parser = _Parser(
         prog="qsim-ex",
         description="An engine for quantum state vectors, on GPUs and CPUs.",
         epilog=report.EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    version = packages.version() or f"(no version: {packages.NOT_INSTALLED})"
-    parser.add_argument("--version", action="version", version=f"qsim-ex {version}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     for name, text in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        import_module(f"qsim_ex.cli.{name}").arguments(sub)
+        if name in argv:
+            import_module(f"qsim_ex.cli.{name}").arguments(sub)
     return parser.parse_args(argv)
