@@ -5,6 +5,7 @@ hatchling has hooks for this, but they would bring NVIDIA's compiler into editab
 
 from __future__ import annotations
 
+import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,9 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel with the kernels and the native library."""
+    """Build a wheel with the kernels and the native library; the setting ``target=aarch64`` is for another machine."""
     _ship()
-    _native()
+    os.environ["QSIM_EX_TARGET"] = _native((config_settings or {}).get("target", ""))  # for tools/wheel_tag.py
     return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
@@ -57,15 +58,16 @@ def build_editable(
     return hatchling.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
-def _native() -> None:
-    """Compile the native library, and say so in one line."""
+def _native(architecture: str = "") -> str:
+    """Compile the native library if its sources changed, say so in one line, and return the architecture."""
     import native  # lies beside this file
 
-    library = native.LIBRARY
-    if native.built_digest() != native.source_digest():
-        print("qsim-ex: compiling the native library; this takes about a minute.", flush=True)
-        native.build()
-    print(f"qsim-ex: {library.name} is {library.stat().st_size >> 10} KiB.")
+    file = native.library(architecture)
+    if native.built_digest(file) != native.source_digest():
+        print("qsim-ex: compiling the native library; this takes up to a minute.", flush=True)
+        native.build(architecture)
+    print(f"qsim-ex: {file.name} has {file.stat().st_size >> 10} KiB.")
+    return architecture or platform.machine()
 
 
 def _compiler() -> tuple[str, ...]:

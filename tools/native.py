@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "core/native"
-LIBRARY = ROOT / "core/qsim_ex/native/built/libqsim_ex.so"
+FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = ROOT / "build/native"
 
 KERNELS: frozenset[str] = frozenset()
@@ -39,12 +39,18 @@ FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
 FLAGS += ("-Werror", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
 
 
-def build(architecture: str = "", output: Path = LIBRARY, compiler: str = "", sanitize: str = "") -> Path:
+def library(architecture: str = "") -> Path:
+    """Return where the library of an architecture lies; this machine's by default."""
+    return FOLDER / f"libqsim_ex-{architecture or platform.machine()}.so"
+
+
+def build(architecture: str = "", output: Path | None = None, compiler: str = "", sanitize: str = "") -> Path:
     """Compile and link the library, and return its path; raises `subprocess.CalledProcessError` if that fails.
 
     architecture: "x86_64" or "aarch64"; this machine's by default. compiler: "" for the one of ziglang.
     """
-    architecture = architecture or {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    architecture = architecture or platform.machine()
+    output = output or library(architecture)
     digest = source_digest()
     if not sanitize and built_digest(output) == digest:
         return output
@@ -91,10 +97,10 @@ def source_digest() -> str:
     return str(module.digest(SOURCES))
 
 
-def built_digest(library: Path = LIBRARY) -> str:
+def built_digest(file: Path) -> str:
     """Return the digest of the sources that a library was built from, "" if none can be loaded here."""
     try:
-        loaded = ctypes.CDLL(str(library))
+        loaded = ctypes.CDLL(str(file))
     except OSError:
         return ""
     loaded.qx_digest.restype = ctypes.c_char_p
@@ -134,7 +140,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Build the native library.")
     parser.add_argument("--target", default="", help="x86_64 or aarch64; this machine's by default")
-    parser.add_argument("--output", type=Path, default=LIBRARY, help="where the library goes")
+    parser.add_argument("--output", type=Path, help="where the library goes; core/qsim_ex/native/built by default")
     parser.add_argument("--compiler", default="", help="a C++ compiler of this machine; ziglang's by default")
     parser.add_argument("--sanitize", default="", help="address,undefined or thread; needs --compiler")
     given = parser.parse_args()

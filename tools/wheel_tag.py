@@ -1,7 +1,8 @@
-"""Names the platform in a wheel's tag: the native library belongs to one, but to no version of Python."""
+"""Gives a wheel its native library and the tag of that library's platform; it belongs to no version of Python."""
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -9,10 +10,14 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class WheelTag(BuildHookInterface[Any]):
-    """Sets the tag of wheels; an editable install is for this machine in any case."""
+    """A hatchling hook; an editable install is for this machine in any case."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Set the tag: the library needs the glibc of manylinux2014, and asks Python for nothing."""
-        if version != "editable":
-            build_data["pure_python"] = False
-            build_data["tag"] = f"py3-none-manylinux_2_17_{platform.machine()}"
+        """Add the library, which needs the glibc of manylinux2014 and asks Python for nothing, and set the tag."""
+        if version == "editable":
+            return
+        architecture = os.environ.get("QSIM_EX_TARGET") or platform.machine()
+        name = f"qsim_ex/native/built/libqsim_ex-{architecture}.so"
+        build_data["force_include"][f"core/{name}"] = name
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"

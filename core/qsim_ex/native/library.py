@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 from qsim_ex.errors import MissingPackage, OptionError
 
-FILE = Path(__file__).parent / "built" / "libqsim_ex.so"
+FILE = Path(__file__).parent / "built" / f"libqsim_ex-{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
