@@ -42,7 +42,7 @@ def _library() -> ctypes.CDLL:
         raise MissingPackage(f"the compiled part of qsim-ex is missing (expected {FILE}); {_BUILD}.")
     library = ctypes.CDLL(str(FILE))
     library.qx_digest.restype = ctypes.c_char_p
-    if SOURCES.is_dir() and library.qx_digest().decode() != digest():
+    if (SOURCES / "library.cpp").is_file() and library.qx_digest().decode() != digest():
         raise MissingPackage(f"the compiled part of qsim-ex was built from other sources than {SOURCES}; {_BUILD}.")
     return library
 
