@@ -25,6 +25,7 @@ from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program import separate
+from qsim_ex.run import saved_values
 from tools.fuzz.kinds import drawn, installed
 from tools.fuzz.options import DEVICES, devices
 from tools.fuzz.run import outcome_of, quiet
@@ -237,6 +238,11 @@ def separated_anew(patch: pytest.MonkeyPatch) -> None:
     instead(patch, separate.separation_of, separate.separation_of.__wrapped__)
 
 
+def unweighted_save(patch: pytest.MonkeyPatch) -> None:
+    """A saved value counts once for a branch, however many trajectories are in it."""
+    instead(patch, saved_values._weighted, lambda values, _weights: values)
+
+
 def dropped_open_control(patch: pytest.MonkeyPatch) -> None:
     """An operation that an idle wire controls with 0 is dropped, as if it were controlled with 1."""
 
@@ -316,6 +322,7 @@ FAULTS = [
     Fault("stale bit", stale_bit, ("wide",)),
     Fault("random numbers used again", numbers_used_again, ("wide",)),
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
+    Fault("saves without weights", unweighted_save, ("saves",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
