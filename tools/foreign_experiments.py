@@ -31,10 +31,7 @@ OLDER = "qiskit-ibm-runtime<0.50"
 """From 0.50 on its sampler warns that it is deprecated, and the tests take warnings for errors."""
 
 SEED = "within its tolerance only for some seeds, of Aer too: the fit's own error is as large"
-WIDTH = "the option n_qubits is refused here"
 LEFT_OUT = {
-    "characterization/test_readout_error.py::TestReadoutError::test_correlated_analysis_ideal": WIDTH,
-    "characterization/test_readout_error.py::TestReadoutError::test_local_analysis_ideal": WIDTH,
     "characterization/test_tphi.py::TestTphi::test_tphi_ramsey_end_to_end": SEED,
     "quantum_volume/test_qv.py::TestQuantumVolume::test_qv_success": "compares with a file of shots of Aer",
     "randomized_benchmarking/test_rb_analysis.py::TestEPGAnalysis::test_2q_epg_with_correction": SEED,

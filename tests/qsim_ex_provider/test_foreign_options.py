@@ -70,7 +70,6 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "initial_statevector": (([0, 1], np.array([0, 1])), "initialize"),
     "basis_gates": ((["cx"],), "transpile"),
     "coupling_map": (([[0, 1]],), "from_backend"),
-    "n_qubits": ((5,), "any number of qubits"),
 }
 """Values that mean something else elsewhere, and what the error says."""
 
