@@ -15,12 +15,13 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.frameworks import BY_DTYPE, Explanation, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.final_states import SavedFinalState
+from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import order_of, translate
+from qsim_ex_cirq.translation.circuits import order_of, require_two_levels, translate
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.translation.observables import pauli_sum
 
@@ -32,9 +33,7 @@ _KNOWN = (*_OWN, *ENGINE)
 
 @with_options(Options, but=("precision", "seed"))
 class QsimExSimulator(
-    cirq.SimulatesSamples,
-    cirq.SimulatesAmplitudes,
-    cirq.SimulatesFinalState[QsimExTrialResult],
+    cirq.SimulatesIntermediateStateVector[QsimExStepResult],
     cirq.SimulatesExpectationValues,
 ):
     """Simulates circuits of qubits exactly, on a GPU or on all cores of a CPU; noise and measurements as trajectories.
@@ -61,19 +60,21 @@ class QsimExSimulator(
         dtype: Any = np.complex64,
         noise: cirq.NOISE_MODEL_LIKE = None,
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
-        split_untangled_states: bool = True,
+        split_untangled_states: bool = True,  # noqa: ARG002  (see above)
         trajectories: int | None = None,
         **engine: Unpack[EngineKeywords],
     ) -> None:
         for name in engine:
             if name not in ENGINE:
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
-        self._noise = noise_of(noise)
-        self._dtype = _dtype(dtype)
-        self._split_untangled_states = split_untangled_states
-        self._engine = qsim_ex.Simulator(Options(precision=BY_DTYPE[self._dtype].name, **engine))
+        seeds = SeedStream(seed)
+        self._precision = BY_DTYPE[_dtype(dtype)]
+        own: dict[str, Any] = {"dtype": self._precision.dtype, "noise": noise_of(noise)}
+        # Between moments the state is one: the engine needs no advice on what is entangled.
+        super().__init__(**own, seed=seed, split_untangled_states=False)
+        self._engine = qsim_ex.Simulator(Options(precision=self._precision.name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
-        self._runner = SweepRunner(self._engine, self._noise, known, SeedStream(seed))
+        self._runner = SweepRunner(self._engine, self._noise, known, seeds)
 
     def __repr__(self) -> str:
         own = {
@@ -119,7 +120,7 @@ class QsimExSimulator(
         shots = check.shots(repetitions)
         _require_measurement(program)
         runs = self._runner.runs([params])
-        for resolvers in chunks(params, cirq.num_qubits(program), self._dtype):
+        for resolvers in chunks(params, cirq.num_qubits(program), self._precision.dtype):
             yield from self._runner.samples([program], [resolvers], shots, runs)
         runs.job.end()
 
@@ -219,11 +220,23 @@ class QsimExSimulator(
         result = self.simulate(program, param_resolver, qubit_order, initial_state)
         return result.params, result.final_state_vector, tuple(result.qubit_map)
 
-    def simulate_moment_steps(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """Raise `NotSupported`: the engine reorders gates, so the state between two moments never exists."""
-        raise NotSupported(
-            "simulate_moment_steps is not supported yet: simulate circuit[:k] for the state after k moments."
-        )
+    def _create_partial_simulation_state(
+        self, initial_state: Any, qubits: Sequence[cirq.Qid], classical_data: cirq.ClassicalDataStore
+    ) -> cirq.StateVectorSimulationState:
+        """Return the state that `simulate_moment_steps` leads through the moments."""
+        if self._engine.options.checkpoint is not None:
+            raise OptionError(
+                "simulate_moment_steps runs a circuit in pieces, and a checkpoint belongs to one run; leave out "
+                "checkpoint, or use simulate."
+            )
+        for qubit in qubits:
+            require_two_levels(qubit)
+        how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
+        return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
+
+    def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
+        """Return what `simulate_moment_steps` yields after each moment."""
+        return QsimExStepResult(sim_state, self._dtype)
 
     # --- numbers -------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,11 @@ def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) 
     except ValueError as error:
         raise WireError(f"this qubit order does not fit the circuit: {error}") from error
     for qubit in qubits:
-        if qubit.dimension != 2:
-            raise WireError(f"{qubit!r} has {qubit.dimension} levels; qsim-ex simulates qubits, which have two.")
+        require_two_levels(qubit)
     return tuple(qubits)
+
+
+def require_two_levels(qubit: cirq.Qid) -> None:
+    """Raise `WireError` for a qudit."""
+    if qubit.dimension != 2:
+        raise WireError(f"{qubit!r} has {qubit.dimension} levels; qsim-ex simulates qubits, which have two.")

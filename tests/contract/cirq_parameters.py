@@ -189,6 +189,10 @@ _OF: dict[str, tuple[Mapping[str, Any], Mapping[str, Decision]]] = {
     ),
     **{name: ({**_SILENT, **ONE}, _states("param_resolver", False)) for name in ("simulate", "simulate_into_1d_array")},
     **{name: ({**_SILENT, **MANY}, _states("params", True)) for name in ("simulate_sweep", "simulate_sweep_iter")},
+    "simulate_moment_steps": (
+        {"circuit": SILENT, **ONE},
+        {"circuit" if name == "program" else name: one for name, one in _states("param_resolver", False).items()},
+    ),
     "compute_amplitudes": ({**_ASKED, **ONE}, _amplitudes("param_resolver", False)),
     **{
         name: ({**_ASKED, **MANY}, _amplitudes("params", True))

@@ -155,6 +155,8 @@ def numbers(found: Any) -> np.ndarray:
             return np.asarray(found.final_state_vector)
         case str():
             return np.frombuffer(found.encode(), dtype=np.uint8)
+        case cirq.SparseSimulatorStep():
+            return found.state_vector(copy=True)
         case dict():
             return np.array(sorted(found.items()))
         case _ if hasattr(found, "packed"):
@@ -345,6 +347,10 @@ _CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "simulate_sweep": (_SWEPT, {**_CHANCE, "params": None}),
     "simulate_sweep_iter": (_SWEPT, {**_CHANCE, "params": None}),
     "simulate_into_1d_array": (_STATES, _CHANCE),
+    "simulate_moment_steps": (
+        {"circuit": for_cirq(measured=False)},
+        {"circuit": for_cirq(measured=False, midway=True)},
+    ),
     "compute_amplitudes": ({**_STATES, "bitstrings": BITS}, _CHANCE),
     "compute_amplitudes_sweep": ({**_SWEPT, "bitstrings": BITS}, {**_CHANCE, "params": None}),
     "compute_amplitudes_sweep_iter": ({**_SWEPT, "bitstrings": BITS}, {**_CHANCE, "params": None}),

@@ -57,8 +57,11 @@ REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
         for option in ("checkpoint", "checkpoint_every")
         for name in ("StateVector.apply", "BatchedStateVector.apply")
     },
-    ("checkpoint", "QsimExSimulator.sample_from_amplitudes"): _OWNED,
-    ("checkpoint_every", "QsimExSimulator.sample_from_amplitudes"): _OWNED,
+    **{
+        (option, f"QsimExSimulator.{name}"): _OWNED
+        for option in ("checkpoint", "checkpoint_every")
+        for name in ("sample_from_amplitudes", "simulate_moment_steps")
+    },
     ("noise", "QsimExSimulator.sample_from_amplitudes"): (NotSupported, "noise"),
 }
 """Pairs of (option, way in) that are refused: with which error, and what it says."""
@@ -144,7 +147,7 @@ def _public(owner: Any) -> set[str]:
 
 PLANNING: Mapping[type, set[str]] = {
     Simulator: {"explain", "plans", "summary", "placement"},
-    QsimExSimulator: {"simulate_moment_steps", "explain"},
+    QsimExSimulator: {"explain"},
     SamplerV2: {"from_backend"},
     EstimatorV2: {"from_backend"},
 }

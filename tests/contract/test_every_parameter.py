@@ -29,7 +29,6 @@ WITHOUT = {
     "BatchedStateVector": {"canonical", "clone", "close", "norm", "synchronize"},
     "StateVector": {"canonical", "clone", "close", "expose", "norm", "placed", "synchronize"},
     "QsimExBackend": {"available_devices", "available_methods", "set_options"},
-    "QsimExSimulator": {"simulate_moment_steps"},
 }
 """Methods that have no parameters but options."""
 

@@ -266,9 +266,3 @@ def test_what_is_no_noise(noise):
     """An object that is neither a noise model nor a one-qubit gate is refused when the simulator is made."""
     with pytest.raises(errors.OptionError, match="or a one-qubit gate, got"):
         QsimExSimulator(noise=noise)
-
-
-def test_moment_steps(simulator):
-    """Stepping through moments is refused, with what to do instead."""
-    with pytest.raises(errors.NotSupported, match=r"circuit\[:k\]"):
-        simulator.simulate_moment_steps(MEASURED)

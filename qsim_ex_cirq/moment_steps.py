@@ -1,0 +1,237 @@
+"""States between moments, for ``simulate_moment_steps``: Cirq's code goes through them, the engine has the amplitudes.
+
+Gates are collected and reach the engine together, when somebody asks for the state or an outcome has to be found. So
+steps that nobody looks at cost little more than `simulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import cirq
+import numpy as np
+from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
+from numpy.typing import NDArray
+
+from qsim_ex import Simulator, StateVector
+from qsim_ex_cirq.results import Vector
+from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.translation.translator import Translator
+
+Axes = Sequence[int]
+Random = np.random.RandomState
+
+
+class EngineState(cirq.QuantumStateRepresentation):
+    """Amplitudes of qubits, which Cirq numbers as axes; axis a is wire n − 1 − a of the engine.
+
+    What they are is in one of two places: in the engine with the gates that wait for it, or in a tensor that somebody
+    may have written to, until the next gate brings it back.
+    """
+
+    def __init__(self, engine: Simulator, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
+        self._engine = engine
+        self._num_qubits = num_qubits
+        self._qubits = tuple(cirq.LineQubit.range(num_qubits))
+        self._state: StateVector = engine.state(num_wires=num_qubits, initial=initial)
+        self._waiting: list[cirq.Operation] = []
+        self._tensor: NDArray[Any] | None = None
+
+    # --- gates ----------------------------------------------------------------------------------------------------
+
+    def append(self, action: cirq.Gate | cirq.Operation, axes: Axes) -> None:
+        """Apply a unitary operation, at the latest when the state is needed."""
+        qubits = [self._qubits[axis] for axis in axes]
+        self._waiting.append(action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits))
+
+    def choose_kraus(self, matrices: Sequence[NDArray[Any]], axes: Axes, random: Random) -> int:
+        """Apply one Kraus matrix, chosen by its probability, and return its number.
+
+        It is applied on the host, since the engine takes unitary matrices and whole channels only.
+        """
+        tensor, left = self.tensor(), float(random.random())
+        chosen, largest = (0, tensor), -1.0
+        for number, matrix in enumerate(matrices):
+            moved = cirq.targeted_left_multiply(
+                np.asarray(matrix, dtype=tensor.dtype).reshape((2,) * (2 * len(axes))), tensor, axes
+            )
+            weight = float(np.vdot(moved, moved).real)
+            if weight > largest:  # where rounding leaves some of the random number, the likeliest one is taken
+                chosen, largest = (number, moved / np.sqrt(weight)), weight
+            left -= weight
+            if left < 0:
+                chosen = (number, moved / np.sqrt(weight))
+                break
+        self._tensor = chosen[1]
+        return chosen[0]
+
+    # --- what Cirq asks -------------------------------------------------------------------------------------------
+
+    def measure(self, axes: Axes, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None) -> list[int]:
+        """Measure axes, which collapses the state."""
+        random = float(cirq.value.parse_random_state(seed).random())
+        value = self._now().measure(self._wires(axes), random=random) if axes else 0
+        return [value >> k & 1 for k in range(len(axes))]
+
+    def sample(
+        self, axes: Axes, repetitions: int = 1, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None
+    ) -> NDArray[np.uint8]:
+        """Sample axes, uint8 [repetitions, axes], without changing the state."""
+        number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
+        if not repetitions or not axes:
+            return np.zeros((repetitions, len(axes)), dtype=np.uint8)
+        return self._now().sample(repetitions, self._wires(axes), number)
+
+    def vector(self, copy: bool = True) -> Vector:
+        """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
+        state = self._now().canonical()  # which leaves little to do for a copy, and no order is better for what follows
+        if state.device.kind == "gpu" or not state.in_one_piece:
+            return state.to_numpy()
+        if copy:
+            return np.array(state)
+        found: Vector = np.asarray(state)[:]
+        found.setflags(write=False)
+        return found
+
+    def tensor(self) -> NDArray[Any]:
+        """Return the amplitudes as an array [2, 2, …], which is the state until the next gate."""
+        if self._tensor is None or self._waiting:
+            self._tensor = self.vector().reshape((2,) * self._num_qubits)
+        return self._tensor
+
+    def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
+        """Return another state with the same amplitudes."""
+        return self._of(self._now().clone())
+
+    def kron(self, other: Self) -> Self:
+        """Return the state of these qubits and those of another one."""
+        return self._with(np.tensordot(self.tensor(), other.tensor(), 0))
+
+    def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:
+        """Return the states of some axes and of the others; raises `cirq.EntangledStateError` where they have none."""
+        parts = cirq.linalg.transformations.factor_state_vector(self.tensor(), axes, validate=validate, atol=atol)
+        return self._with(parts[0]), self._with(parts[1])
+
+    def reindex(self, axes: Axes) -> Self:
+        """Return the state with its axes in another order."""
+        return self._with(np.transpose(self.tensor(), axes))
+
+    @property
+    def supports_factor(self) -> bool:
+        """Whether states can be divided."""
+        return True
+
+    def without(self, axes: Axes) -> Self:
+        """Return the state of the other axes; these are |0⟩."""
+        at: list[Any] = [0 if axis in axes else slice(None) for axis in range(self._num_qubits)]
+        return self._with(self.tensor()[tuple(at)])
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _now(self) -> StateVector:
+        """Return the state vector after everything that was waiting."""
+        if self._tensor is not None:
+            self._state.set(self._tensor.reshape(-1))
+            self._tensor = None
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            translator = Translator(self._qubits, False)
+            for operation in waiting:
+                translator.operation(operation, literal=True)
+            self._state.apply(translator.translation(False).circuit)
+        return self._state
+
+    def _wires(self, axes: Axes) -> list[int]:
+        return [self._num_qubits - 1 - axis for axis in axes]
+
+    def _with(self, tensor: NDArray[Any]) -> Self:
+        return type(self)(self._engine, tensor.ndim, np.ascontiguousarray(tensor).reshape(-1))
+
+    def _of(self, state: StateVector) -> Self:
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self), _state=state, _waiting=[], _tensor=None)
+        return made
+
+
+class QsimExSimulationState(cirq.StateVectorSimulationState):
+    """Cirq's simulation state, with its amplitudes in the engine."""
+
+    _state: EngineState  # type: ignore[assignment]  # Cirq's own keeps its arrays in a class of its own
+
+    def __init__(
+        self,
+        engine: Simulator,
+        qubits: Sequence[cirq.Qid],
+        *,
+        initial_state: Any = 0,
+        prng: Random | None = None,
+        classical_data: cirq.ClassicalDataStore | None = None,
+    ) -> None:
+        order = tuple(qubits)
+        state = EngineState(engine, len(order), initial_of(initial_state, order))
+        how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
+        base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
+        base.__init__(self, state=state, **how)
+        self._engine = engine
+
+    @property
+    def target_tensor(self) -> NDArray[Any]:
+        """The amplitudes, [2, 2, …]; what is written there is the state, until the next operation."""
+        return self._state.tensor()
+
+    @property
+    def available_buffer(self) -> NDArray[Any]:
+        """An array like `target_tensor`, with any content."""
+        return np.empty_like(self.target_tensor)
+
+    def vector(self, copy: bool) -> Vector:
+        """Return the amplitudes, [2^n], big endian by the order of the qubits; see `EngineState.vector`."""
+        return self._state.vector(copy)
+
+    def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
+        """Add qubits in |0⟩, behind the others."""
+        more = type(self)(self._engine, qubits)
+        return self.kronecker_product(more, inplace=True) if qubits else self
+
+    def remove_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
+        """Remove qubits that are |0⟩."""
+        if qubits:
+            self._state = self._state.without(self.get_axes(qubits))
+            self._set_qubits([qubit for qubit in self.qubits if qubit not in qubits])
+        return self
+
+    def _act_on_fallback_(self, action: Any, qubits: Sequence[cirq.Qid], allow_decompose: bool = True) -> bool:
+        axes = self.get_axes(qubits)
+        if cirq.has_unitary(action):
+            self._state.append(action, axes)
+            return True
+        mixture, kraus = cirq.mixture(action, None), cirq.kraus(action, None)
+        if mixture is not None:
+            weights, matrices = zip(*mixture, strict=True)
+            number = int(self.prng.choice(len(weights), p=np.array(weights) / sum(weights)))
+            self._state.append(cirq.MatrixGate(matrices[number]), axes)
+        elif kraus is not None:
+            number = self._state.choose_kraus(kraus, axes, self.prng)
+        elif allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:
+            return True
+        else:
+            raise TypeError(f"{action!r} has neither a matrix, nor Kraus matrices, nor a decomposition.")
+        if cirq.is_measurement(action):
+            self._classical_data.record_channel_measurement(cirq.measurement_key_obj(action), number)
+        return True
+
+
+class QsimExStepResult(cirq.SparseSimulatorStep):
+    """Cirq's step of a simulation; it can be sampled and read, and what follows goes on from it."""
+
+    def state_vector(self, copy: bool = False) -> Vector:
+        """Return the amplitudes at this point, [2^n], big endian by the qubit order.
+
+        Without a copy the array, which is to be read only, may show the state after the next moment later.
+        """
+        state = self._merged_sim_state
+        if isinstance(state, QsimExSimulationState):
+            return state.vector(copy)
+        vector: Vector = super().state_vector(copy)
+        return vector
