@@ -38,6 +38,17 @@ def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
     return {key: found[0, -1] for key, found in records_of(translation.measurements, bits).items()}
 
 
+def is_zero(repetitions: object) -> bool:
+    """Return whether a number of repetitions is 0; False is no number."""
+    return not isinstance(repetitions, bool) and repetitions == 0
+
+
+def empty_result(resolver: cirq.ParamResolver, translation: Translation) -> ResultDict:
+    """Return the result of no repetitions: for each key uint8 [0, instances, qubits]."""
+    bits = np.zeros((0, translation.circuit.num_clbits), dtype=np.uint8)
+    return ResultDict(params=resolver, records=records_of(translation.measurements, bits))
+
+
 class ResultDict(cirq.ResultDict):
     """Cirq's result of a run, with the engine's own result.
 

@@ -17,7 +17,7 @@ from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
-from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector
+from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, empty_result, is_zero
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
@@ -113,12 +113,16 @@ class QsimExSimulator(
         """Sample the measurements of a circuit for each set of parameters.
 
         Qubits may be measured, reset and prepared anywhere. What is measured at the end of its qubits is drawn from
-        one state; shots that found the same on the way share one.
-        Raises `ShotsError` unless `repetitions` is a whole number from 1 up (Cirq allows 0 here), and
-        `MeasurementError` if nothing is measured.
+        one state; shots that found the same on the way share one. Of no repetitions the records are empty.
+        Raises `ShotsError` unless `repetitions` is a whole number from 0 up, and `MeasurementError` if nothing is
+        measured.
         """
-        shots = check.shots(repetitions)
         _require_measurement(program)
+        if is_zero(repetitions):
+            for resolver in resolvers_of(params):
+                yield empty_result(resolver, translate(program, resolver, noise=self._noise, sampled=True))
+            return
+        shots = check.shots(repetitions)
         runs = self._runner.runs([params])
         for resolvers in chunks(params, cirq.num_qubits(program), self._precision.dtype):
             yield from self._runner.samples([program], [resolvers], shots, runs)
@@ -142,9 +146,12 @@ class QsimExSimulator(
                 f"expected as many sweeps and numbers of repetitions as circuits, got {count} circuits, {len(sweeps)} "
                 f"sweeps and {len(each)} numbers of repetitions; pass one number of repetitions for all."
             )
-        shots = [check.shots(one) for one in each]
         for program in programs:
             _require_measurement(program)
+        if any(map(is_zero, each)):
+            given = zip(programs, sweeps, each, strict=True)
+            return [list(self.run_sweep_iter(program, sweep, number)) for program, sweep, number in given]
+        shots = [check.shots(one) for one in each]
         return self._runner.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
 
     async def run_batch_async(

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 import sympy
 
+from qsim_ex.errors import ShotsError
+from qsim_ex_cirq import QsimExSimulator
+
 A, B, C = cirq.LineQubit.range(3)
 
 
@@ -123,3 +126,20 @@ def test_more_than_63_bits_of_keys(simulator, repetitions):
     circuit = cirq.Circuit(cirq.X(A), [cirq.measure(A, B, key=f"k{k}") for k in range(70)])
     result = simulator.run(circuit, repetitions=repetitions)
     assert all((result.measurements[f"k{k}"] == [1, 0]).all() for k in range(70))
+
+
+def test_no_repetitions_give_empty_records() -> None:
+    """Of 0 repetitions each key has a record of the right shape, in every method that samples, as in Cirq."""
+    a, b = cirq.LineQubit.range(2)
+    circuit = cirq.Circuit(cirq.X(a), cirq.measure(a, key="m"), cirq.measure(a, key="m"), cirq.measure(a, b, key="n"))
+    simulator = QsimExSimulator(device="cpu")
+    for result in (
+        simulator.run(circuit, repetitions=0),
+        simulator.run_sweep(circuit, cirq.Points("s", [1, 2]), repetitions=0)[1],
+        simulator.run_batch([circuit, circuit], repetitions=[5, 0])[1][0],
+    ):
+        assert result.repetitions == 0
+        assert result.records["m"].shape == (0, 2, 1)
+        assert result.records["n"].shape == (0, 1, 2)
+    with pytest.raises(ShotsError, match="whole number"):
+        simulator.run(circuit, repetitions=False)
