@@ -33,7 +33,8 @@ from qsim_ex.frameworks import (
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.translator import NO_CONTROLS, Translator, number_or_column
+from qsim_ex_provider.translation.place import NO_CONTROLS
+from qsim_ex_provider.translation.translator import Translator, number_or_column
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:

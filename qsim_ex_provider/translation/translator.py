@@ -6,18 +6,13 @@ Standard gates go straight to the gate table by name; every other operation is g
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from qiskit.circuit import (
-    Barrier,
     CircuitInstruction,
     Clbit,
     ControlledGate,
-    Measure,
     Parameter,
     ParameterExpression,
     QuantumCircuit,
@@ -27,45 +22,16 @@ from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
-    GATES,
     NeedsNumbers,
     Noise,
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
-    add_error,
     surround,
 )
-
-Wires = tuple[int, ...]
-Kraus = NDArray[np.complex128]
-
-ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
-"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """Wires that must hold a value: ``wires[k]`` that of bit k of `values`."""
-
-    wires: Wires = ()
-    values: int = 0
-
-    def and_(self, wires: Wires, values: int) -> Controls:
-        """Return these controls and some more."""
-        return Controls(self.wires + wires, self.values | values << len(self.wires))
-
-
-NO_CONTROLS = Controls()
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an operation acts: its wires and classical bits, and the controls that were handed down to it."""
-
-    wires: Wires
-    clbits: Wires = ()
-    controls: Controls = NO_CONTROLS
+from qsim_ex_provider.translation.columns import ROWS, Columns
+from qsim_ex_provider.translation.place import Controls, Place, Wires
+from qsim_ex_provider.translation.walk import Walk
 
 
 @cache
@@ -103,7 +69,7 @@ class Translator:
         self.number: Callable[[Any], Any] = float if columns is None else partial(number_or_column, columns)
         self.noise = noise
         self.without_phase = without_phase
-        self._takes_columns = columns is not None
+        self.takes_columns = columns is not None
         self.used: set[int] = set()
         self.saved: dict[str, Any] = {}
         self.top: QuantumCircuit | None = None
@@ -120,62 +86,24 @@ class Translator:
         self.top = circuit if self.top is None else self.top
         wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
-        held, values = controls.wires, controls.values
-        gate, used, number = self.builder.gate, self.used.update, self.number
-        noise = None if held else self.noise
-        errors: dict[tuple[str, Wires], tuple[Kraus | None, Kraus | None]] = {}
-        position, name = 0, ""
-        measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
-        written: set[int] = set()  # these bits
+        walk = Walk(self, Columns(circuit, wire_of), clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase and not (self.without_phase and circuit is self.top):
-                gate("global_phase", (), number(circuit.global_phase), controls=held, control_values=values)
-            for position, instruction in enumerate(circuit.data):  # noqa: B007 (the error message reads it)
-                name = instruction.name
-                on = tuple([wire_of[qubit] for qubit in instruction.qubits])
-                row = ROWS.get(name)
-                if name == "measure" and noise is None and isinstance(instruction.operation, Measure):
-                    wire, bit = on[0], clbit_of[instruction.clbits[0]]
-                    if wire in measured or bit in written:
-                        self.measured(measured)
-                        written = set()
-                    measured[wire] = bit
-                    written.add(bit)
-                    continue
-                if measured:
-                    self.measured(measured)
-                    written = set()
-                if noise is not None and row is not None and instruction.is_standard_gate():
-                    parameters = map(number, instruction.params) if row[1] else ()
-                    key = instruction.label or name, on
-                    before, after = errors.get(key) or errors.setdefault(key, (noise.before(*key), noise.after(*key)))
-                    if before is not None:
-                        add_error(self.builder, before, *key)
-                    gate(row[0], on, *parameters)
-                    used(on)
-                    if after is not None:
-                        add_error(self.builder, after, *key)
-                elif noise is not None:
-                    bits = tuple([clbit_of[bit] for bit in instruction.clbits])
-                    self.noisy(instruction.operation, Place(on, bits), noise)
-                # A gate of a user's own may bear a standard gate's name, hence the second question.
-                elif row is not None and instruction.is_standard_gate():
-                    parameters = map(number, instruction.params) if row[1] else ()
-                    gate(row[0], on, *parameters, controls=held, control_values=values)
-                    used(on)
-                else:
-                    bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
-                    if not isinstance(operation, Barrier):  # which orders, and the state does not see it
-                        self.emit(operation, Place(on, bits, controls), self)
-            self.measured(measured)
+                phase = self.number(circuit.global_phase)
+                self.builder.gate("global_phase", (), phase, controls=controls.wires, control_values=controls.values)
+            walk.all()
         except (InvalidInput, NotSupported) as error:
-            qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
+            position, name, qubits = max(walk.at, 0), "", []
+            if walk.at >= 0:
+                name = circuit.data[position].name
+                qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits]
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
             raise type(error)(f"{error} [{where}]") from error
         except TypeError as error:  # Qiskit and NumPy raise it where they expect a number and find a parameter
-            if not (self._takes_columns and name and has_parameters(circuit.data[position])):
+            if not (self.takes_columns and walk.at >= 0 and has_parameters(circuit.data[walk.at])):
                 raise
+            name = circuit.data[walk.at].name
             raise NeedsNumbers(f"{name!r} depends on the number that a parameter stands for") from error
         finally:
             self.bits = outer
@@ -223,12 +151,6 @@ class Translator:
             return False
         self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
-
-    def measured(self, bits: dict[int, int]) -> None:
-        """Append measurements of some wires into one classical bit each as one instruction, and empty the table."""
-        if bits:
-            self.measure(tuple(bits), tuple(bits.values()))
-            bits.clear()
 
     def measure(self, wires: Wires, clbits: Wires) -> None:
         """Append a measurement of some wires into some classical bits."""

@@ -91,7 +91,7 @@ class CircuitBuilder:
         self.num_clbits = check.count(num_clbits, "num_clbits")
         self._instructions: list[Instruction] = []
         self._operands = OperandBuilder()
-        self._shared: dict[PlacedGate, Op] = {}  # gates that share their operands, which come again
+        self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
         # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
@@ -100,6 +100,20 @@ class CircuitBuilder:
     def __repr__(self) -> str:
         size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
         return f"{type(self).__name__}({size})"
+
+    @property
+    def num_instructions(self) -> int:
+        """The number of instructions so far."""
+        return len(self._instructions)
+
+    def since(self, number: int) -> tuple[Instruction, ...]:
+        """Return the instructions so far without the first `number`."""
+        return tuple(self._instructions[number:])
+
+    def again(self, instructions: Sequence[Instruction]) -> CircuitBuilder:
+        """Append instructions that this builder has returned from `since`, with the operands that they had."""
+        self._instructions.extend(instructions)
+        return self
 
     def gate(
         self,
@@ -137,8 +151,7 @@ class CircuitBuilder:
         """
         try:
             placed = list(map(placed_gate, names, wires, repeat(self.num_qubits)))
-            expected = [gate.parameters for gate in placed]
-            right = expected == list(map(len, parameters)) and self._are_finite(parameters)
+            right = [gate.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(parameters)
         except (InvalidInput, TypeError):
             right = False
         if right:
@@ -154,26 +167,35 @@ class CircuitBuilder:
 
     def _put_all(self, gates: Iterable[PlacedGate], parameters: Iterable[Sequence[float]]) -> None:
         """Append gates whose arguments were checked."""
-        append, shared, operands = self._instructions.append, self._shared, self._operands
+        append, extend, operands = self._instructions.append, self._instructions.extend, self._operands
+        shared, whole, factored = self._shared, operands.whole, operands.factored
         size = operands.size
-        new = tuple.__new__  # a tenth of the time of a named tuple's own
+        new = tuple.__new__  # a named tuple's own takes twice as long
         for gate, given in zip(gates, parameters, strict=True):
-            name = gate.row
             if gate.shared:
-                op = shared.get(gate)
-                if op is None:
+                known = shared.get(gate)
+                if known is None:
                     operands.size = size
-                    op = shared[gate] = Op(*gate.factors[0], operands.constant(name), name)
+                    known = shared[gate] = self._with_shared(gate)
                     size = operands.size
-                append(op)
+                extend(known)
                 continue
-            offsets, rows = operands.rows(gate)
-            offsets.append(size)
-            rows.append(given)
+            name = gate.row
+            alike = (factored if gate.of_factors else whole)[name]
+            alike.offsets.append(size)
+            alike.parameters.append(given)
             for mixes, reads, when, of in gate.factors:
                 append(new(Op, (mixes, reads, when, of, size, name, True)))
                 size += len(of)
         operands.size = size
+
+    def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
+        """Return the operations of a gate whose operands are the same for all gates of its row."""
+        offset, new, made = self._operands.constant(gate), tuple.__new__, []
+        for mixes, reads, when, of in gate.factors:
+            made.append(new(Op, (mixes, reads, when, of, offset, gate.row, True)))
+            offset += len(of)
+        return tuple(made)
 
     def unitary(
         self,

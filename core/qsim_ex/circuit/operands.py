@@ -5,7 +5,10 @@ Gates of one row of the gate table are computed together, when the circuit is co
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,14 @@ from qsim_ex.circuit.placed import PlacedGate
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
-Rows = tuple[list[int], list[Sequence[Any]]]
-"""Of some gates of one row: the place of each one's first operand, and its parameters."""
+
+
+@dataclass(eq=False, slots=True)
+class Alike:
+    """Gates of one row: the place of each one's first operand, and its parameters."""
+
+    offsets: list[int] = field(default_factory=list)
+    parameters: list[Sequence[Any]] = field(default_factory=list)
 
 
 class OperandBuilder:
@@ -34,8 +43,8 @@ class OperandBuilder:
         self.shared: dict[str, int] = {}
         self._literal: list[tuple[int, Complex]] = []
         self._alike: dict[int, tuple[Complex, list[int], list[int]]] = {}  # by the identity of the array
-        self.whole: dict[str, Rows] = {}
-        self.factored: dict[str, Rows] = {}
+        self.whole: defaultdict[str, Alike] = defaultdict(Alike)
+        self.factored: defaultdict[str, Alike] = defaultdict(Alike)
 
     def literal(self, entries: Complex) -> int:
         """Take a place for some entries, and return it."""
@@ -53,16 +62,14 @@ class OperandBuilder:
         rows.append(row)
         return offset
 
-    def constant(self, row: str) -> int:
-        """Return the place of the operands of a row without parameters."""
-        if row not in self.shared:
-            self.shared[row] = self.literal(GATES[row].constants)
-        return self.shared[row]
-
-    def rows(self, gate: PlacedGate) -> Rows:
-        """Return the places and parameters of the gates that are alike, to append another one."""
-        kind = self.factored if gate.of_factors else self.whole
-        return kind.get(gate.row) or kind.setdefault(gate.row, ([], []))
+    def constant(self, gate: PlacedGate) -> int:
+        """Return the place of the operands of a gate without parameters."""
+        found = self.shared.get(gate.row)
+        if found is None:
+            rows = operations_of(gate.row, np.empty((1, 0)), gate.of_factors)
+            entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
+            found = self.shared[gate.row] = self.literal(np.concatenate(entries))
+        return found
 
     def operands(self) -> Complex:
         """Return all operands so far, complex128 [1, size], read only."""
@@ -85,9 +92,9 @@ class OperandBuilder:
         """
         found: dict[str, list[tuple[NDArray[np.intp], Floats]]] = {}
         for of, of_factors in ((self.whole, False), (self.factored, True)):
-            for name, (offsets, rows) in of.items():
-                place = np.array(offsets, dtype=np.intp)
-                for row, given in operations_of(name, self._given(rows), of_factors):
+            for name, alike in of.items():
+                place = np.array(alike.offsets, dtype=np.intp)
+                for row, given in operations_of(name, self._given(alike.parameters), of_factors):
                     found.setdefault(row, []).append((place, given))
                     place = place + len(GATES[row].pattern)
         return {
@@ -96,7 +103,7 @@ class OperandBuilder:
 
     def _given(self, rows: list[Sequence[Any]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""
-        return np.array(rows, dtype=np.float64)
+        return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
 
 
 def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[tuple[str, Floats]]:

@@ -249,10 +249,26 @@ class Structure:
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
 
 
-_known: WeakValueDictionary[tuple[int, int, tuple[Instruction, ...]], Structure] = WeakValueDictionary()
+class _Parts:
+    """The parts of a structure as a key that is hashed once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Parts) and self.parts == other.parts
+
+
+_known: WeakValueDictionary[_Parts, Structure] = WeakValueDictionary()
 
 
 def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
-    parts = (num_qubits, num_clbits, instructions)
-    return _known.get(parts) or _known.setdefault(parts, Structure(*parts))
+    key = _Parts((num_qubits, num_clbits, instructions))
+    return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))

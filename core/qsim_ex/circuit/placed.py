@@ -51,7 +51,7 @@ def placed_gate(
     values = control_values << row.controls | (1 << row.controls) - 1
     names = [factor.name for factor in row.factors(*[0.0] * len(row.parameters))]
     placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values, num_qubits, name) for of in names]
-    return PlacedGate(name, len(row.parameters), tuple(placed), of_factors=True, shared=False)
+    return PlacedGate(name, len(row.parameters), tuple(placed), of_factors=True, shared=not row.parameters)
 
 
 def unknown(name: str) -> UnknownInstruction:

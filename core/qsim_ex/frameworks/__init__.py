@@ -5,7 +5,8 @@ It needs five things that users of the engine do not:
 
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
-  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `check` holds the engine's limits and
+  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
+  at once, as a `UnitaryMatrix` each. `check` holds the engine's limits and
   checks, so that an error reads the same wherever it is found.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit import check
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.gates import GATES, Gate
+    from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
@@ -75,6 +77,7 @@ _HOMES = {
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
+    "UnitaryMatrix": "qsim_ex.circuit.matrices",
     "Values": "qsim_ex.circuit.parameters.sweep",
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
     "binding_groups": "qsim_ex.frameworks.binding_group",
@@ -94,6 +97,7 @@ _HOMES = {
     "simplified": "qsim_ex.circuit.noise.channels",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
+    "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
 }
 
@@ -123,6 +127,7 @@ __all__ = [
     "ReadoutNotes",
     "Reset",
     "Save",
+    "UnitaryMatrix",
     "Values",
     "add_error",
     "amplitudes_by_parts",
@@ -143,6 +148,7 @@ __all__ = [
     "shown",
     "simplified",
     "surround",
+    "unitary_matrices",
     "with_options",
 ]
 

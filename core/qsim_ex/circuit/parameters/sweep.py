@@ -121,8 +121,9 @@ class SweptOperandBuilder(OperandBuilder):
 
     def swept(self) -> Iterator[SweptGate]:
         """Yield the gates that have an array among their parameters, those of one row together."""
-        for rows, of_factors in ((self.whole, False), (self.factored, True)):
-            for name, (offsets, parameters) in rows.items():
+        for of, of_factors in ((self.whole, False), (self.factored, True)):
+            for name, alike in of.items():
+                offsets, parameters = alike.offsets, alike.parameters
                 which = [k for k, given in enumerate(parameters) if _has_array(given)]
                 if which:
                     yield SweptGate(name, [offsets[k] for k in which], [parameters[k] for k in which], of_factors)

@@ -1,0 +1,75 @@
+"""The instructions of a circuit of Qiskit as columns: names, wires, and parameters of standard gates.
+
+Reading a column at a time takes half as long as reading one instruction after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from qiskit.circuit import CircuitInstruction, QuantumCircuit, Qubit
+from qiskit.circuit.library import UnitaryGate
+
+from qsim_ex.frameworks import GATES, UnitaryMatrix, unitary_matrices
+
+Wires = tuple[int, ...]
+
+ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
+"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
+
+_NO_PARAMETERS: Sequence[Any] = ()
+_name, _qubits = attrgetter("name"), attrgetter("qubits")
+
+
+class Columns:
+    """The instructions of a circuit, column by column.
+
+    names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
+    takes parameters; None for every other instruction. others: the places of the instructions that are none.
+    """
+
+    def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
+        self.instructions: list[CircuitInstruction] = circuit.data[:]
+        self.names = list(map(_name, self.instructions))
+        # A gate of a user's own may bear a standard gate's name, hence the second question.
+        self.rows = [
+            row if row is not None and one.is_standard_gate() else None
+            for row, one in zip(map(ROWS.get, self.names), self.instructions, strict=True)
+        ]
+        at = wire_of.__getitem__
+        self.wires: list[Wires] = [  # most gates have one or two wires, for which no loop is needed
+            (at(on[0]),) if len(on) == 1 else (at(on[0]), at(on[1])) if len(on) == 2 else tuple(map(at, on))
+            for on in map(_qubits, self.instructions)
+        ]
+        self.others = [place for place, row in enumerate(self.rows) if row is None]
+
+    def gates(
+        self, begin: int, end: int, number: Callable[[Any], Any] | None
+    ) -> tuple[list[str], list[Wires], list[Sequence[Any]]]:
+        """Return rows, wires and parameters of some standard gates that follow one another, as the builder takes them.
+
+        number: makes of a parameter what the builder takes; None where all are numbers.
+        """
+        rows = self.rows[begin:end]
+        some = zip(rows, self.instructions[begin:end], strict=True)
+        parameters = [one.params if row is not None and row[1] else _NO_PARAMETERS for row, one in some]
+        if number is not None:
+            parameters = [list(map(number, given)) if given else given for given in parameters]
+        return [row[0] for row in rows if row is not None], self.wires[begin:end], parameters
+
+
+def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
+    """Return the matrices of unitary gates, by their places among the instructions, as the builder takes them fastest.
+
+    Those that are left out are looked at one by one.
+    """
+    matrices: dict[int, Any] = {}
+    for place in columns.others:
+        if columns.names[place] == "unitary":
+            operation = columns.instructions[place].operation
+            if type(operation) is UnitaryGate:
+                matrices[place] = operation.params[0]
+    found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
+    return {place: matrix for place, matrix in zip(matrices, found, strict=False) if matrix is not None}
