@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Literal, assert_never
+from typing import Literal, assert_never, cast
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
@@ -54,7 +54,49 @@ def program_of(
     them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured, and
     for the save of a unitary after something that is no gate.
     """
-    return _Divider(structure, observed, touched, groups).program()
+    return _gates_only(structure, touched) or _Divider(structure, observed, touched, groups).program()
+
+
+def _gates_only(structure: Structure, touched: int) -> Program | None:
+    """Return the program of gates with measurements at the end, which is one segment; None for another circuit."""
+    instructions = structure.instructions
+    end = len(instructions)
+    while end and type(instructions[end - 1]) is Measure:
+        end -= 1
+    if not {*map(type, instructions[:end])} <= {Op, Permutation}:
+        return None
+    work = cast(tuple[Work, ...], instructions[:end])
+    measured: dict[int, int] = {}
+    for instruction in instructions[end:]:
+        assert isinstance(instruction, Measure)
+        for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
+            measured.pop(clbit, None)  # so that bits are in the order of their last measurements
+            measured[clbit] = wire
+    if structure.all_joined:
+        touched = (1 << structure.num_qubits) - 1
+    else:
+        for acted in {wires_acted_on(piece) for piece in work}:
+            touched |= acted
+    level = _OpenSegment()
+    level.work += work
+    program = Program(
+        levels=(level,),
+        make_nodes=lambda: (Segment(work),),
+        choices=(),
+        early=(),
+        readings=0,
+        measured=measured,
+        recorded={},
+        read=frozenset(),
+        has_measurement=end < len(instructions),
+        touched=touched,
+        first_random=None,
+        branches=False,
+        saves=(),
+        memory={},
+    )
+    program.__dict__["nodes"] = program.make_nodes()  # planning needs them at once
+    return program
 
 
 def unitary_program(structure: Structure, touched: int = 0) -> Program:
