@@ -10,6 +10,7 @@ from __future__ import annotations
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
+from qsim_ex_cirq.translation.columns import always
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
@@ -36,12 +37,15 @@ def translate(
     repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
-    symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
+    literal = always
+    if resolved is not circuit:
+        pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
+        symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
+        literal = lambda op: id(op) not in symbolic  # noqa: E731
     translator = Translator(order_of(circuit, qubit_order), from_zero)
     translator.begin(initial)
     try:
-        translator.operations(noisy_operations(resolved, noise, sampled), lambda op: id(op) not in symbolic)
+        translator.operations(noisy_operations(resolved, noise, sampled), literal)
     except (InvalidInput, NotSupported):
         require_numbers(resolved)
         raise

@@ -47,6 +47,19 @@ class Power:
     shifted: Mapping[float, ShiftedRow]
     controls: int = 0
 
+    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]] | None:
+        """Return the row of the gate table that a gate is on all of its wires, and the parameters; None without one."""
+        t, s = number(gate.exponent), gate.global_shift
+        if literal and s == 0 and t in self.fixed:
+            return self.fixed[t], ()
+        if self.controls and s:
+            return None
+        own = self.shifted.get(s)
+        name, parameters = (self.power, (t, s)) if own is None else (own.row, own.parameters(t))
+        if self.controls:
+            name = "c" * self.controls + name
+        return (name, parameters) if name in GATES else None
+
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
         t, s = place.number(gate.exponent), gate.global_shift
@@ -67,14 +80,19 @@ class Power:
 
 @dataclass(frozen=True)
 class FromAttributes:
-    """The rule of a class whose gates are all one row; `names` are the attributes that are the row's parameters."""
+    """The rule of a class whose gates are all the row `of`; `names` are the attributes that are its parameters."""
 
-    row: str
+    of: str
     names: tuple[str, ...]
+
+    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+        """Return the row of the gate table and its parameters."""
+        return self.of, tuple([number(getattr(gate, name)) for name in self.names])
 
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
-        place.row(self.row, *[place.number(getattr(gate, name)) for name in self.names])
+        name, parameters = self.row(gate, place.literal, place.number)
+        place.row(name, *parameters)
 
 
 def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:

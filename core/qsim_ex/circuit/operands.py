@@ -57,9 +57,11 @@ class OperandBuilder:
         """Take a place for one row of an array [count, size], and return it; rows of one array are written together."""
         offset = self.size
         self.size += entries.shape[1]
-        _, offsets, rows = self._alike.setdefault(id(entries), (entries, [], []))
-        offsets.append(offset)
-        rows.append(row)
+        known = self._alike.get(id(entries))
+        if known is None:
+            known = self._alike[id(entries)] = (entries, [], [])
+        known[1].append(offset)
+        known[2].append(row)
         return offset
 
     def constant(self, gate: PlacedGate) -> int:
