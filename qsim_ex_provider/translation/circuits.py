@@ -32,8 +32,10 @@ from qsim_ex.frameworks import (
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
+from qsim_ex_provider.translation import repeated
+from qsim_ex_provider.translation.columns import Columns, columns_of
 from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.place import NO_CONTROLS
+from qsim_ex_provider.translation.repeated import NamedSweep
 from qsim_ex_provider.translation.translator import Translator, number_or_column
 
 
@@ -69,11 +71,23 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         raise ParameterError(
             f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
         )
-    circuit = _with_delays(circuit, noise)
+    if noise is not None:
+        return _translated(_with_delays(circuit, noise), noise, None)
+    columns = columns_of(circuit)
+    reading = repeated.reading_of(circuit, columns)
+    if reading is None:
+        return _translated(circuit, None, columns)
+    found: NoisyCircuit | None = repeated.known.get(circuit, "circuit", reading)
+    if found is None:
+        found = _translated(circuit, None, columns)
+        repeated.known.put(circuit, "circuit", reading, found, len(columns.names))
+    return found
+
+
+def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | None) -> NoisyCircuit:
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
-    wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, noise=noise)
-    translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+    translator.whole(circuit, columns)
     return NoisyCircuit(builder.build(), translator.readout_errors, translator.saved)
 
 
@@ -103,18 +117,28 @@ def translate_sweep(
     known: then each binding is translated for itself, and there is a sweep of one for each. Raises as
     `translate_noisy` does. without_phase: see `Translator`.
     """
-    unchanged = circuit
+    how = f"sweep, without_phase={without_phase}"
+    read = columns_of(circuit) if noise is None else None
+    reading = None if read is None else repeated.reading_of(circuit, read)
+    if reading is not None:
+        known: NamedSweep | None = repeated.known.get(circuit, how, reading)
+        again = None if known is None else known.sweep(columns)
+        if again is not None:
+            return NoisySweeps((again,), ())
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
-    wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, columns if columns.columns else None, noise, without_phase=without_phase)
     try:
-        circuit = _with_delays(circuit, noise)
-        translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+        translator.whole(_with_delays(circuit, noise), read)
     except NeedsNumbers:
-        apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(columns.count)]
+        apart = [translate_noisy(_bound(circuit, columns, k), noise) for k in range(columns.count)]
         sweeps = tuple(ParameterSweep(one.circuit) for one in apart)
         return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
-    return NoisySweeps((builder.sweep(columns.count),), translator.readout_errors, translator.saved)
+    sweep = builder.sweep(columns.count)
+    if reading is not None and read is not None:
+        named = NamedSweep.of(sweep, columns)
+        if named is not None:
+            repeated.known.put(circuit, how, reading, named, len(read.names))
+    return NoisySweeps((sweep,), translator.readout_errors, translator.saved)
 
 
 def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> QuantumCircuit:

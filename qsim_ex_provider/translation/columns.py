@@ -15,6 +15,7 @@ from qiskit.circuit.library import UnitaryGate
 from qsim_ex.frameworks import GATES, UnitaryMatrix, unitary_matrices
 
 Wires = tuple[int, ...]
+Row = tuple[str, bool]
 
 ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
@@ -27,14 +28,15 @@ class Columns:
     """The instructions of a circuit, column by column.
 
     names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
-    takes parameters; None for every other instruction. others: the places of the instructions that are none.
+    takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
+    others: the places of the instructions that are no standard gates.
     """
 
     def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
         self.instructions: list[CircuitInstruction] = circuit.data[:]
         self.names = list(map(_name, self.instructions))
         # A gate of a user's own may bear a standard gate's name, hence the second question.
-        self.rows = [
+        self.rows: list[Row | None] = [
             row if row is not None and one.is_standard_gate() else None
             for row, one in zip(map(ROWS.get, self.names), self.instructions, strict=True)
         ]
@@ -42,6 +44,10 @@ class Columns:
         self.wires: list[Wires] = [  # most gates have one or two wires, for which no loop is needed
             (at(on[0]),) if len(on) == 1 else (at(on[0]), at(on[1])) if len(on) == 2 else tuple(map(at, on))
             for on in map(_qubits, self.instructions)
+        ]
+        self.parameters: list[Sequence[Any]] = [
+            one.params if row is not None and row[1] else _NO_PARAMETERS
+            for row, one in zip(self.rows, self.instructions, strict=True)
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
 
@@ -52,12 +58,16 @@ class Columns:
 
         number: makes of a parameter what the builder takes; None where all are numbers.
         """
-        rows = self.rows[begin:end]
-        some = zip(rows, self.instructions[begin:end], strict=True)
-        parameters = [one.params if row is not None and row[1] else _NO_PARAMETERS for row, one in some]
+        parameters = self.parameters[begin:end]
         if number is not None:
             parameters = [list(map(number, given)) if given else given for given in parameters]
-        return [row[0] for row in rows if row is not None], self.wires[begin:end], parameters
+        return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
+
+
+def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
+    """Return the instructions of a circuit; wires: of its qubits, their numbers if None."""
+    numbers = range(circuit.num_qubits) if wires is None else wires
+    return Columns(circuit, dict(zip(circuit.qubits, numbers, strict=True)))
 
 
 def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:

@@ -29,8 +29,8 @@ from qsim_ex.frameworks import (
     ReadoutNotes,
     surround,
 )
-from qsim_ex_provider.translation.columns import ROWS, Columns
-from qsim_ex_provider.translation.place import Controls, Place, Wires
+from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of
+from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, Wires
 from qsim_ex_provider.translation.walk import Walk
 
 
@@ -81,12 +81,18 @@ class Translator:
         """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors() if self._readout else ()
 
-    def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
-        """Append a whole circuit, whose qubit k is ``wires[k]``."""
+    def whole(self, circuit: QuantumCircuit, columns: Columns | None = None) -> None:
+        """Append a whole circuit, whose qubit k is wire k; columns: its instructions, if they were read already."""
+        wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
+        self.circuit(circuit, wires, clbits, NO_CONTROLS, columns)
+
+    def circuit(
+        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+    ) -> None:
+        """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already."""
         self.top = circuit if self.top is None else self.top
-        wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
-        walk = Walk(self, Columns(circuit, wire_of), clbit_of, controls)
+        walk = Walk(self, columns or columns_of(circuit, wires), clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase and not (self.without_phase and circuit is self.top):

@@ -10,7 +10,8 @@ It needs five things that users of the engine do not:
   checks, so that an error reads the same wherever it is found.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
-  for each binding.
+  for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
+  made of.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, SweptGate, Values, real_values
     from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
+    from qsim_ex.frameworks.remembered import Remembered
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
     from qsim_ex.observe.sampling import fresh_job_seed
     from qsim_ex.precision import BY_DTYPE
@@ -75,8 +77,10 @@ _HOMES = {
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
+    "Remembered": "qsim_ex.frameworks.remembered",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
+    "SweptGate": "qsim_ex.circuit.parameters.sweep",
     "UnitaryMatrix": "qsim_ex.circuit.matrices",
     "Values": "qsim_ex.circuit.parameters.sweep",
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
@@ -125,8 +129,10 @@ __all__ = [
     "ReadoutError",
     "ReadoutErrors",
     "ReadoutNotes",
+    "Remembered",
     "Reset",
     "Save",
+    "SweptGate",
     "UnitaryMatrix",
     "Values",
     "add_error",
