@@ -13,9 +13,8 @@ import numpy as np
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, UnitaryMatrix
-from qsim_ex_cirq.translation.columns import Columns
 from qsim_ex_cirq.translation.conditions import conjunctions, nested
-from qsim_ex_cirq.translation.gates import Place, Power, rule_of
+from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.noise import MomentOperation, channel

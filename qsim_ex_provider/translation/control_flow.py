@@ -11,8 +11,7 @@ from qiskit.circuit.controlflow import CASE_DEFAULT
 
 from qsim_ex.errors import NotSupported
 from qsim_ex.frameworks import check
-from qsim_ex_provider.translation.place import Place
-from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.translator import Place, Translator
 
 ClbitNumbers = Mapping[Clbit, int]
 """The engine's number of each classical bit of a circuit."""

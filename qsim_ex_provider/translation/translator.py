@@ -1,37 +1,147 @@
 """The translator of a circuit of Qiskit: gate by gate, definition by definition, with controls handed down.
 
-Standard gates go straight to the gate table by name; every other operation is given to a function of `library`.
+Standard gates go straight to the gate table by name, many at a time: reading a column of all instructions takes half as
+long as reading one instruction after the other. Every other operation is given to a function of `library`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from qiskit.circuit import (
+    Barrier,
     CircuitInstruction,
     Clbit,
     ControlledGate,
+    Measure,
     Parameter,
     ParameterExpression,
     QuantumCircuit,
+    Qubit,
 )
-from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
+from qiskit.circuit.library import UnitaryGate, XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
+    GATES,
+    Instruction,
     NeedsNumbers,
     Noise,
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
+    UnitaryMatrix,
+    add_error,
     surround,
+    unitary_matrices,
 )
-from qsim_ex_provider.translation.columns import ROWS, Columns, columns_of
-from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, Wires
-from qsim_ex_provider.translation.walk import Walk
+
+Wires = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """Wires that must hold a value: ``wires[k]`` that of bit k of `values`."""
+
+    wires: Wires = ()
+    values: int = 0
+
+    def and_(self, wires: Wires, values: int) -> Controls:
+        """Return these controls and some more."""
+        return Controls(self.wires + wires, self.values | values << len(self.wires))
+
+
+NO_CONTROLS = Controls()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an operation acts: its wires and classical bits, and the controls that were handed down to it."""
+
+    wires: Wires
+    clbits: Wires = ()
+    controls: Controls = NO_CONTROLS
+
+
+# --- the instructions of a circuit, column by column ------------------------------------------------------------------
+
+Row = tuple[str, bool]
+
+ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
+"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
+
+_NO_PARAMETERS: Sequence[Any] = ()
+_name, _qubits = attrgetter("name"), attrgetter("qubits")
+
+
+class Columns:
+    """The instructions of a circuit, column by column.
+
+    names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
+    takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
+    others: the places of the instructions that are no standard gates.
+    """
+
+    def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
+        self.instructions: list[CircuitInstruction] = circuit.data[:]
+        self.names = list(map(_name, self.instructions))
+        # A gate of a user's own may bear a standard gate's name, hence the second question.
+        self.rows: list[Row | None] = [
+            row if row is not None and one.is_standard_gate() else None
+            for row, one in zip(map(ROWS.get, self.names), self.instructions, strict=True)
+        ]
+        at = wire_of.__getitem__
+        self.wires: list[Wires] = [  # most gates have one or two wires, for which no loop is needed
+            (at(on[0]),) if len(on) == 1 else (at(on[0]), at(on[1])) if len(on) == 2 else tuple(map(at, on))
+            for on in map(_qubits, self.instructions)
+        ]
+        self.parameters: list[Sequence[Any]] = [
+            one.params if row is not None and row[1] else _NO_PARAMETERS
+            for row, one in zip(self.rows, self.instructions, strict=True)
+        ]
+        self.others = [place for place, row in enumerate(self.rows) if row is None]
+
+    def gates(
+        self, begin: int, end: int, number: Callable[[Any], Any] | None
+    ) -> tuple[list[str], list[Wires], list[Sequence[Any]]]:
+        """Return rows, wires and parameters of some standard gates that follow one another, as the builder takes them.
+
+        number: makes of a parameter what the builder takes; None where all are numbers.
+        """
+        parameters = self.parameters[begin:end]
+        if number is not None:
+            parameters = [list(map(number, given)) if given else given for given in parameters]
+        return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
+
+
+def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
+    """Return the instructions of a circuit; wires: of its qubits, their numbers if None."""
+    numbers = range(circuit.num_qubits) if wires is None else wires
+    return Columns(circuit, dict(zip(circuit.qubits, numbers, strict=True)))
+
+
+def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
+    """Return the matrices of unitary gates, by their places among the instructions, as the builder takes them fastest.
+
+    Those that are left out are looked at one by one.
+    """
+    matrices: dict[int, Any] = {}
+    for place in columns.others:
+        if columns.names[place] == "unitary":
+            operation = columns.instructions[place].operation
+            if type(operation) is UnitaryGate:
+                matrices[place] = operation.params[0]
+    found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
+    return {place: matrix for place, matrix in zip(matrices, found, strict=False) if matrix is not None}
+
+
+# --- circuits ---------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -201,3 +311,120 @@ def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
             swaps.append((k, found))
             held[k], held[found] = held[found], held[k]
     return swaps
+
+
+class Walk:
+    """Appends the instructions of one circuit to a translator's builder.
+
+    at: the place of the present instruction, for errors; −1 before the first one.
+    """
+
+    def __init__(self, to: Translator, columns: Columns, clbit_of: Mapping[Clbit, int], controls: Controls) -> None:
+        self.at = -1
+        self._to = to
+        self._columns = columns
+        self._clbit_of = clbit_of
+        self._controls = controls
+        self._noise = None if controls.wires else to.noise
+        self._matrices = {} if self._noise is not None else matrices_of(columns)
+        self._measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
+        self._written: set[int] = set()  # these bits
+        self._errors: dict[tuple[str, str, Wires], _Repeated] = {}  # by row, label or name, and wires
+
+    def all(self) -> None:
+        """Append all instructions."""
+        begin = 0
+        for place in self._columns.others:
+            if begin < place:
+                self._gates(begin, place)
+            self.at = place
+            self._other(place)
+            begin = place + 1
+        if begin < len(self._columns.names):
+            self._gates(begin, len(self._columns.names))
+        self._measure()
+
+    def _gates(self, begin: int, end: int) -> None:
+        """Append standard gates that follow one another."""
+        self._measure()
+        to, columns = self._to, self._columns
+        if self._noise is None and not self._controls.wires:
+            self.at = begin
+            try:
+                names, wires, parameters = columns.gates(begin, end, to.number if to.takes_columns else None)
+                to.builder.gates(names, wires, parameters)
+            except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
+                self._one_by_one(begin, end)  # which finds the gate that is wrong
+                raise
+            to.used.update(chain.from_iterable(wires))
+        else:
+            self._one_by_one(begin, end)
+
+    def _one_by_one(self, begin: int, end: int) -> None:
+        for place in range(begin, end):
+            self.at = place
+            (row,), (on,), (given,) = self._columns.gates(place, place + 1, self._to.number)
+            if self._noise is not None:
+                self._noisy_gate(row, on, given, self._noise)
+            else:
+                self._to.gate(row, on, self._controls, *given)
+
+    def _noisy_gate(self, row: str, on: Wires, given: Sequence[Any], noise: Noise) -> None:
+        """Append a standard gate and the noise around it; what comes again is appended as it was the first time."""
+        builder = self._to.builder
+        label = self._columns.instructions[self.at].label or self._columns.names[self.at]
+        known = self._errors.get((row, label, on))
+        if known is not None:
+            builder.again(known[0])
+            if given:
+                builder.gate(row, on, *given)
+                builder.again(known[1])
+            return
+        before, after = noise.before(label, on), noise.after(label, on)
+        begin = builder.num_instructions
+        if before is not None:
+            add_error(builder, before, label, on)
+        first = builder.since(begin)
+        builder.gate(row, on, *given)
+        self._to.used.update(on)
+        end = builder.num_instructions
+        if after is not None:
+            add_error(builder, after, label, on)
+        self._errors[row, label, on] = (first, builder.since(end)) if given else (builder.since(begin), ())
+
+    def _other(self, place: int) -> None:
+        """Append an instruction that is no standard gate."""
+        instruction, on = self._columns.instructions[place], self._columns.wires[place]
+        matrix = self._matrices.get(place)
+        if matrix is not None:
+            self._measure()
+            self._to.builder.unitary(
+                matrix, on, controls=self._controls.wires, control_values=self._controls.values, name="unitary"
+            )
+            self._to.used.update(on)
+            return
+        operation = instruction.operation
+        bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
+        if self._noise is None and isinstance(operation, Measure):
+            wire, bit = on[0], bits[0]
+            if wire in self._measured or bit in self._written:
+                self._measure()
+            self._measured[wire] = bit
+            self._written.add(bit)
+            return
+        self._measure()
+        if self._noise is not None:
+            self._to.noisy(operation, Place(on, bits), self._noise)
+        elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
+            self._to.emit(operation, Place(on, bits, self._controls), self._to)
+
+    def _measure(self) -> None:
+        """Append the measurements that follow one another as one instruction."""
+        if self._measured:
+            self._to.measure(tuple(self._measured), tuple(self._measured.values()))
+            self._measured.clear()
+            self._written.clear()
+
+
+_Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
+"""The instructions before a gate with parameters and those after it; of a gate without any, all of them."""

@@ -14,9 +14,9 @@ from qiskit.circuit.library import get_standard_gate_name_mapping
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import placed_gate
 from qsim_ex.circuit.gates import GATES, Gate
 from qsim_ex.circuit.ops import Entry, letters
-from qsim_ex.circuit.placed import placed_gate
 from tools.packages import packages
 
 ROOT = Path(__file__).parents[2]

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check, saves
-from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrices import UnitaryMatrix
-from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
@@ -39,7 +38,6 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.circuit.placed import PlacedGate, placed_gate, unknown
 from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -94,6 +92,10 @@ class CircuitBuilder:
         self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
+        # Constant arrays that were checked, with their contents, by identity, wires and tolerance.
+        self._checked: dict[
+            tuple[int, int, float | None], tuple[NDArray[np.complex128], tuple[int, bytes], ArrayLike]
+        ] = {}
         # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
         self._repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]] = {}
 
@@ -341,16 +343,22 @@ class CircuitBuilder:
         if repeats in self._repeated:
             self._instructions.append(self._repeated[repeats][1])
             return self
-        array = check.kraus(kraus, len(wires), name, tolerance)
+        constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
+        checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
+        if checked is None:
+            array = check.kraus(kraus, len(wires), name, tolerance)
+            checked = array, (len(wires), array.tobytes()), kraus
+            if constant:
+                self._checked[id(kraus), len(wires), tolerance] = checked
+        array, known, _ = checked
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         numbers = check.wires(wires, self.num_qubits, name)
-        known = len(wires), array.tobytes()
         if known not in self._channels:
             self._channels[known] = self._operands.literal(array), len(array), *_kind_of(known[1], len(array))
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
-        if isinstance(kraus, np.ndarray) and not kraus.flags.writeable:
+        if constant:
             self._repeated[repeats] = kraus, self._instructions[-1]
         return self
 

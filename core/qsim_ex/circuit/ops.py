@@ -256,7 +256,7 @@ def _with(acted: int, joined: list[int]) -> list[int]:
     return [acted, *apart]
 
 
-class _Parts:
+class _Contents:
     """The parts of a structure as a key that is hashed once."""
 
     __slots__ = ("_hash", "parts")
@@ -269,13 +269,13 @@ class _Parts:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Parts) and self.parts == other.parts
+        return isinstance(other, _Contents) and self.parts == other.parts
 
 
-_known: WeakValueDictionary[_Parts, Structure] = WeakValueDictionary()
+_known: WeakValueDictionary[_Contents, Structure] = WeakValueDictionary()
 
 
 def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
-    key = _Parts((num_qubits, num_clbits, instructions))
+    key = _Contents((num_qubits, num_clbits, instructions))
     return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))

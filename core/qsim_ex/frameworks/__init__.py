@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import check
+    from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.gates import GATES, Gate
     from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
-    from qsim_ex.frameworks.remembered import Remembered
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
     from qsim_ex.observe.sampling import fresh_job_seed
     from qsim_ex.precision import BY_DTYPE
@@ -77,7 +77,7 @@ _HOMES = {
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
-    "Remembered": "qsim_ex.frameworks.remembered",
+    "Remembered": "qsim_ex.circuit.circuit",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
     "SweptGate": "qsim_ex.circuit.parameters.sweep",

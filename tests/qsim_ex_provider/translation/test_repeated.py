@@ -14,7 +14,7 @@ from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
 from qsim_ex import Circuit
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import ParameterColumns, Remembered
-from qsim_ex_provider.translation import repeated
+from qsim_ex_provider.translation import circuits
 from qsim_ex_provider.translation.circuits import translate, translate_sweep
 
 A, B = Parameter("a"), Parameter("b")
@@ -104,7 +104,7 @@ def test_changes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = translate(circuit)
     CHANGES[change](circuit)
     after = translate(circuit)
-    monkeypatch.setattr(repeated, "known", Remembered())
+    monkeypatch.setattr(circuits, "known_translations", Remembered())
     assert alike(after, translate(circuit))
     assert not alike(after, before)
 
@@ -200,10 +200,10 @@ def test_circuits_are_not_kept() -> None:
     """A circuit that its user no longer holds is forgotten."""
     circuit = fresh()
     translate(circuit)
-    before = len(repeated.known)
+    before = len(circuits.known_translations)
     del circuit
     gc.collect()
-    assert len(repeated.known) < before
+    assert len(circuits.known_translations) < before
 
 
 class _Thing:
