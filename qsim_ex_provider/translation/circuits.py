@@ -274,7 +274,7 @@ class NamedSweep(NamedTuple):
     def sweep(self, columns: ParameterColumns) -> ParameterSweep | None:
         """Return the sweep with other values; None if one is not finite, for which a translation has the words."""
         values = columns.columns
-        if not all(np.isfinite(column).all() for column in values.values()):
+        if values and not np.isfinite(np.concatenate(list(values.values()))).all():
             return None
         swept = [
             SweptGate(
