@@ -375,6 +375,7 @@ class Walk:
         label = self._columns.instructions[self.at].label or self._columns.names[self.at]
         known = self._errors.get((row, label, on))
         if known is not None:
+            self._to.used.update(on)
             builder.again(known[0])
             if given:
                 builder.gate(row, on, *given)
@@ -395,6 +396,9 @@ class Walk:
     def _other(self, place: int) -> None:
         """Append an instruction that is no standard gate."""
         instruction, on = self._columns.instructions[place], self._columns.wires[place]
+        if self._noise is not None and self._columns.names[place] == "id" and instruction.is_standard_gate():
+            self._noisy_identity(instruction.label or "id", on, instruction, self._noise)
+            return
         matrix = self._matrices.get(place)
         if matrix is not None:
             self._measure()
@@ -417,6 +421,19 @@ class Walk:
             self._to.noisy(operation, Place(on, bits), self._noise)
         elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
+
+    def _noisy_identity(self, label: str, on: Wires, instruction: CircuitInstruction, noise: Noise) -> None:
+        """Append the noise of an identity, of which circuits that measure relaxation have hundreds."""
+        self._measure()
+        known = self._errors.get(("id", label, on))
+        if known is None:
+            begin = self._to.builder.num_instructions
+            self._to.noisy(instruction.operation, Place(on), noise)
+            self._errors["id", label, on] = self._to.builder.since(begin), ()
+            return
+        self._to.builder.again(known[0])
+        if known[0]:  # noise may leave its wires in any state
+            self._to.used.update(on)
 
     def _measure(self) -> None:
         """Append the measurements that follow one another as one instruction."""

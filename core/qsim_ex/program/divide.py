@@ -132,6 +132,7 @@ def _reads_bits(structure: Structure) -> bool:
 def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
     """Return how many branch points the wires of each instruction have passed after it; see `program_of`."""
     divider = _Divider(structure, observed, 0, groups)
+    divider.levels = []
     divider.program()
     return divider.levels
 
@@ -171,11 +172,13 @@ class _Divider:
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
         self._reader = ReadingTracker(groups, structure.instructions) if groups else None
-        self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
+        known = {id(one): one for one in structure.instructions}  # the same gates and channels come again and again
+        acted = {key: wires_acted_on(one) for key, one in known.items()}
+        self._acted = [acted[id(instruction)] for instruction in structure.instructions]
         self._first_random: RandomInstruction | None = None
         self._place = 0
         self._place_of: dict[Choice, int] = {}  # of measurements and resets
-        self.levels: list[int] = []  # the level that the wires of each instruction have reached
+        self.levels: list[int] | None = None  # if asked for: the level that the wires of each instruction have reached
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
@@ -183,7 +186,8 @@ class _Divider:
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
-            self.levels.append(self._reached(acted))
+            if self.levels is not None:
+                self.levels.append(self._reached(acted))
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         program = Program(
@@ -225,6 +229,8 @@ class _Divider:
         match instruction:
             case Op() | Permutation():
                 self._at(self._reached(acted), acted).work.append(instruction)
+            case Channel():
+                self._channel(instruction, acted)
             case Initialize(wires):
                 self._reset(wires, "initialising wires that were used before")
                 self._at(self._reached(acted), acted).work.append(instruction)
@@ -239,8 +245,6 @@ class _Divider:
                 if level:
                     self._at(level, acted)
                 return
-            case Channel():
-                self._channel(instruction, acted)
             case Conditional():
                 self._conditional(instruction, acted)
             case SetState():

@@ -12,10 +12,12 @@ from qiskit.circuit import CircuitInstruction, Gate, Parameter, QuantumCircuit
 from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
 
 from qsim_ex import Circuit
+from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.errors import ParameterError
-from qsim_ex.frameworks import ParameterColumns, Remembered
+from qsim_ex.frameworks import Channel, Initialize, ParameterColumns, Remembered
 from qsim_ex_provider.translation import circuits
-from qsim_ex_provider.translation.circuits import translate, translate_sweep
+from qsim_ex_provider.translation.circuits import translate, translate_noisy, translate_sweep
 
 A, B = Parameter("a"), Parameter("b")
 
@@ -221,3 +223,17 @@ def test_memory_is_bounded() -> None:
     found = [remembered.get(thing, "how", number) for number, thing in enumerate(things)]
     assert found == ["made", None, "made", None]
     assert remembered.get(things[0], "how", 7) is None
+
+
+def test_noisy_gates_that_come_again() -> None:
+    """A noisy gate that comes again on a wire that was initialised in between leaves the wire as no |0>."""
+    noise = NoiseModel().with_error(["x", "id"], depolarizing(0.1))
+    for name in ("x", "id"):
+        circuit = QuantumCircuit(1)
+        getattr(circuit, name)(0)
+        circuit.initialize([0.6, 0.8], 0)
+        getattr(circuit, name)(0)
+        circuit.prepare_state([0.6, 0.8], 0)
+        found = translate_noisy(circuit, noise).circuit.instructions
+        assert sum(isinstance(instruction, Initialize) for instruction in found) == 1
+        assert sum(isinstance(instruction, Channel) for instruction in found) == 2
