@@ -7,9 +7,13 @@ classical bit w; what is measured before goes into classical bits of its own (se
 
 from __future__ import annotations
 
+import operator
+
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
+from qsim_ex.frameworks import Remembered
+from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
@@ -36,12 +40,70 @@ def translate(
     repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
-    symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
-    translator = Translator(order_of(circuit, qubit_order), from_zero)
+    order = order_of(circuit, qubit_order)
+    if resolved is not circuit or noise is not cirq.NO_NOISE:
+        return _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
+    how, moments = (order, from_zero, sampled, initial), Moments(tuple(circuit))
+    found: Translation | None = _known.get(circuit, how, moments)
+    if found is None:
+        found = _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
+        if moments.are_constant():
+            _known.put(circuit, how, moments, found, len(found.circuit.instructions))
+    return found
+
+
+_known = Remembered()
+"""The translations of circuits without symbols and noise models."""
+
+
+class Moments:
+    """The moments of a circuit, which are equal only if they are the same objects: a moment never changes."""
+
+    def __init__(self, moments: tuple[cirq.Moment, ...]) -> None:
+        self._moments = moments
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two circuits have the same moments."""
+        if not isinstance(other, Moments) or len(self._moments) != len(other._moments):
+            return False
+        return all(map(operator.is_, self._moments, other._moments))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def are_constant(self) -> bool:
+        """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
+
+        A matrix of Cirq's cannot be reached from outside.
+        """
+        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for moment in self._moments for op in moment]
+        measured = [gate for gate in gates if isinstance(gate, cirq.MeasurementGate)]
+        return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
+
+
+_CONSTANT = frozenset(
+    {kind for kind, rule in RULES.items() if isinstance(rule, Power | FromAttributes)}
+    | {cirq.MatrixGate, cirq.PhasedXZGate, cirq.IdentityGate, cirq.ResetChannel, cirq.MeasurementGate}
+)
+
+
+def _translated(
+    circuit: cirq.AbstractCircuit,
+    resolved: cirq.AbstractCircuit,
+    order: tuple[cirq.Qid, ...],
+    from_zero: bool,
+    noise: cirq.NoiseModel,
+    sampled: bool,
+    initial: int,
+) -> Translation:
+    literal = always
+    if resolved is not circuit:
+        pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
+        symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
+        literal = lambda op: id(op) not in symbolic  # noqa: E731
+    translator = Translator(order, from_zero)
     translator.begin(initial)
     try:
-        translator.operations(noisy_operations(resolved, noise, sampled), lambda op: id(op) not in symbolic)
+        translator.operations(noisy_operations(resolved, noise, sampled), literal)
     except (InvalidInput, NotSupported):
         require_numbers(resolved)
         raise

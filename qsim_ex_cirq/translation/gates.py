@@ -11,19 +11,40 @@ and is structure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, assert_never
 
 import cirq
 import numpy as np
 
-from qsim_ex.frameworks import GATES, Attributes, Gate, NeedsNumbers, OnePower, OneShift, Powers
+from qsim_ex.errors import InvalidInput
+from qsim_ex.frameworks import (
+    GATES,
+    Attributes,
+    Gate,
+    NeedsNumbers,
+    OnePower,
+    OneShift,
+    Powers,
+    unitary_matrices,
+)
 from qsim_ex_cirq.translation import rules
 from qsim_ex_cirq.translation.place import TOLERANCE, Place, number
 from qsim_ex_cirq.translation.rules import Rule
 
-__all__ = ["RULES", "TOLERANCE", "NeedsNumbers", "Place", "Power", "number", "rule_of"]
+__all__ = [
+    "RULES",
+    "TOLERANCE",
+    "Columns",
+    "FromAttributes",
+    "NeedsNumbers",
+    "Place",
+    "Power",
+    "always",
+    "number",
+    "rule_of",
+]
 
 
 class ShiftedRow(NamedTuple):
@@ -47,6 +68,19 @@ class Power:
     shifted: Mapping[float, ShiftedRow]
     controls: int = 0
 
+    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]] | None:
+        """Return the row of the gate table that a gate is on all of its wires, and the parameters; None without one."""
+        t, s = number(gate.exponent), gate.global_shift
+        if literal and s == 0 and t in self.fixed:
+            return self.fixed[t], ()
+        if self.controls and s:
+            return None
+        own = self.shifted.get(s)
+        name, parameters = (self.power, (t, s)) if own is None else (own.row, own.parameters(t))
+        if self.controls:
+            name = "c" * self.controls + name
+        return (name, parameters) if name in GATES else None
+
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
         t, s = place.number(gate.exponent), gate.global_shift
@@ -67,14 +101,19 @@ class Power:
 
 @dataclass(frozen=True)
 class FromAttributes:
-    """The rule of a class whose gates are all one row; `names` are the attributes that are the row's parameters."""
+    """The rule of a class whose gates are all the row `of`; `names` are the attributes that are its parameters."""
 
-    row: str
+    of: str
     names: tuple[str, ...]
+
+    def row(self, gate: Any, literal: bool, number: Callable[[Any], Any]) -> tuple[str, tuple[Any, ...]]:  # noqa: ARG002
+        """Return the row of the gate table and its parameters."""
+        return self.of, tuple([number(getattr(gate, name)) for name in self.names])
 
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
-        place.row(self.row, *[place.number(getattr(gate, name)) for name in self.names])
+        name, parameters = self.row(gate, place.literal, place.number)
+        place.row(name, *parameters)
 
 
 def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:
@@ -117,3 +156,73 @@ def rule_of(gate: object) -> Rule | None:
     """Return the rule of a gate, or None; all arithmetic gates, whose classes are the users' own, share one."""
     rule = RULES.get(type(gate))
     return rules.arithmetic if rule is None and isinstance(gate, cirq.ArithmeticGate) else rule
+
+
+# --- operations as columns, so that many gates are appended at a time -------------------------------------------------
+
+Row = tuple[str, tuple[Any, ...]]
+"""The name of a row of the gate table, and its parameters."""
+
+
+def always(op: cirq.Operation) -> bool:  # noqa: ARG001
+    """Return True: the rule of circuits without symbols, all of whose gates were written with numbers."""
+    return True
+
+
+class Columns:
+    """Some operations, column by column.
+
+    rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
+    itself. wires: of each operation that has a row. others: the places of the operations that have none. matrices: of
+    matrix gates, by their places.
+    literal: whether an operation was written without a symbol. number: makes of a gate's parameter what the builder
+    takes.
+    """
+
+    def __init__(
+        self,
+        operations: Sequence[cirq.Operation],
+        wire_of: Mapping[cirq.Qid, int],
+        literal: Callable[[cirq.Operation], bool],
+        number: Callable[[Any], Any],
+    ) -> None:
+        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
+        self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
+        matrices = {k: gate._unitary_() for k, gate in enumerate(gates) if type(gate) is cirq.MatrixGate}
+        at = wire_of.__getitem__
+        try:
+            self.wires = [  # most gates have one or two wires, for which no loop is needed
+                (at(on[0]),) if len(on) == 1 else (at(on[0]), at(on[1])) if len(on) == 2 else tuple(map(at, on))
+                for on in [op.qubits for op in operations]
+            ]
+        except KeyError:  # noise on a qubit that the circuit does not have
+            self.rows, self.wires, matrices = [None] * len(operations), [], {}
+        self.others = [place for place, row in enumerate(self.rows) if row is None]
+        checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
+        self.matrices = {k: one for k, one in zip(matrices, checked, strict=False) if one is not None}
+
+    def gates(self, begin: int, end: int) -> tuple[list[str], list[tuple[int, ...]], list[tuple[Any, ...]]]:
+        """Return names, wires and parameters of some operations that follow one another and have rows."""
+        rows = [row for row in self.rows[begin:end] if row is not None]
+        return [name for name, _ in rows], self.wires[begin:end], [given for _, given in rows]
+
+
+def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:
+    """Return the row of each gate; literal: of each gate whether it was written without a symbol, None for all."""
+    # By the identity of a gate, which is asked for its row once; the list keeps all gates.
+    if literal is None:
+        found = {key: _row(gate, True, number) for key, gate in {id(gate): gate for gate in gates}.items()}
+        return [found[id(gate)] for gate in gates]
+    known = {(id(gate), how): gate for gate, how in zip(gates, literal, strict=True)}
+    rows = {key: _row(gate, key[1], number) for key, gate in known.items()}
+    return [rows[id(gate), how] for gate, how in zip(gates, literal, strict=True)]
+
+
+def _row(gate: Any, literal: bool, number: Callable[[Any], Any]) -> Row | None:
+    rule = RULES.get(type(gate))
+    if not isinstance(rule, Power | FromAttributes):
+        return None
+    try:
+        return rule.row(gate, literal, number)
+    except (InvalidInput, NeedsNumbers):  # which is raised again, with the place, where the operation comes by itself
+        return None

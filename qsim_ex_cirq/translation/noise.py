@@ -84,7 +84,8 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
     """
     if noise == cirq.NO_NOISE:
         operations = [(number, op) for number, moment in enumerate(circuit) for op in moment]
-        added = any(_is_virtual(op) for _, op in operations)  # by `cirq.Circuit.with_noise`
+        tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if sampled else []
+        added = any(map(_is_virtual, tagged))  # by `cirq.Circuit.with_noise`
     else:
         moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
         operations = [(number, op) for number, tree in enumerate(moments) for op in cirq.flatten_to_ops(tree)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import cirq
@@ -11,9 +12,9 @@ import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
-from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
+from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, UnitaryMatrix
 from qsim_ex_cirq.translation.conditions import conjunctions, nested
-from qsim_ex_cirq.translation.gates import Place, Power, rule_of
+from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.noise import MomentOperation, channel
@@ -92,12 +93,54 @@ class Translator:
 
         Errors name the moment. Raises `NeedsNumbers` where symbols may stay and the structure depends on one.
         """
-        for number, op in numbered:
+        columns = Columns([op for _, op in numbered], self.wire_of, literal, self.number)
+        begin = 0
+        for place in columns.others:
+            if begin < place:
+                self._gates(columns, numbered, literal, begin, place)
+            number, op = numbered[place]
+            self._one(number, op, literal(op), columns.matrices.get(place))
+            begin = place + 1
+        if begin < len(numbered):
+            self._gates(columns, numbered, literal, begin, len(numbered))
+
+    def _gates(
+        self,
+        columns: Columns,
+        numbered: Sequence[MomentOperation],
+        literal: Callable[[cirq.Operation], bool],
+        begin: int,
+        end: int,
+    ) -> None:
+        """Append gates that follow one another and have rows: all at once, if nothing waits for one of them."""
+        found: InvalidInput | None = None
+        if not self.held:
+            names, wires, parameters = columns.gates(begin, end)
             try:
-                self.operation(op, literal(op))
-            except (InvalidInput, NotSupported) as error:
-                error.add_note(f"in moment {number} of the circuit, at {op!r}")
-                raise
+                self.builder.gates(names, wires, parameters)
+            except InvalidInput as error:
+                found = error  # the gate that is wrong raises it again, with its place
+            else:
+                self.acted.update(chain.from_iterable(wires))
+                return
+        for number, op in numbered[begin:end]:
+            self._one(number, op, literal(op), None)
+        if found is not None:
+            raise found
+
+    def _one(self, number: int, op: cirq.Operation, literal: bool, matrix: UnitaryMatrix | None) -> None:
+        """Append one operation of a moment; matrix: of a matrix gate, if it was checked."""
+        try:
+            if matrix is None:
+                self.operation(op, literal)
+            else:
+                wires = tuple([self.wire_of[qubit] for qubit in op.qubits])
+                self.release(wires)
+                self.acted.update(wires)
+                Place(self.builder, wires).matrix(matrix, "MatrixGate")
+        except (InvalidInput, NotSupported) as error:
+            error.add_note(f"in moment {number} of the circuit, at {op!r}")
+            raise
 
     def operation(self, op: cirq.Operation, literal: bool) -> None:
         """Append one operation."""

@@ -10,30 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
-from qiskit.circuit import QuantumCircuit
+from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
+from qiskit.circuit.library import IGate, UnitaryGate
 
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import (
     BindingGroup,
-    Measure,
     NeedsNumbers,
     Noise,
     ParameterColumns,
     ParameterSweep,
     ParameterSweepBuilder,
     ReadoutErrors,
+    Remembered,
+    SweptGate,
     Values,
     binding_groups,
     digest,
 )
+from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.translator import NO_CONTROLS, Translator, number_or_column
+from qsim_ex_provider.translation.translator import Columns, Row, Translator, Wires, columns_of, number_or_column
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -46,7 +50,7 @@ def translate(circuit: QuantumCircuit) -> Circuit:
 
 def measures(circuit: Circuit) -> bool:
     """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(isinstance(instruction, Measure) for instruction in reversed(circuit.instructions))
+    return any(isinstance(instruction, Measurement) for instruction in reversed(circuit.instructions))
 
 
 class NoisyCircuit(NamedTuple):
@@ -68,11 +72,23 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         raise ParameterError(
             f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
         )
-    circuit = _with_delays(circuit, noise)
+    if noise is not None:
+        return _translated(_with_delays(circuit, noise), noise, None)
+    columns = columns_of(circuit)
+    reading = reading_of(circuit, columns)
+    if reading is None:
+        return _translated(circuit, None, columns)
+    found: NoisyCircuit | None = known_translations.get(circuit, "circuit", reading)
+    if found is None:
+        found = _translated(circuit, None, columns)
+        known_translations.put(circuit, "circuit", reading, found, len(columns.names))
+    return found
+
+
+def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | None) -> NoisyCircuit:
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
-    wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, noise=noise)
-    translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+    translator.whole(circuit, columns)
     return NoisyCircuit(builder.build(), translator.readout_errors, translator.saved)
 
 
@@ -102,18 +118,28 @@ def translate_sweep(
     known: then each binding is translated for itself, and there is a sweep of one for each. Raises as
     `translate_noisy` does. without_phase: see `Translator`.
     """
-    unchanged = circuit
+    how = f"sweep, without_phase={without_phase}"
+    read = columns_of(circuit) if noise is None else None
+    reading = None if read is None else reading_of(circuit, read)
+    if reading is not None:
+        known: NamedSweep | None = known_translations.get(circuit, how, reading)
+        again = None if known is None else known.sweep(columns)
+        if again is not None:
+            return NoisySweeps((again,), ())
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
-    wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
     translator = Translator(builder, emit, columns if columns.columns else None, noise, without_phase=without_phase)
     try:
-        circuit = _with_delays(circuit, noise)
-        translator.circuit(circuit, wires, clbits, NO_CONTROLS)
+        translator.whole(_with_delays(circuit, noise), read)
     except NeedsNumbers:
-        apart = [translate_noisy(_bound(unchanged, columns, k), noise) for k in range(columns.count)]
+        apart = [translate_noisy(_bound(circuit, columns, k), noise) for k in range(columns.count)]
         sweeps = tuple(ParameterSweep(one.circuit) for one in apart)
         return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
-    return NoisySweeps((builder.sweep(columns.count),), translator.readout_errors, translator.saved)
+    sweep = builder.sweep(columns.count)
+    if reading is not None and read is not None:
+        named = NamedSweep.of(sweep, columns)
+        if named is not None:
+            known_translations.put(circuit, how, reading, named, len(read.names))
+    return NoisySweeps((sweep,), translator.readout_errors, translator.saved)
 
 
 def _bound(circuit: QuantumCircuit, columns: ParameterColumns, binding: int) -> QuantumCircuit:
@@ -174,3 +200,89 @@ def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Value
     except NeedsNumbers:
         found = np.array([float(_bound(circuit, columns, k).global_phase) for k in range(columns.count)])
     return found % (2 * np.pi)
+
+
+# --- circuits that are translated again -------------------------------------------------------------------------------
+
+# A `QuantumCircuit` may be changed at any time, so all that a translation depends on is read each time, in columns, and
+# compared: that is a part of the work of translating it. Circuits with instructions whose contents cannot be compared,
+# such as control flow and gates of a user's own, are always translated.
+
+_PLAIN = frozenset({Barrier, Delay, IGate, Measure, Reset})
+"""Instructions of which nothing but their qubits and classical bits matters where there is no noise."""
+
+_COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
+"""Parameters of gates that are compared exactly."""
+
+known_translations = Remembered()
+"""The translations of circuits."""
+
+
+class Reading(NamedTuple):
+    """All that the translation of a circuit depends on.
+
+    others: of each instruction that is no standard gate its class, its classical bits, and its matrix.
+    """
+
+    num_qubits: int
+    num_clbits: int
+    phase: Any
+    rows: list[Row | None]
+    wires: list[Wires]
+    parameters: list[Any]
+    others: list[tuple[type, Wires, bytes]]
+
+
+def reading_of(circuit: QuantumCircuit, columns: Columns) -> Reading | None:
+    """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
+    others = []
+    clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
+    for place in columns.others:
+        operation = columns.instructions[place].operation
+        kind, matrix = getattr(operation, "base_class", object), b""  # a singleton's own class is a private one
+        if kind is UnitaryGate and operation.params[0].dtype == np.complex128:
+            matrix = operation.params[0].tobytes()
+        elif kind not in _PLAIN:
+            return None
+        others.append((kind, tuple([clbit_of[bit] for bit in columns.instructions[place].clbits]), matrix))
+    if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
+        return None
+    sizes = circuit.num_qubits, circuit.num_clbits
+    return Reading(*sizes, circuit.global_phase, columns.rows, columns.wires, columns.parameters, others)
+
+
+class NamedSweep(NamedTuple):
+    """A sweep without values: parameters of swept gates are numbers, or the names of the circuit's parameters."""
+
+    template: Circuit
+    gates: list[tuple[SweptGate, list[list[Any]]]]
+
+    @classmethod
+    def of(cls, sweep: ParameterSweep, columns: ParameterColumns) -> NamedSweep | None:
+        """Return a sweep without its values; None if some of them are not those of one parameter."""
+        names = {id(column): name for name, column in columns.columns.items()}
+        if len(names) < len(columns.columns):  # two parameters have the same array
+            return None
+        gates = []
+        for gate in sweep.swept:
+            named = [[names.get(id(p)) if isinstance(p, np.ndarray) else p for p in given] for given in gate.parameters]
+            if any(None in given for given in named):
+                return None
+            gates.append((gate, named))
+        return cls(sweep.template, gates)
+
+    def sweep(self, columns: ParameterColumns) -> ParameterSweep | None:
+        """Return the sweep with other values; None if one is not finite, for which a translation has the words."""
+        values = columns.columns
+        if values and not np.isfinite(np.concatenate(list(values.values()))).all():
+            return None
+        swept = [
+            SweptGate(
+                gate.row,
+                gate.offsets,
+                [[values[p] if isinstance(p, str) else p for p in given] for given in named],
+                gate.of_factors,
+            )
+            for gate, named in self.gates
+        ]
+        return ParameterSweep(self.template, columns.count, tuple(swept))

@@ -1,6 +1,7 @@
 """The translator of a circuit of Qiskit: gate by gate, definition by definition, with controls handed down.
 
-Standard gates go straight to the gate table by name; every other operation is given to a function of `library`.
+Standard gates go straight to the gate table by name, many at a time: reading a column of all instructions takes half as
+long as reading one instruction after the other. Every other operation is given to a function of `library`.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from qiskit.circuit import (
     Barrier,
     CircuitInstruction,
@@ -21,27 +22,27 @@ from qiskit.circuit import (
     Parameter,
     ParameterExpression,
     QuantumCircuit,
+    Qubit,
 )
-from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
+from qiskit.circuit.library import UnitaryGate, XGate, get_standard_gate_name_mapping
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
     GATES,
+    Instruction,
     NeedsNumbers,
     Noise,
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
+    UnitaryMatrix,
     add_error,
     surround,
+    unitary_matrices,
 )
 
 Wires = tuple[int, ...]
-Kraus = NDArray[np.complex128]
-
-ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
-"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,81 @@ class Place:
     wires: Wires
     clbits: Wires = ()
     controls: Controls = NO_CONTROLS
+
+
+# --- the instructions of a circuit, column by column ------------------------------------------------------------------
+
+Row = tuple[str, bool]
+
+ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() if row.qiskit}
+"""Rows of the gate table by Qiskit's name, and whether they take parameters."""
+
+_NO_PARAMETERS: Sequence[Any] = ()
+_name, _qubits = attrgetter("name"), attrgetter("qubits")
+
+
+class Columns:
+    """The instructions of a circuit, column by column.
+
+    names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
+    takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
+    others: the places of the instructions that are no standard gates.
+    """
+
+    def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
+        self.instructions: list[CircuitInstruction] = circuit.data[:]
+        self.names = list(map(_name, self.instructions))
+        # A gate of a user's own may bear a standard gate's name, hence the second question.
+        self.rows: list[Row | None] = [
+            row if row is not None and one.is_standard_gate() else None
+            for row, one in zip(map(ROWS.get, self.names), self.instructions, strict=True)
+        ]
+        at = wire_of.__getitem__
+        self.wires: list[Wires] = [  # most gates have one or two wires, for which no loop is needed
+            (at(on[0]),) if len(on) == 1 else (at(on[0]), at(on[1])) if len(on) == 2 else tuple(map(at, on))
+            for on in map(_qubits, self.instructions)
+        ]
+        self.parameters: list[Sequence[Any]] = [
+            one.params if row is not None and row[1] else _NO_PARAMETERS
+            for row, one in zip(self.rows, self.instructions, strict=True)
+        ]
+        self.others = [place for place, row in enumerate(self.rows) if row is None]
+
+    def gates(
+        self, begin: int, end: int, number: Callable[[Any], Any] | None
+    ) -> tuple[list[str], list[Wires], list[Sequence[Any]]]:
+        """Return rows, wires and parameters of some standard gates that follow one another, as the builder takes them.
+
+        number: makes of a parameter what the builder takes; None where all are numbers.
+        """
+        parameters = self.parameters[begin:end]
+        if number is not None:
+            parameters = [list(map(number, given)) if given else given for given in parameters]
+        return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
+
+
+def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
+    """Return the instructions of a circuit; wires: of its qubits, their numbers if None."""
+    numbers = range(circuit.num_qubits) if wires is None else wires
+    return Columns(circuit, dict(zip(circuit.qubits, numbers, strict=True)))
+
+
+def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
+    """Return the matrices of unitary gates, by their places among the instructions, as the builder takes them fastest.
+
+    Those that are left out are looked at one by one.
+    """
+    matrices: dict[int, Any] = {}
+    for place in columns.others:
+        if columns.names[place] == "unitary":
+            operation = columns.instructions[place].operation
+            if type(operation) is UnitaryGate:
+                matrices[place] = operation.params[0]
+    found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
+    return {place: matrix for place, matrix in zip(matrices, found, strict=False) if matrix is not None}
+
+
+# --- circuits ---------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -103,7 +179,7 @@ class Translator:
         self.number: Callable[[Any], Any] = float if columns is None else partial(number_or_column, columns)
         self.noise = noise
         self.without_phase = without_phase
-        self._takes_columns = columns is not None
+        self.takes_columns = columns is not None
         self.used: set[int] = set()
         self.saved: dict[str, Any] = {}
         self.top: QuantumCircuit | None = None
@@ -115,67 +191,35 @@ class Translator:
         """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors() if self._readout else ()
 
-    def circuit(self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls) -> None:
-        """Append a whole circuit, whose qubit k is ``wires[k]``."""
+    def whole(self, circuit: QuantumCircuit, columns: Columns | None = None) -> None:
+        """Append a whole circuit, whose qubit k is wire k; columns: its instructions, if they were read already."""
+        wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
+        self.circuit(circuit, wires, clbits, NO_CONTROLS, columns)
+
+    def circuit(
+        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+    ) -> None:
+        """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already."""
         self.top = circuit if self.top is None else self.top
-        wire_of = dict(zip(circuit.qubits, wires, strict=True))
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
-        held, values = controls.wires, controls.values
-        gate, used, number = self.builder.gate, self.used.update, self.number
-        noise = None if held else self.noise
-        errors: dict[tuple[str, Wires], tuple[Kraus | None, Kraus | None]] = {}
-        position, name = 0, ""
-        measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
-        written: set[int] = set()  # these bits
+        walk = Walk(self, columns or columns_of(circuit, wires), clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.global_phase and not (self.without_phase and circuit is self.top):
-                gate("global_phase", (), number(circuit.global_phase), controls=held, control_values=values)
-            for position, instruction in enumerate(circuit.data):  # noqa: B007 (the error message reads it)
-                name = instruction.name
-                on = tuple([wire_of[qubit] for qubit in instruction.qubits])
-                row = ROWS.get(name)
-                if name == "measure" and noise is None and isinstance(instruction.operation, Measure):
-                    wire, bit = on[0], clbit_of[instruction.clbits[0]]
-                    if wire in measured or bit in written:
-                        self.measured(measured)
-                        written = set()
-                    measured[wire] = bit
-                    written.add(bit)
-                    continue
-                if measured:
-                    self.measured(measured)
-                    written = set()
-                if noise is not None and row is not None and instruction.is_standard_gate():
-                    parameters = map(number, instruction.params) if row[1] else ()
-                    key = instruction.label or name, on
-                    before, after = errors.get(key) or errors.setdefault(key, (noise.before(*key), noise.after(*key)))
-                    if before is not None:
-                        add_error(self.builder, before, *key)
-                    gate(row[0], on, *parameters)
-                    used(on)
-                    if after is not None:
-                        add_error(self.builder, after, *key)
-                elif noise is not None:
-                    bits = tuple([clbit_of[bit] for bit in instruction.clbits])
-                    self.noisy(instruction.operation, Place(on, bits), noise)
-                # A gate of a user's own may bear a standard gate's name, hence the second question.
-                elif row is not None and instruction.is_standard_gate():
-                    parameters = map(number, instruction.params) if row[1] else ()
-                    gate(row[0], on, *parameters, controls=held, control_values=values)
-                    used(on)
-                else:
-                    bits, operation = tuple([clbit_of[bit] for bit in instruction.clbits]), instruction.operation
-                    if not isinstance(operation, Barrier):  # which orders, and the state does not see it
-                        self.emit(operation, Place(on, bits, controls), self)
-            self.measured(measured)
+                phase = self.number(circuit.global_phase)
+                self.builder.gate("global_phase", (), phase, controls=controls.wires, control_values=controls.values)
+            walk.all()
         except (InvalidInput, NotSupported) as error:
-            qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits] if name else []
+            position, name, qubits = max(walk.at, 0), "", []
+            if walk.at >= 0:
+                name = circuit.data[position].name
+                qubits = [circuit.find_bit(qubit).index for qubit in circuit.data[position].qubits]
             where = f"instruction {position} of circuit {circuit.name!r}, {name!r} on qubits {qubits}"
             raise type(error)(f"{error} [{where}]") from error
         except TypeError as error:  # Qiskit and NumPy raise it where they expect a number and find a parameter
-            if not (self._takes_columns and name and has_parameters(circuit.data[position])):
+            if not (self.takes_columns and walk.at >= 0 and has_parameters(circuit.data[walk.at])):
                 raise
+            name = circuit.data[walk.at].name
             raise NeedsNumbers(f"{name!r} depends on the number that a parameter stands for") from error
         finally:
             self.bits = outer
@@ -224,12 +268,6 @@ class Translator:
         self.gate(row[0], place.wires, place.controls, *(map(self.number, operation.params) if row[1] else ()))
         return True
 
-    def measured(self, bits: dict[int, int]) -> None:
-        """Append measurements of some wires into one classical bit each as one instruction, and empty the table."""
-        if bits:
-            self.measure(tuple(bits), tuple(bits.values()))
-            bits.clear()
-
     def measure(self, wires: Wires, clbits: Wires) -> None:
         """Append a measurement of some wires into some classical bits."""
         self.builder.measure(wires, clbits)
@@ -273,3 +311,137 @@ def swaps(sources: Sequence[int]) -> list[tuple[int, int]]:
             swaps.append((k, found))
             held[k], held[found] = held[found], held[k]
     return swaps
+
+
+class Walk:
+    """Appends the instructions of one circuit to a translator's builder.
+
+    at: the place of the present instruction, for errors; −1 before the first one.
+    """
+
+    def __init__(self, to: Translator, columns: Columns, clbit_of: Mapping[Clbit, int], controls: Controls) -> None:
+        self.at = -1
+        self._to = to
+        self._columns = columns
+        self._clbit_of = clbit_of
+        self._controls = controls
+        self._noise = None if controls.wires else to.noise
+        self._matrices = {} if self._noise is not None else matrices_of(columns)
+        self._measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
+        self._written: set[int] = set()  # these bits
+        self._errors: dict[tuple[str, str, Wires], _Repeated] = {}  # by row, label or name, and wires
+
+    def all(self) -> None:
+        """Append all instructions."""
+        begin = 0
+        for place in self._columns.others:
+            if begin < place:
+                self._gates(begin, place)
+            self.at = place
+            self._other(place)
+            begin = place + 1
+        if begin < len(self._columns.names):
+            self._gates(begin, len(self._columns.names))
+        self._measure()
+
+    def _gates(self, begin: int, end: int) -> None:
+        """Append standard gates that follow one another."""
+        self._measure()
+        to, columns = self._to, self._columns
+        if self._noise is None and not self._controls.wires:
+            self.at = begin
+            try:
+                names, wires, parameters = columns.gates(begin, end, to.number if to.takes_columns else None)
+                to.builder.gates(names, wires, parameters)
+            except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
+                self._one_by_one(begin, end)  # which finds the gate that is wrong
+                raise
+            to.used.update(chain.from_iterable(wires))
+        else:
+            self._one_by_one(begin, end)
+
+    def _one_by_one(self, begin: int, end: int) -> None:
+        for place in range(begin, end):
+            self.at = place
+            (row,), (on,), (given,) = self._columns.gates(place, place + 1, self._to.number)
+            if self._noise is not None:
+                self._noisy_gate(row, on, given, self._noise)
+            else:
+                self._to.gate(row, on, self._controls, *given)
+
+    def _noisy_gate(self, row: str, on: Wires, given: Sequence[Any], noise: Noise) -> None:
+        """Append a standard gate and the noise around it; what comes again is appended as it was the first time."""
+        builder = self._to.builder
+        label = self._columns.instructions[self.at].label or self._columns.names[self.at]
+        known = self._errors.get((row, label, on))
+        if known is not None:
+            self._to.used.update(on)
+            builder.again(known[0])
+            if given:
+                builder.gate(row, on, *given)
+                builder.again(known[1])
+            return
+        before, after = noise.before(label, on), noise.after(label, on)
+        begin = builder.num_instructions
+        if before is not None:
+            add_error(builder, before, label, on)
+        first = builder.since(begin)
+        builder.gate(row, on, *given)
+        self._to.used.update(on)
+        end = builder.num_instructions
+        if after is not None:
+            add_error(builder, after, label, on)
+        self._errors[row, label, on] = (first, builder.since(end)) if given else (builder.since(begin), ())
+
+    def _other(self, place: int) -> None:
+        """Append an instruction that is no standard gate."""
+        instruction, on = self._columns.instructions[place], self._columns.wires[place]
+        if self._noise is not None and self._columns.names[place] == "id" and instruction.is_standard_gate():
+            self._noisy_identity(instruction.label or "id", on, instruction, self._noise)
+            return
+        matrix = self._matrices.get(place)
+        if matrix is not None:
+            self._measure()
+            self._to.builder.unitary(
+                matrix, on, controls=self._controls.wires, control_values=self._controls.values, name="unitary"
+            )
+            self._to.used.update(on)
+            return
+        operation = instruction.operation
+        bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
+        if self._noise is None and isinstance(operation, Measure):
+            wire, bit = on[0], bits[0]
+            if wire in self._measured or bit in self._written:
+                self._measure()
+            self._measured[wire] = bit
+            self._written.add(bit)
+            return
+        self._measure()
+        if self._noise is not None:
+            self._to.noisy(operation, Place(on, bits), self._noise)
+        elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
+            self._to.emit(operation, Place(on, bits, self._controls), self._to)
+
+    def _noisy_identity(self, label: str, on: Wires, instruction: CircuitInstruction, noise: Noise) -> None:
+        """Append the noise of an identity, of which circuits that measure relaxation have hundreds."""
+        self._measure()
+        known = self._errors.get(("id", label, on))
+        if known is None:
+            begin = self._to.builder.num_instructions
+            self._to.noisy(instruction.operation, Place(on), noise)
+            self._errors["id", label, on] = self._to.builder.since(begin), ()
+            return
+        self._to.builder.again(known[0])
+        if known[0]:  # noise may leave its wires in any state
+            self._to.used.update(on)
+
+    def _measure(self) -> None:
+        """Append the measurements that follow one another as one instruction."""
+        if self._measured:
+            self._to.measure(tuple(self._measured), tuple(self._measured.values()))
+            self._measured.clear()
+            self._written.clear()
+
+
+_Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
+"""The instructions before a gate with parameters and those after it; of a gate without any, all of them."""

@@ -14,6 +14,7 @@ from qiskit.circuit.library import get_standard_gate_name_mapping
 
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import placed_gate
 from qsim_ex.circuit.gates import GATES, Gate
 from qsim_ex.circuit.ops import Entry, letters
 from tools.packages import packages
@@ -68,7 +69,7 @@ def test_factors(gate: Gate) -> None:
     """The product of a gate's factors is the matrix that its own row defines."""
     angles = parameters(gate)
     builder = CircuitBuilder(gate.qubits)
-    builder._append(gate.name, tuple(range(gate.qubits)), tuple(angles), (), -1, "whole")
+    builder._put(placed_gate(gate.name, tuple(range(gate.qubits)), gate.qubits, whole=True), tuple(angles))
     whole = builder.build()
     expected = np.array([reference.simulate(whole, column) for column in np.eye(1 << gate.qubits)]).T
     assert matrix(gate.name, angles) == pytest.approx(expected, abs=1e-14)

@@ -12,10 +12,11 @@ import pytest
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
+from qsim_ex.circuit import circuit as placing
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
-from qsim_ex.circuit.ops import Save, mask_of
+from qsim_ex.circuit.ops import Save, mask_of, pattern
 from qsim_ex.circuit.parameters.sweep import SweptGate
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.observe import joint, sampling
@@ -93,11 +94,13 @@ def conjugated_matrix(patch: pytest.MonkeyPatch) -> None:
 def lost_phase(patch: pytest.MonkeyPatch) -> None:
     """A global phase is dropped, also where controls make it visible."""
 
-    def wrong(right: Any, self: Any, name: str, wires: Any, angles: Any, controls: Any, values: int, label: str) -> Any:
-        if name != "global_phase" or not controls:
-            right(self, name, wires, angles, controls, values, label)
+    def wrong(name: str, wires: Any, controls: Any, *others: Any) -> Any:
+        mixes, reads, when, of = right(name, wires, controls, *others)
+        return mixes, reads, when, pattern("1") if name == "global_phase" and controls else of
 
-    method(patch, CircuitBuilder, "_append", wrong)
+    right = placing._factor
+    patch.setattr(placing, "_factor", wrong)
+    patch.setattr(circuits, "placed_gate", placing.placed_gate.__wrapped__)  # which remembers nothing
 
 
 def shifted_permutation(patch: pytest.MonkeyPatch) -> None:
@@ -146,14 +149,14 @@ def stale_cache(patch: pytest.MonkeyPatch) -> None:
     """What is remembered of a gate on some wires forgets which values its controls must have."""
     known: dict[Any, Any] = {}
 
-    def wrong(name: str, wires: Any, controls: Any, values: int, num_qubits: int) -> Any:
-        key = name, wires, controls, num_qubits
+    def wrong(name: str, wires: Any, num_qubits: int, controls: Any = (), values: int = -1) -> Any:
+        key = name, wires, num_qubits, controls
         if key not in known:
-            known[key] = right(name, wires, controls, values, num_qubits)
+            known[key] = right(name, wires, num_qubits, controls, values)
         return known[key]
 
-    right = circuits._roles
-    patch.setattr(circuits, "_roles", wrong)
+    right = circuits.placed_gate
+    patch.setattr(circuits, "placed_gate", wrong)
 
 
 # --- where amplitudes are, and who works on them ----------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The builder of circuits: gate by gate, with every argument checked.
 
-The roles of a gate's wires are in its row of the gate table. Numbers are collected gate by gate, and laid out at the
-end.
+The roles of a gate's wires are in its row of the gate table (`placed`). Numbers are collected gate by gate, and
+computed at the end (`operands`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check, saves
-from qsim_ex.circuit.circuit import ONE_AT, Circuit
-from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
+from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
@@ -36,30 +38,10 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.errors import MatrixError, NotSupported, ParameterError, UnknownInstruction, WireError, nearest
+from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
-
-
-@lru_cache(maxsize=65536)
-def _roles(
-    name: str, wires: tuple[int, ...], controls: tuple[int, ...], values: int, num_qubits: int
-) -> tuple[tuple[int, ...], tuple[int, ...], When, Pattern]:
-    """Place a row of the gate table on wires; cached, since circuits repeat themselves."""
-    gate = GATES[name]
-    if len(wires) != gate.qubits:
-        raise WireError(
-            f"gate {name!r}: expected {gate.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
-        )
-    numbers = check.wires((*wires, *controls), num_qubits, name)
-    wires, controls = numbers[: gate.qubits], numbers[gate.qubits :]
-    bits = [1 << wire for wire in wires]
-    when = sum([bits[a] for a in gate.when])
-    control = sum([1 << wire for wire in controls])
-    value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
-    reads = tuple([sum([bits[a] for a in range(gate.qubits) if m >> a & 1]) for m in gate.reads])
-    return tuple([wires[a] for a in gate.mixes]), reads, When(when | control, when | value), gate.pattern
 
 
 @lru_cache(maxsize=64)
@@ -73,6 +55,10 @@ def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
     size = math.isqrt(len(kraus) // (16 * count))
     array = np.frombuffer(kraus, dtype=np.complex128).reshape(count, size, size)
     return check.are_scaled_unitaries(array), check.are_products(array)
+
+
+_wires = lru_cache(maxsize=4096)(check.wires)
+"""The check of wires that many matrices of a circuit have, which come again."""
 
 
 def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
@@ -102,19 +88,34 @@ class CircuitBuilder:
         self.num_qubits = check.count(num_qubits, "num_qubits")
         self.num_clbits = check.count(num_clbits, "num_clbits")
         self._instructions: list[Instruction] = []
-        self._size = 2
-        self._fixed: dict[str, int] = {}  # a gate without parameters has one operand for the whole circuit
-        self._plain: dict[tuple[str, Sequence[int]], Instruction] = {}  # gates without parameters, which come again
-        self._parametrised: dict[str, tuple[list[int], list[tuple[float, ...]]]] = {}
-        self._literal: list[tuple[int, NDArray[np.complex128]]] = []
+        self._operands = OperandBuilder()
+        self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.
         self._channels: dict[tuple[int, bytes], tuple[int, int, bool, bool]] = {}
+        # Constant arrays that were checked, with their contents, by identity, wires and tolerance.
+        self._checked: dict[
+            tuple[int, int, float | None], tuple[NDArray[np.complex128], tuple[int, bytes], ArrayLike]
+        ] = {}
         # Channels by the identity of their array, which is kept so that no other has it, their wires and their name.
         self._repeated: dict[tuple[int, tuple[int, ...], str], tuple[ArrayLike, Instruction]] = {}
 
     def __repr__(self) -> str:
         size = f"{self.num_qubits} wires, {self.num_clbits} classical bits, {len(self._instructions)} instructions"
         return f"{type(self).__name__}({size})"
+
+    @property
+    def num_instructions(self) -> int:
+        """The number of instructions so far."""
+        return len(self._instructions)
+
+    def since(self, number: int) -> tuple[Instruction, ...]:
+        """Return the instructions so far without the first `number`."""
+        return tuple(self._instructions[number:])
+
+    def again(self, instructions: Sequence[Instruction]) -> CircuitBuilder:
+        """Append instructions that this builder has returned from `since`, with the operands that they had."""
+        self._instructions.extend(instructions)
+        return self
 
     def gate(
         self,
@@ -128,15 +129,9 @@ class CircuitBuilder:
 
         Raises `UnknownInstruction`, `WireError` or `ParameterError`.
         """
-        plain = not parameters and not controls and type(wires) is tuple
-        if plain and (name, wires) in self._plain:
-            self._instructions.append(self._plain[name, wires])
-            return self
         row = GATES.get(name)
         if row is None:
-            raise UnknownInstruction(
-                f"expected a gate of the gate table, got {name!r}, which it does not have.{nearest(name, GATES)}"
-            )
+            raise unknown(name)
         if len(parameters) != len(row.parameters):
             raise ParameterError(
                 f"gate {name!r}: expected {len(row.parameters)} parameters {row.parameters}, got {len(parameters)}; "
@@ -144,49 +139,69 @@ class CircuitBuilder:
             )
         if parameters:
             self._check_finite(parameters, name)
-        held = tuple(controls)
         values = -1 if control_values is None else control_values
-        if row.factors is None or (held and name in WHOLE_UNDER_CONTROLS):
-            self._append(name, tuple(wires), parameters, held, values, name)
-            if plain:
-                self._plain[name, tuple(wires)] = self._instructions[-1]
-            return self
-        # The gate's own controls are its first wires, and each of its factors has them too.
-        own, acting = tuple(wires[: row.controls]), tuple(wires[row.controls :])
-        _roles(name, tuple(wires), held, values, self.num_qubits)  # checks the wires before anything is appended
-        values = values << row.controls | (1 << row.controls) - 1
-        for factor, angles in row.factors(*parameters):
-            self._append(factor, acting if GATES[factor].qubits else (), angles, own + held, values, name)
+        self._put(placed_gate(name, tuple(wires), self.num_qubits, tuple(controls), values), parameters)
         return self
 
-    def _append(
-        self,
-        name: str,
-        wires: tuple[int, ...],
-        parameters: tuple[float, ...],
-        controls: tuple[int, ...],
-        values: int,
-        label: str,
-    ) -> None:
-        mixes, reads, when, of = _roles(name, wires, controls, values, self.num_qubits)
-        if parameters:
-            offset = self._size
-            self._size += len(of)
-            if name not in self._parametrised:
-                self._parametrised[name] = ([], [])
-            offsets, rows = self._parametrised[name]
-            offsets.append(offset)
-            rows.append(parameters)
-        elif name in self._fixed:
-            offset = self._fixed[name]
+    def gates(
+        self, names: Sequence[str], wires: Sequence[tuple[int, ...]], parameters: Sequence[Sequence[float]]
+    ) -> CircuitBuilder:
+        """Append many gates of the table: gate k is ``names[k]`` on ``wires[k]`` with ``parameters[k]``.
+
+        It takes a fraction of the time of many calls of `gate`. Raises what `gate` raises, for the first gate that is
+        wrong; the gates before it are appended then.
+        """
+        try:
+            placed = list(map(placed_gate, names, wires, repeat(self.num_qubits)))
+            right = [gate.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(parameters)
+        except (InvalidInput, TypeError):
+            right = False
+        if right:
+            self._put_all(placed, parameters)
         else:
-            offset = self._fixed[name] = self._take(len(of))
-            self._literal.append((offset, GATES[name].constants))
-        self._instructions.append(Op(mixes, reads, when, of, offset, label))
+            for name, on, given in zip(names, wires, parameters, strict=True):
+                self.gate(name, on, *given)
+        return self
+
+    def _put(self, gate: PlacedGate, parameters: Sequence[float]) -> None:
+        """Append one gate whose arguments were checked."""
+        self._put_all((gate,), (parameters,))
+
+    def _put_all(self, gates: Iterable[PlacedGate], parameters: Iterable[Sequence[float]]) -> None:
+        """Append gates whose arguments were checked."""
+        append, extend, operands = self._instructions.append, self._instructions.extend, self._operands
+        shared, whole, factored = self._shared, operands.whole, operands.factored
+        size = operands.size
+        new = tuple.__new__  # a named tuple's own takes twice as long
+        for gate, given in zip(gates, parameters, strict=True):
+            if gate.shared:
+                known = shared.get(gate)
+                if known is None:
+                    operands.size = size
+                    known = shared[gate] = self._with_shared(gate)
+                    size = operands.size
+                extend(known)
+                continue
+            name = gate.row
+            alike = (factored if gate.of_factors else whole)[name]
+            alike.offsets.append(size)
+            alike.parameters.append(given)
+            for mixes, reads, when, of in gate.factors:
+                append(new(Op, (mixes, reads, when, of, size, name, True)))
+                size += len(of)
+        operands.size = size
+
+    def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
+        """Return the operations of a gate whose operands are the same for all gates of its row."""
+        offset, new, made = self._operands.constant(gate), tuple.__new__, []
+        for mixes, reads, when, of in gate.factors:
+            made.append(new(Op, (mixes, reads, when, of, offset, gate.row, True)))
+            offset += len(of)
+        return tuple(made)
 
     def unitary(
         self,
-        matrix: ArrayLike,
+        matrix: ArrayLike | UnitaryMatrix,
         wires: Sequence[int],
         *,
         controls: Sequence[int] = (),
@@ -196,8 +211,13 @@ class CircuitBuilder:
     ) -> CircuitBuilder:
         """Append a unitary matrix [2^k, 2^k] on k wires; raises `MatrixError` if it is not unitary.
 
-        Exact zeros are kept as structure; a diagonal matrix mixes nothing.
+        Exact zeros are kept as structure; a diagonal matrix mixes nothing. `unitary_matrices` checks many at once.
         """
+        if isinstance(matrix, UnitaryMatrix):
+            if matrix.size == 1 << len(wires):
+                self._append_checked(matrix, tuple(wires), tuple(controls), control_values, name)
+                return self
+            matrix = matrix.array()
         array = check.unitary(matrix, len(wires), name, tolerance)
         if not (array - np.diag(np.diagonal(array))).any():
             return self.diagonal(np.diagonal(array), wires, controls=controls, control_values=control_values, name=name)
@@ -300,8 +320,7 @@ class CircuitBuilder:
         """Put wires, which must be in |0>, into a normalised state of 2^k amplitudes; raises `StateError`."""
         numbers = check.wires(wires, self.num_qubits, "initialize")
         vector = check.state(amplitudes, len(wires))
-        offset = self._take(len(vector))
-        self._literal.append((offset, vector))
+        offset = self._operands.literal(vector)
         self._instructions.append(Initialize(numbers, offset))
         return self
 
@@ -324,17 +343,22 @@ class CircuitBuilder:
         if repeats in self._repeated:
             self._instructions.append(self._repeated[repeats][1])
             return self
-        array = check.kraus(kraus, len(wires), name, tolerance)
+        constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
+        checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
+        if checked is None:
+            array = check.kraus(kraus, len(wires), name, tolerance)
+            checked = array, (len(wires), array.tobytes()), kraus
+            if constant:
+                self._checked[id(kraus), len(wires), tolerance] = checked
+        array, known, _ = checked
         if len(array) == 1:
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         numbers = check.wires(wires, self.num_qubits, name)
-        known = len(wires), array.tobytes()
         if known not in self._channels:
-            self._channels[known] = self._take(array.size), len(array), *_kind_of(known[1], len(array))
-            self._literal.append((self._channels[known][0], array))
+            self._channels[known] = self._operands.literal(array), len(array), *_kind_of(known[1], len(array))
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
-        if isinstance(kraus, np.ndarray) and not kraus.flags.writeable:
+        if constant:
             self._repeated[repeats] = kraus, self._instructions[-1]
         return self
 
@@ -393,27 +417,13 @@ class CircuitBuilder:
                 "for some of them."
             )
         vector = check.state(amplitudes, self.num_qubits)
-        offset = self._take(len(vector))
-        self._literal.append((offset, vector))
+        offset = self._operands.literal(vector)
         self._instructions.append(SetState(numbers, offset))
         return self
 
     def build(self) -> Circuit:
         """Return the circuit so far; more gates may be appended afterwards."""
-        operands = np.zeros((1, self._size), dtype=np.complex128)
-        operands[0, ONE_AT] = 1
-        for offset, entries in self._literal:
-            operands[0, offset : offset + entries.size] = entries.reshape(-1)
-        for name, (offsets, rows) in self._parametrised.items():
-            entries = GATES[name].entries(np.array(rows, dtype=np.float64))
-            operands[0, np.add.outer(offsets, np.arange(entries.shape[1]))] = entries
-        operands.setflags(write=False)
-        return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), operands)
-
-    def _take(self, size: int) -> int:
-        offset = self._size
-        self._size += size
-        return offset
+        return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), self._operands.operands())
 
     def _when(self, controls: Sequence[int], control_values: int | None) -> When:
         if not controls:
@@ -421,6 +431,18 @@ class CircuitBuilder:
         values = -1 if control_values is None else control_values
         held = tuple(w for k, w in enumerate(controls) if values >> k & 1)
         return When(mask_of(tuple(controls)), mask_of(held))
+
+    def _append_checked(
+        self, matrix: UnitaryMatrix, wires: tuple[int, ...], controls: tuple[int, ...], values: int | None, name: str
+    ) -> None:
+        mixes = _wires((*wires, *controls), self.num_qubits, name)[: len(wires)]
+        offset = self._operands.row_of(matrix.entries, matrix.row)
+        when = self._when(controls, values)
+        if matrix.pattern is None:
+            of, reads = _full(0, len(wires)), tuple([1 << wire for wire in mixes])
+            self._instructions.append(Op((), reads, when, of, offset, name))
+        else:
+            self._instructions.append(Op(mixes, (), when, matrix.pattern, offset, name))
 
     def _append_literal(
         self,
@@ -434,8 +456,7 @@ class CircuitBuilder:
         read_wires: tuple[int, ...] = (),
     ) -> None:
         mixes = check.wires((*mixes, *read_wires, *controls), self.num_qubits, name)[: len(mixes)]
-        offset = self._take(entries.size)
-        self._literal.append((offset, entries))
+        offset = self._operands.literal(entries)
         when = self._when(controls, control_values)
         self._instructions.append(Op(mixes, reads, when, of, offset, name))
 
@@ -446,10 +467,13 @@ class CircuitBuilder:
         controls: Sequence[int],
         control_values: int | None,
     ) -> None:
-        offset = self._take(entries.size)
-        self._literal.append((offset, entries))
+        offset = self._operands.literal(entries)
         when = self._when(controls, control_values)
         self._instructions.append(Op((), reads, when, pattern("c" * entries.size), offset, "pauli_rotation"))
+
+    def _are_finite(self, parameters: Sequence[Sequence[float]]) -> bool:
+        """Return whether all parameters of some gates are finite; raises TypeError if one is no number."""
+        return all(map(math.isfinite, chain.from_iterable(parameters)))
 
     def _check_finite(self, parameters: tuple[float, ...], name: str) -> None:
         try:

@@ -2,18 +2,31 @@
 
 Every adapter translates into a `Circuit`. Its instructions hold no numbers: the entries of all matrices are stored in
 one flat array, `operands`, and an `Op` holds the offset of its own. Two circuits that differ in angles alone have equal
-instructions, so they share one plan and one set of compiled kernels. `builder.CircuitBuilder` makes them.
+instructions, so they share one plan and one set of compiled kernels.
+
+`builder.CircuitBuilder` makes them: it places rows of the gate table on wires (`PlacedGate`) and collects their numbers
+(`OperandBuilder`), which are computed at the end, for all gates of a row together. `Remembered` keeps circuits made of
+a framework's.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import moved
-from qsim_ex.circuit.ops import Instruction, Op, Permutation, Structure, structure_of
+from qsim_ex.circuit import check
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
+from qsim_ex.circuit.ops import Instruction, Op, Pattern, Permutation, Structure, When, structure_of
+from qsim_ex.errors import UnknownInstruction, WireError, nearest
 
 __getattr__ = moved.names_of(__name__)
 
@@ -63,3 +76,229 @@ class Circuit:
     def num_gates(self) -> int:
         """The number of operations and permutations."""
         return sum(isinstance(i, Op | Permutation) for i in self.instructions)
+
+
+# --- gates on wires --------------------------------------------------------------------------------------------------
+
+Wires = tuple[int, ...]
+PlacedFactor = tuple[Wires, Wires, When, Pattern]
+"""An operation without its numbers: what it mixes, what it reads, when it applies, and its pattern."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PlacedGate:
+    """A row of the gate table on some wires, under some controls.
+
+    row: its name. parameters: how many it takes. factors: the operations that it becomes, one or those of its factors.
+    of_factors: whether these are the row's factors, each with parameters of its own. shared: whether all gates of the
+    row in a circuit have the same operands, since they have no parameters.
+    """
+
+    row: str
+    parameters: int
+    factors: tuple[PlacedFactor, ...]
+    of_factors: bool
+    shared: bool
+
+
+@lru_cache(maxsize=65536)
+def placed_gate(
+    name: str, wires: Wires, num_qubits: int, controls: Wires = (), control_values: int = -1, whole: bool = False
+) -> PlacedGate:
+    """Place a row of the gate table on wires; cached, since circuits repeat themselves.
+
+    whole: as one operation, even if the row has factors.
+    Raises `UnknownInstruction` and `WireError`.
+    """
+    row = GATES.get(name)
+    if row is None:
+        raise unknown(name)
+    one = _factor(name, wires, controls, control_values, num_qubits, name)
+    if whole or row.factors is None or (controls and name in WHOLE_UNDER_CONTROLS):
+        return PlacedGate(name, len(row.parameters), (one,), of_factors=False, shared=not row.parameters)
+    # The gate's own controls are its first wires, and each of its factors has them too.
+    own, acting = wires[: row.controls], wires[row.controls :]
+    values = control_values << row.controls | (1 << row.controls) - 1
+    names = [factor.name for factor in row.factors(*[0.0] * len(row.parameters))]
+    placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values, num_qubits, name) for of in names]
+    return PlacedGate(name, len(row.parameters), tuple(placed), of_factors=True, shared=not row.parameters)
+
+
+def unknown(name: str) -> UnknownInstruction:
+    """Return the error of a name that is in no row of the gate table."""
+    return UnknownInstruction(
+        f"expected a gate of the gate table, got {name!r}, which it does not have.{nearest(name, GATES)}"
+    )
+
+
+def _factor(name: str, wires: Wires, controls: Wires, values: int, num_qubits: int, gate: str) -> PlacedFactor:
+    """Place one operation of a gate."""
+    row = GATES[name]
+    if len(wires) != row.qubits:
+        raise WireError(
+            f"gate {name!r}: expected {row.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
+        )
+    numbers = check.wires((*wires, *controls), num_qubits, gate)
+    wires, controls = numbers[: row.qubits], numbers[row.qubits :]
+    bits = [1 << wire for wire in wires]
+    when = sum([bits[a] for a in row.when])
+    control = sum([1 << wire for wire in controls])
+    value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
+    reads = tuple([sum([bits[a] for a in range(row.qubits) if m >> a & 1]) for m in row.reads])
+    return tuple([wires[a] for a in row.mixes]), reads, When(when | control, when | value), row.pattern
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+Complex = NDArray[np.complex128]
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False, slots=True)
+class Alike:
+    """Gates of one row: the place of each one's first operand, and its parameters."""
+
+    offsets: list[int] = field(default_factory=list)
+    parameters: list[Sequence[Any]] = field(default_factory=list)
+
+
+class OperandBuilder:
+    """Gives operations their places in the array of operands, and fills it. Attributes:
+
+    size: how many operands there are so far, with the constants 0 and 1. shared: the place of the operands of each row
+    whose gates have them in common. whole, factored: by the row of the gate table, the gates with operands of their
+    own; they are one operation each, or one for each of the row's factors.
+    """
+
+    def __init__(self) -> None:
+        self.size = 2
+        self.shared: dict[str, int] = {}
+        self._literal: list[tuple[int, Complex]] = []
+        self._alike: dict[int, tuple[Complex, list[int], list[int]]] = {}  # by the identity of the array
+        self.whole: defaultdict[str, Alike] = defaultdict(Alike)
+        self.factored: defaultdict[str, Alike] = defaultdict(Alike)
+
+    def literal(self, entries: Complex) -> int:
+        """Take a place for some entries, and return it."""
+        offset = self.size
+        self.size += entries.size
+        self._literal.append((offset, entries))
+        return offset
+
+    def row_of(self, entries: Complex, row: int) -> int:
+        """Take a place for one row of an array [count, size], and return it; rows of one array are written together."""
+        offset = self.size
+        self.size += entries.shape[1]
+        known = self._alike.get(id(entries))
+        if known is None:
+            known = self._alike[id(entries)] = (entries, [], [])
+        known[1].append(offset)
+        known[2].append(row)
+        return offset
+
+    def constant(self, gate: PlacedGate) -> int:
+        """Return the place of the operands of a gate without parameters."""
+        found = self.shared.get(gate.row)
+        if found is None:
+            rows = operations_of(gate.row, np.empty((1, 0)), gate.of_factors)
+            entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
+            found = self.shared[gate.row] = self.literal(np.concatenate(entries))
+        return found
+
+    def operands(self) -> Complex:
+        """Return all operands so far, complex128 [1, size], read only."""
+        operands = np.zeros((1, self.size), dtype=np.complex128)
+        operands[0, ONE_AT] = 1
+        for offset, entries in self._literal:
+            operands[0, offset : offset + entries.size] = entries.reshape(-1)
+        for array, offsets, numbers in self._alike.values():
+            operands[0, np.add.outer(offsets, np.arange(array.shape[1]))] = array[numbers]
+        for name, (places, parameters) in self._by_row().items():
+            entries = GATES[name].entries(parameters)
+            operands[0, np.add.outer(places, np.arange(entries.shape[1]))] = entries
+        operands.setflags(write=False)
+        return operands
+
+    def _by_row(self) -> dict[str, tuple[NDArray[np.intp], Floats]]:
+        """Return places and parameters [count, parameters] by the row that computes the entries.
+
+        Gates that are factors of others are computed together with those that are not.
+        """
+        found: dict[str, list[tuple[NDArray[np.intp], Floats]]] = {}
+        for of, of_factors in ((self.whole, False), (self.factored, True)):
+            for name, alike in of.items():
+                place = np.array(alike.offsets, dtype=np.intp)
+                for row, given in operations_of(name, self._given(alike.parameters), of_factors):
+                    found.setdefault(row, []).append((place, given))
+                    place = place + len(GATES[row].pattern)
+        return {
+            name: (np.concatenate([p for p, _ in of]), np.concatenate([g for _, g in of])) for name, of in found.items()
+        }
+
+    def _given(self, rows: list[Sequence[Any]]) -> Floats:
+        """Return the parameters of some gates, float64 [count, parameters]."""
+        return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
+
+
+def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[tuple[str, Floats]]:
+    """Yield the rows whose entries gates have one after the other, and their parameters [count, parameters]."""
+    factors = GATES[name].factors
+    if not of_factors or factors is None:
+        yield name, parameters
+        return
+    for factor in factors(*parameters.T):
+        columns = [np.broadcast_to(column, len(parameters)) for column in factor.parameters]
+        yield factor.name, np.stack(columns, axis=1)
+
+
+# --- circuits that were made of a framework's ------------------------------------------------------------------------
+
+MOST = 200_000
+"""So many instructions are kept in all, of the circuits that were used last; one takes some 500 bytes."""
+
+
+class _Entry(NamedTuple):
+    """What was made of an object, what it was made from, and how many instructions that has."""
+
+    of: weakref.ref[Any]
+    made_from: Any
+    made: Any
+    size: int
+
+
+class Remembered:
+    """What was made of some objects, by their identity; an object that ends is forgotten, and none is kept alive.
+
+    most: the most instructions of all objects together.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._entries: dict[tuple[int, Hashable], _Entry] = {}  # in the order in which they were used
+
+    def get(self, of: object, how: Hashable, made_from: Any) -> Any:
+        """Return what was made of an object from an equal reading of it; None if there is nothing.
+
+        how: further arguments on which it depends.
+        """
+        key = id(of), how
+        known = self._entries.get(key)
+        if known is None or known.of() is not of or known.made_from != made_from:
+            return None
+        if self._entries.pop(key, None) is not None:  # another thread may have removed it
+            self._entries[key] = known
+        return known.made
+
+    def put(self, of: object, how: Hashable, made_from: Any, made: Any, size: int) -> None:
+        """Remember what was made of an object; what was used longest ago makes room."""
+        key = id(of), how
+        self._entries.pop(key, None)
+        if size > self._most:
+            return
+        self._entries[key] = _Entry(weakref.ref(of, lambda _: self._entries.pop(key, None)), made_from, made, size)
+        while sum(entry.size for entry in list(self._entries.values())) > self._most:
+            self._entries.pop(next(iter(list(self._entries)), key), None)
+
+    def __len__(self) -> int:
+        """Return of how many objects something is remembered."""
+        return len(self._entries)

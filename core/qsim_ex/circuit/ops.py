@@ -225,34 +225,57 @@ class Structure:
     @cached_property
     def all_joined(self) -> bool:
         """Whether gates mix every wire and join all of them, and none is reset: then all are simulated together."""
+        if not {*map(type, self.instructions)} <= {Op, Measure}:
+            return False
+        every = (1 << self.num_qubits) - 1
         mixed = 0
         joined: list[int] = []  # disjoint masks of wires that gates have joined
         for instruction in self.instructions:
-            match instruction:
-                case Op(mixes):
-                    mixed |= mask_of(mixes)
-                    acted = wires_acted_on(instruction)
-                    if any(acted & ~mask == 0 for mask in joined):
-                        continue
-                    apart = [mask for mask in joined if not mask & acted]
-                    for mask in joined:
-                        acted |= mask if mask & acted else 0
-                    joined = [acted, *apart]
-                case Measure():
-                    pass
-                case _:
-                    return False
-        return mixed == (1 << self.num_qubits) - 1 and len(joined) < 2
+            if not isinstance(instruction, Op):
+                continue
+            mixed |= (own := mask_of(instruction.mixes))
+            acted = own | instruction.when.mask
+            for read in instruction.reads:
+                acted |= read
+            if not any(acted & ~mask == 0 for mask in joined) and acted:  # 0 is a global phase, which joins nothing
+                joined = _with(acted, joined)
+            if mixed == every and joined == [every]:
+                return True
+        return mixed == every and len(joined) < 2
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
 
 
-_known: WeakValueDictionary[tuple[int, int, tuple[Instruction, ...]], Structure] = WeakValueDictionary()
+def _with(acted: int, joined: list[int]) -> list[int]:
+    """Return disjoint masks and one more, joined with those that it meets."""
+    apart = [mask for mask in joined if not mask & acted]
+    for mask in joined:
+        acted |= mask if mask & acted else 0
+    return [acted, *apart]
+
+
+class _Contents:
+    """The parts of a structure as a key that is hashed once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Contents) and self.parts == other.parts
+
+
+_known: WeakValueDictionary[_Contents, Structure] = WeakValueDictionary()
 
 
 def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
-    parts = (num_qubits, num_clbits, instructions)
-    return _known.get(parts) or _known.setdefault(parts, Structure(*parts))
+    key = _Contents((num_qubits, num_clbits, instructions))
+    return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))

@@ -5,11 +5,13 @@ It needs five things that users of the engine do not:
 
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
-  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `check` holds the engine's limits and
+  `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
+  at once, as a `UnitaryMatrix` each. `check` holds the engine's limits and
   checks, so that an error reads the same wherever it is found.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
-  for each binding.
+  for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
+  made of.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
@@ -29,13 +31,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import check
+    from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.gates import GATES, Gate
+    from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, SweptGate, Values, real_values
     from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
@@ -73,8 +77,11 @@ _HOMES = {
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
+    "Remembered": "qsim_ex.circuit.circuit",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
+    "SweptGate": "qsim_ex.circuit.parameters.sweep",
+    "UnitaryMatrix": "qsim_ex.circuit.matrices",
     "Values": "qsim_ex.circuit.parameters.sweep",
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
     "binding_groups": "qsim_ex.frameworks.binding_group",
@@ -94,6 +101,7 @@ _HOMES = {
     "simplified": "qsim_ex.circuit.noise.channels",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
+    "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
 }
 
@@ -121,8 +129,11 @@ __all__ = [
     "ReadoutError",
     "ReadoutErrors",
     "ReadoutNotes",
+    "Remembered",
     "Reset",
     "Save",
+    "SweptGate",
+    "UnitaryMatrix",
     "Values",
     "add_error",
     "amplitudes_by_parts",
@@ -143,6 +154,7 @@ __all__ = [
     "shown",
     "simplified",
     "surround",
+    "unitary_matrices",
     "with_options",
 ]
 

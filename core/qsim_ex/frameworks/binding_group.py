@@ -40,7 +40,10 @@ class BindingGroup:
 
     def among(self, places: NDArray[np.intp]) -> BindingGroup:
         """Return the group of those bindings whose numbers are in `places`; it may be empty."""
-        family = self.family.of(np.flatnonzero(np.isin(self.family.place, places)))
+        chosen = np.isin(self.family.place, places)
+        if chosen.all():
+            return self
+        family = self.family.of(np.flatnonzero(chosen))
         return BindingGroup(family, family.place.tolist(), self.readout_errors)
 
     def key(self) -> str:

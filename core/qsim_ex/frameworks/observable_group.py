@@ -29,7 +29,10 @@ class ObservableGroup:
 
     def of(self, bindings: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return the pairs of some of the bindings, and for each its row and column in [bindings, observables]."""
-        chosen = np.isin(self.binding_of, bindings)
+        if len(bindings) == len(self.bindings):  # all of them
+            chosen = np.ones(len(self.pairs), dtype=bool)
+        else:
+            chosen = np.isin(self.binding_of, bindings)
         rows = np.searchsorted(bindings, self.binding_of[chosen])
         columns = np.searchsorted(self.observables, self.observable_of[chosen])
         return self.pairs[chosen], rows, columns
@@ -43,6 +46,8 @@ def observable_groups(bindings: Numbers, observables: Numbers) -> list[Observabl
     """
     if not len(bindings):
         return []
+    if len(bindings) == 1:
+        return [ObservableGroup(bindings, observables, np.zeros(1, dtype=np.intp), bindings, observables)]
     width = int(observables.max()) + 1
     pairs = np.stack(np.divmod(np.unique(bindings * width + observables), width))
     distinct, first = np.unique(pairs[0], return_index=True)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Channel, Entry, Initialize, Instruction, Measure, Op, Pattern, Reset
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(
+    eq=False, slots=True
+)  # never changed; but a noisy circuit has many, and to freeze one takes three times as long
 class Choice:
     """A random choice among some matrices, one of which is applied.
 

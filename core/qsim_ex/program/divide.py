@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Literal, assert_never
+from typing import Literal, assert_never, cast
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
@@ -54,7 +54,49 @@ def program_of(
     them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured, and
     for the save of a unitary after something that is no gate.
     """
-    return _Divider(structure, observed, touched, groups).program()
+    return _gates_only(structure, touched) or _Divider(structure, observed, touched, groups).program()
+
+
+def _gates_only(structure: Structure, touched: int) -> Program | None:
+    """Return the program of gates with measurements at the end, which is one segment; None for another circuit."""
+    instructions = structure.instructions
+    end = len(instructions)
+    while end and type(instructions[end - 1]) is Measure:
+        end -= 1
+    if not {*map(type, instructions[:end])} <= {Op, Permutation}:
+        return None
+    work = cast(tuple[Work, ...], instructions[:end])
+    measured: dict[int, int] = {}
+    for instruction in instructions[end:]:
+        assert isinstance(instruction, Measure)
+        for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
+            measured.pop(clbit, None)  # so that bits are in the order of their last measurements
+            measured[clbit] = wire
+    if structure.all_joined:
+        touched = (1 << structure.num_qubits) - 1
+    else:
+        for acted in {wires_acted_on(piece) for piece in work}:
+            touched |= acted
+    level = _OpenSegment()
+    level.work += work
+    program = Program(
+        levels=(level,),
+        make_nodes=lambda: (Segment(work),),
+        choices=(),
+        early=(),
+        readings=0,
+        measured=measured,
+        recorded={},
+        read=frozenset(),
+        has_measurement=end < len(instructions),
+        touched=touched,
+        first_random=None,
+        branches=False,
+        saves=(),
+        memory={},
+    )
+    program.__dict__["nodes"] = program.make_nodes()  # planning needs them at once
+    return program
 
 
 def unitary_program(structure: Structure, touched: int = 0) -> Program:
@@ -90,6 +132,7 @@ def _reads_bits(structure: Structure) -> bool:
 def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
     """Return how many branch points the wires of each instruction have passed after it; see `program_of`."""
     divider = _Divider(structure, observed, 0, groups)
+    divider.levels = []
     divider.program()
     return divider.levels
 
@@ -129,11 +172,13 @@ class _Divider:
         self._recorded: dict[int, int] = {}
         self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
         self._reader = ReadingTracker(groups, structure.instructions) if groups else None
-        self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
+        known = {id(one): one for one in structure.instructions}  # the same gates and channels come again and again
+        acted = {key: wires_acted_on(one) for key, one in known.items()}
+        self._acted = [acted[id(instruction)] for instruction in structure.instructions]
         self._first_random: RandomInstruction | None = None
         self._place = 0
         self._place_of: dict[Choice, int] = {}  # of measurements and resets
-        self.levels: list[int] = []  # the level that the wires of each instruction have reached
+        self.levels: list[int] | None = None  # if asked for: the level that the wires of each instruction have reached
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
@@ -141,7 +186,8 @@ class _Divider:
         for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
-            self.levels.append(self._reached(acted))
+            if self.levels is not None:
+                self.levels.append(self._reached(acted))
         choices, reader = tuple(self._choices), self._reader
         read = {} if reader is None else reader.current()
         program = Program(
@@ -183,6 +229,8 @@ class _Divider:
         match instruction:
             case Op() | Permutation():
                 self._at(self._reached(acted), acted).work.append(instruction)
+            case Channel():
+                self._channel(instruction, acted)
             case Initialize(wires):
                 self._reset(wires, "initialising wires that were used before")
                 self._at(self._reached(acted), acted).work.append(instruction)
@@ -197,8 +245,6 @@ class _Divider:
                 if level:
                     self._at(level, acted)
                 return
-            case Channel():
-                self._channel(instruction, acted)
             case Conditional():
                 self._conditional(instruction, acted)
             case SetState():

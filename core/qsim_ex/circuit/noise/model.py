@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.noise.readout import ReadoutErrors, ReadoutNotes, confusion
 from qsim_ex.errors import NoiseError
 
@@ -171,9 +172,17 @@ class NoisyBuilder(CircuitBuilder):
         with self._noisy(name, (*controls, *wires)):
             return super().gate(name, wires, *parameters, controls=controls, control_values=control_values)
 
+    def gates(
+        self, names: Sequence[str], wires: Sequence[Wires], parameters: Sequence[Sequence[float]]
+    ) -> CircuitBuilder:
+        """Append many gates of the gate table, each with its noise."""
+        for name, on, given in zip(names, wires, parameters, strict=True):
+            self.gate(name, on, *given)
+        return self
+
     def unitary(
         self,
-        matrix: ArrayLike,
+        matrix: ArrayLike | UnitaryMatrix,
         wires: Sequence[int],
         *,
         controls: Sequence[int] = (),

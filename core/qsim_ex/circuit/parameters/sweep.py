@@ -6,15 +6,16 @@ It builds a `ParameterSweep`: a circuit with the structure, and the rows of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.builder import CircuitBuilder
-from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.circuit import Circuit, OperandBuilder, operations_of
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.errors import ParameterError
@@ -31,15 +32,17 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SweptGate:
-    """The operands of one row of the gate table whose parameters are arrays.
+    """The operands of gates of one row of the gate table whose parameters are arrays.
 
-    offsets: where the entries of each operation begin. parameters: for each operation the parameters of the row; a
-        swept parameter is an array with one value for each binding, any other is one number.
+    offsets: where the entries of each gate begin. parameters: for each gate the parameters of the row; a swept
+        parameter is an array with one value for each binding, any other is one number. of_factors: whether the gates
+        are products of the row's factors, whose entries follow one another.
     """
 
     row: str
     offsets: list[int]
-    parameters: list[tuple[Any, ...]]
+    parameters: list[Sequence[Any]]
+    of_factors: bool = False
 
     def fill(self, operands: Operands, which: Numbers) -> None:
         """Write the entries of some bindings, by their numbers, into operands [len(which), total].
@@ -53,9 +56,11 @@ class SweptGate:
         step = max(1, _AT_ONCE // len(self.offsets))
         for first in range(0, len(which), step):
             part = chosen[first : first + step]
-            entries = GATES[self.row].entries(part.reshape(-1, part.shape[2]))
-            shaped = entries.reshape(*part.shape[:2], -1)
-            operands[first : first + step, np.add.outer(self.offsets, np.arange(shaped.shape[2]))] = shaped
+            places = np.array(self.offsets)
+            for row, given in operations_of(self.row, part.reshape(-1, part.shape[2]), self.of_factors):
+                shaped = GATES[row].entries(given).reshape(*part.shape[:2], -1)
+                operands[first : first + step, np.add.outer(places, np.arange(shaped.shape[2]))] = shaped
+                places += shaped.shape[2]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -110,17 +115,39 @@ def real_values(found: Any, count: int, named: object) -> Values:
     return np.broadcast_to(array.astype(np.float64), (count,))
 
 
+class SweptOperandBuilder(OperandBuilder):
+    """Numbers of gates of which some have arrays for parameters, one value for each binding."""
+
+    def swept(self) -> Iterator[SweptGate]:
+        """Yield the gates that have an array among their parameters, those of one row together."""
+        for of, of_factors in ((self.whole, False), (self.factored, True)):
+            for name, alike in of.items():
+                offsets, parameters = alike.offsets, alike.parameters
+                which = [k for k, given in enumerate(parameters) if _has_array(given)]
+                if which:
+                    yield SweptGate(name, [offsets[k] for k in which], [parameters[k] for k in which], of_factors)
+
+    def _given(self, rows: list[Sequence[Any]]) -> Values:
+        """Return the parameters of some gates, with 0 for each array."""
+        return super()._given([[0.0 if isinstance(p, np.ndarray) else p for p in given] for given in rows])
+
+
+def _has_array(parameters: Sequence[Any]) -> bool:
+    return any(isinstance(parameter, np.ndarray) for parameter in parameters)
+
+
 class ParameterSweepBuilder(CircuitBuilder):
     """A builder whose gates may have arrays for parameters, float64 [bindings], all of one length."""
 
     def __init__(self, num_qubits: int, num_clbits: int) -> None:
         super().__init__(num_qubits, num_clbits)
-        self._swept: dict[str, SweptGate] = {}
+        self._operands: SweptOperandBuilder = SweptOperandBuilder()
+        self._rotations: dict[str, SweptGate] = {}  # of Pauli rotations, by the row with their entries
         self._angles: Values | None = None  # of the Pauli rotation that is being appended
 
     def sweep(self, count: int) -> ParameterSweep:
         """Return the sweep of the circuit so far, with `count` bindings."""
-        return ParameterSweep(self.build(), count, tuple(self._swept.values()))
+        return ParameterSweep(self.build(), count, (*self._operands.swept(), *self._rotations.values()))
 
     def pauli_rotation(
         self,
@@ -144,28 +171,16 @@ class ParameterSweepBuilder(CircuitBuilder):
     ) -> None:
         if self._angles is not None:  # two entries are those of rz; one entry (on no wire) is a global phase
             row, angles = ("rz", self._angles) if entries.size == 2 else ("global_phase", -self._angles / 2)
-            self._sweep(row, (angles,))
+            swept = self._rotations.setdefault(row, SweptGate(row, [], []))
+            swept.offsets.append(self._operands.size)
+            swept.parameters.append((angles,))
         super()._append_parametric_parity(entries, reads, controls, values)
 
-    def _append(
-        self,
-        name: str,
-        wires: tuple[int, ...],
-        parameters: tuple[Any, ...],
-        controls: tuple[int, ...],
-        values: int,
-        label: str,
-    ) -> None:
-        if any(isinstance(parameter, np.ndarray) for parameter in parameters):
-            self._sweep(name, parameters)
-            parameters = tuple(0.0 if isinstance(p, np.ndarray) else p for p in parameters)
-        super()._append(name, wires, parameters, controls, values, label)
-
-    def _sweep(self, row: str, parameters: tuple[Any, ...]) -> None:
-        """Note the parameters of the operation that is appended next."""
-        swept = self._swept.setdefault(row, SweptGate(row, [], []))
-        swept.offsets.append(self._size)
-        swept.parameters.append(parameters)
+    def _are_finite(self, parameters: Sequence[Sequence[Any]]) -> bool:
+        given = list(chain.from_iterable(parameters))
+        columns = {id(one): one for one in given if isinstance(one, np.ndarray)}
+        numbers = [one for one in given if not isinstance(one, np.ndarray)]
+        return super()._are_finite([numbers]) and all(np.isfinite(column).all() for column in columns.values())
 
     def _check_finite(self, parameters: tuple[Any, ...], name: str) -> None:
         for parameter in parameters:

@@ -1,0 +1,239 @@
+"""Circuits that are translated again: nothing is translated twice, and no change goes unnoticed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from qiskit.circuit import CircuitInstruction, Gate, Parameter, QuantumCircuit
+from qiskit.circuit.library import RXGate, RYGate, UnitaryGate, XGate
+
+from qsim_ex import Circuit
+from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.circuit.noise.model import NoiseModel
+from qsim_ex.errors import ParameterError
+from qsim_ex.frameworks import Channel, Initialize, ParameterColumns, Remembered
+from qsim_ex_provider.translation import circuits
+from qsim_ex_provider.translation.circuits import translate, translate_noisy, translate_sweep
+
+A, B = Parameter("a"), Parameter("b")
+
+
+def fresh() -> QuantumCircuit:
+    """Return a circuit with a gate of each kind that is remembered."""
+    circuit = QuantumCircuit(3, 2)
+    circuit.h(0)
+    circuit.rx(0.3, 1)
+    circuit.cx(0, 2)
+    circuit.append(UnitaryGate(np.array([[0, 1], [1, 0]])), [1])
+    circuit.append(UnitaryGate(np.array([[0, 1j], [1j, 0]])), [2])
+    circuit.barrier()
+    circuit.measure([0, 1], [0, 1])
+    return circuit
+
+
+def alike(one: Circuit, other: Circuit) -> bool:
+    """Return whether two circuits have the same instructions and numbers."""
+    return one.structure is other.structure and bool((one.operands == other.operands).all())
+
+
+def test_unchanged() -> None:
+    """A circuit that is unchanged is translated once."""
+    circuit = fresh()
+    assert translate(circuit) is translate(circuit)
+
+
+def test_equal_circuits_are_their_own() -> None:
+    """Another circuit with the same gates has a translation of its own, which is equal."""
+    one, other = translate(fresh()), translate(fresh())
+    assert alike(one, other)
+
+
+def _assign(circuit: QuantumCircuit) -> None:
+    circuit.data[1] = CircuitInstruction(RXGate(0.4), [circuit.qubits[1]])
+
+
+def _matrix(circuit: QuantumCircuit) -> None:
+    circuit.data[3].operation.params[0][:] = np.diag([1, -1])
+
+
+def _new_matrix(circuit: QuantumCircuit) -> None:
+    circuit.data[3] = CircuitInstruction(UnitaryGate(np.diag([1, -1])), [circuit.qubits[1]])
+
+
+def _phase(circuit: QuantumCircuit) -> None:
+    circuit.global_phase = 0.2
+
+
+def _by_an_ulp(circuit: QuantumCircuit) -> None:
+    circuit.data[1] = CircuitInstruction(RXGate(float(np.nextafter(0.3, 1))), [circuit.qubits[1]])
+
+
+CHANGES: dict[str, Callable[[QuantumCircuit], Any]] = {
+    "append": lambda circuit: circuit.x(2),
+    "insert": lambda circuit: circuit.data.insert(0, CircuitInstruction(XGate(), [circuit.qubits[0]])),
+    "remove": lambda circuit: circuit.data.pop(0),
+    "replace": lambda circuit: circuit.data.__setitem__(0, CircuitInstruction(XGate(), [circuit.qubits[0]])),
+    "gate": lambda circuit: circuit.data.__setitem__(1, CircuitInstruction(RYGate(0.3), [circuit.qubits[1]])),
+    "angle": _assign,
+    "angle by an ulp": _by_an_ulp,
+    "qubits": lambda circuit: circuit.data.__setitem__(0, CircuitInstruction(XGate(), [circuit.qubits[2]])),
+    "matrix in place": _matrix,
+    "matrix": _new_matrix,
+    "global phase": _phase,
+    "clbit": lambda circuit: circuit.data.__setitem__(-1, circuit.data[-1].replace(clbits=[circuit.clbits[0]])),
+    "clear": lambda circuit: circuit.clear(),
+    "more qubits": lambda circuit: circuit.add_bits(QuantumCircuit(1).qubits),
+    "namesake": lambda circuit: circuit.data.__setitem__(0, CircuitInstruction(_namesake(), [circuit.qubits[0]])),
+}
+
+
+def _namesake() -> Gate:
+    """Return a gate of a user's own that bears the name of a standard gate."""
+    gate = Gate("h", 1, [])
+    gate.definition = QuantumCircuit(1)
+    gate.definition.x(0)
+    return gate
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change after the first translation is in the second one."""
+    circuit = fresh()
+    before = translate(circuit)
+    CHANGES[change](circuit)
+    after = translate(circuit)
+    monkeypatch.setattr(circuits, "known_translations", Remembered())
+    assert alike(after, translate(circuit))
+    assert not alike(after, before)
+
+
+def test_parameters_in_place() -> None:
+    """Parameters that are assigned in place, first one and then another circuit's, are in the translation."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(A, 0)
+    bound = circuit.assign_parameters({A: 0.3})
+    first = translate(bound)
+    circuit.assign_parameters({A: 0.4}, inplace=True)
+    assert not alike(translate(circuit), first)
+    assert translate(circuit).operands[0, 2] == np.cos(0.2)
+
+
+def test_gates_of_a_users_own() -> None:
+    """A gate whose definition is changed in place is translated anew."""
+    gate = Gate("mine", 1, [])
+    gate.definition = QuantumCircuit(1)
+    gate.definition.x(0)
+    circuit = QuantumCircuit(1)
+    circuit.append(gate, [0])
+    before = translate(circuit)
+    gate.definition.h(0)
+    assert len(translate(circuit).instructions) == 2 > len(before.instructions)
+
+
+def test_blocks() -> None:
+    """A block of control flow that is changed in place is translated anew."""
+    circuit = QuantumCircuit(1, 1)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.x(0)
+    before = translate(circuit)
+    circuit.data[1].operation.blocks[0].h(0)
+    circuit.x(0)
+    assert len(translate(circuit).instructions) > len(before.instructions)
+
+
+def columns(*values: float) -> ParameterColumns:
+    """Return the values of the parameters a and b."""
+    return ParameterColumns({"a": np.array(values), "b": np.array(values) + 1}, len(values))
+
+
+def parametrised() -> QuantumCircuit:
+    """Return a circuit with two parameters."""
+    circuit = QuantumCircuit(2)
+    circuit.rx(A, 0)
+    circuit.rz(B, 1)
+    circuit.u(A, 0.3, B, 0)
+    circuit.cx(0, 1)
+    circuit.global_phase = A
+    return circuit
+
+
+def test_sweeps() -> None:
+    """A circuit with parameters is translated once for all values that are given in several calls."""
+    circuit = parametrised()
+    first = translate_sweep(circuit, columns(0.1)).sweeps[0]
+    again = translate_sweep(circuit, columns(0.4, 0.5)).sweeps[0]
+    assert again.template is first.template
+    alone = translate_sweep(parametrised(), columns(0.4, 0.5)).sweeps[0]
+    assert (again.operands(np.arange(2)) == alone.operands(np.arange(2))).all()
+
+
+def test_changed_sweeps() -> None:
+    """A circuit with parameters that is changed between two calls is translated anew."""
+    circuit = parametrised()
+    first = translate_sweep(circuit, columns(0.1)).sweeps[0]
+    circuit.rx(B, 0)
+    again = translate_sweep(circuit, columns(0.1)).sweeps[0]
+    assert len(again.template.instructions) == len(first.template.instructions) + 1
+
+
+def test_formulas() -> None:
+    """A formula of parameters is computed anew for other values."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(A + B, 0)
+    for value in (0.1, 0.7):
+        found = translate_sweep(circuit, columns(value)).sweeps[0].operands(np.arange(1))
+        assert found[0, 2] == pytest.approx(np.cos(value + 0.5))
+
+
+def test_values_that_are_not_finite() -> None:
+    """Values that are not finite are refused in a second call as in the first one, with the gate's place."""
+    circuit = parametrised()
+    translate_sweep(circuit, columns(0.1))
+    with pytest.raises(ParameterError, match=r"not finite in binding 1.*instruction 0 of circuit"):
+        translate_sweep(circuit, columns(0.1, np.nan))
+
+
+def test_circuits_are_not_kept() -> None:
+    """A circuit that its user no longer holds is forgotten."""
+    circuit = fresh()
+    translate(circuit)
+    before = len(circuits.known_translations)
+    del circuit
+    gc.collect()
+    assert len(circuits.known_translations) < before
+
+
+class _Thing:
+    """An object with an identity."""
+
+
+def test_memory_is_bounded() -> None:
+    """What was used longest ago makes room, and what is too large is not remembered."""
+    remembered, things = Remembered(most=10), [_Thing() for _ in range(4)]
+    for number, thing in enumerate(things[:3]):
+        remembered.put(thing, "how", number, "made", 4)
+        if number == 1:
+            assert remembered.get(things[0], "how", 0) == "made"
+    remembered.put(things[3], "how", 3, "made", 11)
+    found = [remembered.get(thing, "how", number) for number, thing in enumerate(things)]
+    assert found == ["made", None, "made", None]
+    assert remembered.get(things[0], "how", 7) is None
+
+
+def test_noisy_gates_that_come_again() -> None:
+    """A noisy gate that comes again on a wire that was initialised in between leaves the wire as no |0>."""
+    noise = NoiseModel().with_error(["x", "id"], depolarizing(0.1))
+    for name in ("x", "id"):
+        circuit = QuantumCircuit(1)
+        getattr(circuit, name)(0)
+        circuit.initialize([0.6, 0.8], 0)
+        getattr(circuit, name)(0)
+        circuit.prepare_state([0.6, 0.8], 0)
+        found = translate_noisy(circuit, noise).circuit.instructions
+        assert sum(isinstance(instruction, Initialize) for instruction in found) == 1
+        assert sum(isinstance(instruction, Channel) for instruction in found) == 2
