@@ -11,9 +11,10 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Op, Reset, Save
+from qsim_ex.circuit.ops import Begin, Conditional, Instruction, Measure, Op, Reset, Save
 from qsim_ex.program.divide import groups_of
-from qsim_ex.program.separate import Separation, parts_of_instructions, separation_of
+from qsim_ex.program.separate import separation_of
+from qsim_ex.program.separation import Separation
 
 
 def separated(builder: CircuitBuilder, **asked: Any) -> Separation:
@@ -224,7 +225,7 @@ def test_a_wire_that_begins_anew_in_another_part_has_a_level() -> None:
     builder = CircuitBuilder(4, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0]).reset([1])
     builder.gate("h", [2]).gate("cx", [2, 1])
     second = instructions(separated(builder), 1)
-    levels = [one.level for one in second if isinstance(one, Reset)]
+    levels = [one.level for one in second if isinstance(one, Begin)]
     assert len(levels) == 1
     assert levels[0] > 0
 
@@ -244,16 +245,6 @@ def test_each_part_has_the_streams_of_the_circuit() -> None:
     builder.channel(noise.bit_flip(0.1), [2]).measure([2], [2])
     found = separated(builder)
     assert [part.streams for part in found.parts] == [(1,), (3, 4)]
-
-
-def test_parts_of_instructions_have_one_number_each() -> None:
-    """Instructions of one part have one number; those that no part needs have −1."""
-    builder = CircuitBuilder(4, 1).gate("h", [0]).gate("h", [2]).gate("cx", [3, 1]).gate("cx", [0, 1])
-    found = parts_of_instructions(builder.build().structure, ())
-    assert found[0] == found[3] != found[1]
-    assert found[2] == -1
-    whole = builder.save().build().structure
-    assert parts_of_instructions(whole, ()) == [-1] * 5
 
 
 # --- saves ------------------------------------------------------------------------------------------------------------

@@ -99,21 +99,37 @@ class Initialize:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``."""
+    """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``.
+
+    kept: of a part of a circuit, further classical bits, one for each wire, that keep the outcomes; the wires are then
+        put into |0⟩, so that others take their place.
+    """
 
     wires: tuple[int, ...]
     clbits: tuple[int, ...]
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put `wires` into |0>, whatever their state is.
-
-    level: of a part of a circuit, after how many branch points of the whole circuit they are used again.
-    """
+    """Put `wires` into |0>, whatever their state is."""
 
     wires: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Begin work on a wire after some branch points, and after those before another instruction; no state changes.
+
+    `program.separate` puts it into circuits that it has divided, where lives of wires take turns. So random choices are
+    made in the same order, however the circuit is divided.
+
+    level: the number of branch points. after: the place of the other instruction; None without one.
+    """
+
+    wire: int
     level: int = 0
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +176,7 @@ class SetState:
     operand: int
 
 
-Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Channel | Conditional | Save
+Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -197,6 +213,8 @@ def wires_acted_on(instruction: Instruction) -> int:
             return mask
         case Permutation() | Initialize() | SetState() | Measure() | Reset() | Channel():
             return mask_of(instruction.wires)
+        case Begin(wire):
+            return 1 << wire
         case Conditional(operation):
             return wires_acted_on(operation)
         case Save():
@@ -224,13 +242,18 @@ class Structure:
 
     @cached_property
     def all_joined(self) -> bool:
-        """Whether gates mix every wire and join all of them, and none is reset: then all are simulated together."""
-        mixed = 0
+        """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
+
+        Then all wires are simulated together.
+        """
+        mixed = measured = 0
         joined: list[int] = []  # disjoint masks of wires that gates have joined
         for instruction in self.instructions:
             match instruction:
                 case Op(mixes):
                     mixed |= mask_of(mixes)
+                    if measured and mask_of(mixes) & measured:
+                        return False
                     acted = wires_acted_on(instruction)
                     if any(acted & ~mask == 0 for mask in joined):
                         continue
@@ -238,8 +261,8 @@ class Structure:
                     for mask in joined:
                         acted |= mask if mask & acted else 0
                     joined = [acted, *apart]
-                case Measure():
-                    pass
+                case Measure(wires):
+                    measured |= mask_of(wires)
                 case _:
                     return False
         return mixed == (1 << self.num_qubits) - 1 and len(joined) < 2
