@@ -122,6 +122,7 @@ def moved_to_the_end(
             case Measure(wires, clbits, kept):
                 if kept:
                     found[-1] = 0
+                    later |= mask_of(wires)
                 elif needed:
                     found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in needed))
                 needed.difference_update(clbits)

@@ -22,6 +22,7 @@ class Life:
     before: the life of the wire before this one; None for its first one. origin: the place of the measurement with
     whose outcome it begins; None if it begins as |0⟩. end: the place of the reset or measurement that ends it; None if
     it lasts to the end. echoes: whether it is only measured, at the end, so that it tells its origin again.
+    touched: whether it may not be |0⟩. held: whether it is measured at the end into a misread bit.
     """
 
     wire: int
@@ -29,6 +30,8 @@ class Life:
     origin: int | None
     end: int | None = None
     echoes: bool = False
+    touched: bool = False
+    held: bool = False
 
 
 class Lives:
@@ -36,7 +39,8 @@ class Lives:
 
     every: all lives. of: for each place the life of each of its wires. read: for each place the places of the
     measurements whose bits its condition reads. wrote: for each classical bit the place that wrote it last.
-    last: for each wire its last life.
+    last: for each wire its last life. late: the measurements that are made at the end of a run, into bits that
+    conditions do not misread.
     """
 
     def __init__(self, placed: Sequence[Placed], groups: Groups, observed: bool) -> None:
@@ -45,6 +49,7 @@ class Lives:
         self.read: dict[int, tuple[int, ...]] = {}
         self.wrote: dict[int, int] = {}
         self.last: dict[int, int] = {}
+        self.late = set[int]()
         self._placed = placed
         self._group = {clbit: group for group in groups for clbit in group}
         final = _measured_at_the_end(placed, self._group, observed)
@@ -65,7 +70,7 @@ class Lives:
         origin = None
         if before is not None and isinstance(self._placed[end := self._end(before)].instruction, Measure):
             origin = end
-        self.every.append(Life(wire, before, origin, echoes=origin is not None))
+        self.every.append(Life(wire, before, origin, echoes=origin is not None, touched=origin is not None))
         return len(self.every) - 1
 
     def _follow(self, place: int, one: Placed, final: bool) -> None:
@@ -74,8 +79,12 @@ class Lives:
         match one.instruction:
             case Measure(_, (clbit,)):
                 self.wrote[clbit] = place
-                mine.echoes &= final and clbit not in self._group
-                if not final:
+                if final and clbit not in self._group:
+                    self.late.add(place)
+                else:
+                    mine.echoes = False
+                    mine.held |= final
+                if not final and mine.touched and not mine.held:
                     mine.end = place
                 return
             case Reset():
@@ -86,6 +95,7 @@ class Lives:
                 pass
         for life in self.of[place]:
             self.every[life].echoes = False
+            self.every[life].touched |= not isinstance(one.instruction, Save)
 
     def _end(self, life: int) -> int:
         end = self.every[life].end
@@ -126,7 +136,7 @@ class Lives:
             if life.origin is not None:
                 yield self.of[life.origin][0], number
 
-    def late(self) -> list[int]:
+    def order(self) -> list[int]:
         """Return the places in an order in which lives begin as late as possible: before what ends a life, only what
         that needs.
         """

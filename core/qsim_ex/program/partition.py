@@ -33,7 +33,7 @@ class Partition:
         self.slots: dict[int, Slots] = {}
         roots = [joined.root(mine[0]) for mine in lives.of]
         if lives.ends and not together:
-            late = lives.late()
+            late = lives.order()
             apart = Joined(len(lives.every), lives.joins())
             apart.join_circles(follows)
             finer = self._finer(roots, [apart.root(mine[0]) for mine in lives.of], late)

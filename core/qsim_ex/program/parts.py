@@ -22,7 +22,7 @@ _FLIP_ENTRIES = np.array([ZERO_AT, ONE_AT, ONE_AT, ZERO_AT])
 class Parts:
     """The parts of a circuit, numbered, with what each of them keeps for others.
 
-    made: the parts. part: the part of each life. wire: its wire there, unless it is told again what is kept.
+    made: the parts. part: the part of each life. wire: its wire there, unless it only tells again what is kept.
     kept: for each measurement whose outcome is kept, the bit of its part that keeps it.
     """
 
@@ -53,16 +53,13 @@ class Parts:
             one.number_kept_bits()
         self.made = tuple([one.made() for one in made])
 
-    def tells_again(self, life: int) -> bool:
-        """Return whether a life is only measured at the end, and its wire is in no part since its state is kept."""
-        mine = self.lives.every[life]
-        return mine.echoes and mine.origin in self.kept
-
-    def kept_before(self, life: int) -> int:
-        """Return the bit that keeps the outcome with which a life begins."""
-        origin = self.lives.every[life].origin
-        assert origin is not None
-        return self.kept[origin]
+    def told_by(self, place: int) -> int | None:
+        """Return the measurement whose outcome, which is kept, one at the end would find again; None without one."""
+        if place not in self.lives.late:
+            return None
+        life = self.lives.every[self.lives.of[place][0]]
+        measured = life.origin if life.echoes else life.end
+        return measured if measured in self.kept else None
 
     def _outcomes_to_keep(self) -> set[int]:
         """Return the measurements whose outcomes another part needs, or after which another life takes the slot."""
@@ -91,7 +88,7 @@ class _Part:
     def __init__(self, of: Parts, number: int) -> None:
         self._of = of
         self._number = number
-        self._places = [p for p in of.partition.places[number] if not of.tells_again(of.lives.of[p][0])]
+        self._places = [place for place in of.partition.places[number] if of.told_by(place) is None]
         every = of.lives.every
         mine = dict.fromkeys(life for place in of.partition.places[number] for life in of.lives.of[place])
         self.members = tuple(sorted({every[life].wire for life in mine}))
@@ -151,18 +148,24 @@ class _Part:
             GivenBit(bit, of.level(place) - 1, of.partition.of[place], of.kept[place])
             for place, bit in self._given.items()
         ]
-        mine = {clbit: place for clbit, place in of.lives.wrote.items() if of.partition.of[place] == self._number}
-        again = {clbit: place for clbit, place in mine.items() if of.tells_again(of.lives.of[place][0])}
+        final: list[int] = []
+        copied: list[tuple[int, int]] = []
+        for clbit, place in of.lives.wrote.items():
+            if of.partition.of[place] == self._number:
+                if (told := of.told_by(place)) is None:
+                    final.append(local[clbit])
+                else:
+                    copied.append((clbit, of.kept[told]))
         return SeparatePart(
             structure=structure_of(len(self.wires), self._free, tuple(instructions)),
             wires=self.wires,
             clbits=self.clbits,
-            final=tuple(sorted([local[clbit] for clbit in mine if clbit not in again])),
+            final=tuple(sorted(final)),
             columns=np.array(self._numbered.columns, dtype=np.int64) if own else None,
             streams=tuple(streams),
             groups=tuple(tuple(local[clbit] for clbit in group) for group in self._misread),
             members=self.members,
-            copied=tuple((clbit, of.kept_before(of.lives.of[place][0])) for clbit, place in again.items()),
+            copied=tuple(copied),
             given=tuple(given),
         )
 

@@ -156,7 +156,7 @@ class _Separator:
         known: dict[int, tuple[int, int]] = {}
         for wire, number in lives.last.items():
             life, part = lives.every[number], parts.part[number]
-            measured = life.origin if parts.tells_again(number) else life.end
+            measured = life.origin if life.echoes else life.end
             if measured is not None and measured in parts.kept:
                 known[wire] = partition.of[measured], parts.kept[measured]
             elif not self._is_reset(life):

@@ -82,6 +82,7 @@ class Simplifier:
         for wire, number in self._mixed:
             self._alive |= 0 if number else 1 << wire
         self._used = 0  # the mask of the wires that instructions act on since they were reset
+        self._touched = 0  # of these, without those that were only measured
         self._random: set[int] = set()  # classical bits that may be 1
         self._stream = 0
         for instruction in structure.instructions:
@@ -115,6 +116,7 @@ class Simplifier:
         acted = wires_acted_on(instruction)
         self._alive |= acted
         self._used |= acted
+        self._touched |= 0 if isinstance(instruction, Save) else acted
         self.placed.append(Placed(instruction, self._stream, entries))
 
     def _reset(self, wires: Sequence[int]) -> None:
@@ -124,12 +126,16 @@ class Simplifier:
             self._alive = self._alive | 1 << wire if mixed else self._alive & ~(1 << wire)
             if self._used >> wire & 1:
                 self._used &= ~(1 << wire)
+                self._touched &= ~(1 << wire)
                 self.placed.append(Placed(Reset((wire,)), self._stream + k))
 
     def _measure(self, wire: int, clbit: int, stream: int) -> None:
         # Where a bit may be read as 1 although the wire is |0⟩, or held another value before, it has to be measured.
         if clbit in self._misread or clbit in self._random or self._alive >> wire & 1:
-            self._random.add(clbit)
+            if clbit in self._misread or self._touched >> wire & 1:
+                self._random.add(clbit)
+            else:
+                self._random.discard(clbit)  # it is 0 from now on
             self._alive |= 1 << wire
             self._used |= 1 << wire
             self.placed.append(Placed(Measure((wire,), (clbit,)), stream))
