@@ -44,6 +44,7 @@ class Parts:
         self.placed, self.lives, self.partition, self.groups = placed, lives, partition, groups
         self.gathers, self.level = gathers, level
         self.part = {life: partition.of[place] for place, mine in enumerate(lives.of) for life in mine}
+        self._next = {one.before: life for life, one in enumerate(lives.every) if one.before is not None}
         self.kept = dict.fromkeys(self._outcomes_to_keep(), -1)
         made = [_Part(self, number) for number in range(len(partition.places))]
         if len(made) == 1:
@@ -57,9 +58,14 @@ class Parts:
         """Return the measurement whose outcome, which is kept, one at the end would find again; None without one."""
         if place not in self.lives.late:
             return None
-        life = self.lives.every[self.lives.of[place][0]]
-        measured = life.origin if life.echoes else life.end
-        return measured if measured in self.kept else None
+        every, life = self.lives.every, self.lives.of[place][0]
+        if every[life].echoes and every[life].origin in self.kept:
+            return every[life].origin
+        while every[life].end not in self.kept:  # nothing mixes the wire any more, so all find the same
+            if life not in self._next:
+                return None
+            life = self._next[life]
+        return every[life].end
 
     def _outcomes_to_keep(self) -> set[int]:
         """Return the measurements whose outcomes another part needs, or after which another life takes the slot."""
