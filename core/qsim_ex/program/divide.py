@@ -150,6 +150,11 @@ class _OpenSegment:
         self.choices: list[Choice] = []
         self.readings: list[Reading] = []
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens, since the wires of other parts pass branch points here."""
+        return not (self.work or self.choices or self.readings) and self.end is None
+
     def nodes(self) -> Iterable[Node]:
         """Yield the segment, with operands of its own, and the node after it, if there is one."""
         yield segment_from(self.work)
@@ -189,6 +194,8 @@ class _Divider:
         self._recorded.update({clbit: -1 - k for k, (clbit, _) in enumerate(given)})
         self._reader = ReadingTracker(groups, structure.instructions, len(given)) if groups else None
         self._acted = [wires_acted_on(instruction) for instruction in structure.instructions]
+        for k, (clbit, level) in enumerate(given):
+            self._at(level, 0).readings.append(Reading((clbit,), (None,), (-1 - k,), 0, last=False, given=k))
         self._first_random: RandomInstruction | None = None
         self._place = 0
         self._place_of: dict[Choice, int] = {}  # of measurements and resets
@@ -229,7 +236,8 @@ class _Divider:
     def _nodes(self) -> tuple[Node, ...]:
         """Return all segments and the nodes after them; without choices and readings operands are the circuit's."""
         if self._choices or self._given or (self._reader is not None and self._reader.columns):
-            return tuple(node for one in self._open for node in one.nodes())
+            first, *others = self._open
+            return (*first.nodes(), *(node for one in others if not one.is_empty for node in one.nodes()))
         nodes: list[Node] = []
         for one in self._open:
             nodes.append(Segment(_plain(one.work)))

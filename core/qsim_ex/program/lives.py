@@ -110,7 +110,8 @@ class Lives:
     def joins(self) -> Iterator[tuple[int, int]]:
         """Yield pairs of lives that are in one part: an operation joins them, or that their bits are misread together.
 
-        So does a condition on a misread bit, which reads it once for all. A life that echoes another goes with that.
+        So does a condition on a misread bit, which is read once for all, or on one that ends no life. A life that
+        echoes another goes with that.
         """
         for lives in self.of:
             for other in lives[1:]:
@@ -121,8 +122,9 @@ class Lives:
                 yield writers.setdefault(group, self.of[place][0]), self.of[place][0]
         for place, read in self.read.items():
             for clbit, measured in zip(self._placed[place].clbits, read, strict=True):
-                if clbit in self._group:
-                    yield self.of[measured][0], self.of[place][0]
+                writer = self.of[measured][0]
+                if clbit in self._group or self.every[writer].end != measured:
+                    yield writer, self.of[place][0]
         for number, life in enumerate(self.every):
             if life.echoes and life.origin is not None:
                 yield self.of[life.origin][0], number

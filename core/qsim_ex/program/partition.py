@@ -14,6 +14,11 @@ from qsim_ex.program.lives import Lives
 from qsim_ex.program.slots import Slots, slots_of
 
 
+NARROW = 8
+"""The widest part whose lives take no turns, and that is not parted at measurements: such a state is small, and all of
+its shots run in compiled code (`run.trajectories`)."""
+
+
 class Partition:
     """The parts of a circuit, and their instructions.
 
@@ -58,8 +63,10 @@ class Partition:
 
     def _slots(self, places: Sequence[int]) -> Slots | None:
         """Return the slots of a part in which lives take turns; None if that makes it no smaller."""
+        if (wires := self._wires(places)) <= NARROW:
+            return None
         found = slots_of(self._lives, places)
-        return found if len(found.wires) < self._wires(places) else None
+        return found if len(found.wires) < wires else None
 
     def _wires(self, places: Sequence[int]) -> int:
         """Return the number of wires of a part."""
@@ -78,7 +85,9 @@ class Partition:
         parted = {
             whole
             for whole, some in pieces.items()
-            if len(some) > 1 and max(self._width(smaller[piece]) for piece in some) < self._width(places[whole])
+            if len(some) > 1
+            and (width := self._width(places[whole])) > NARROW
+            and max(self._width(smaller[piece]) for piece in some) < width
         }
         return [piece if whole in parted else whole for whole, piece in zip(joined, apart, strict=True)]
 

@@ -138,16 +138,10 @@ class Branches:
 
 
 def first_branches(program: Program, inputs: BatchInputs) -> Branches:
-    """Return the branches before the first segment: sets of shots with equal choices of all mixed-unitary channels.
-
-    The bits that other parts have measured are equal too.
-    """
+    """Return the branches before the first segment: sets of shots with equal choices of all mixed-unitary channels."""
     seeds, shots, early = inputs.seeds, inputs.shots, program.early
     bindings = len(seeds)
     whole = _undecided(bindings, len(program.choices) + program.readings, shots)
-    if inputs.given is not None:
-        bits = inputs.given.reshape(bindings * shots, -1)
-        whole = whole.divided(range(-1, -1 - program.given, -1), bits)[0].settled()
     if not early:
         return whole
     outcomes = np.empty((bindings * shots, len(early)), dtype=np.uint8)
@@ -158,9 +152,6 @@ def first_branches(program: Program, inputs: BatchInputs) -> Branches:
             one = inputs.kraus[b][choice.number]
             found = one.mixed(numbers(seed, key, inputs.first, shots))
             outcomes[at, column], scales[at, column] = found, one.mean[found] ** -0.5
-    if inputs.given is not None:  # the shots are not in order any more
-        order = whole.binding[whole.branch_of] * shots + whole.shots
-        outcomes, scales = outcomes[order], scales[order]
     return whole.divided([choice.number for choice in early], outcomes, scales)[0].settled()
 
 
