@@ -13,7 +13,6 @@ from qsim_ex.program.joined import Joined
 from qsim_ex.program.lives import Lives
 from qsim_ex.program.slots import Slots, slots_of
 
-
 NARROW = 8
 """The widest part whose lives take no turns, and that is not parted at measurements: such a state is small, and all of
 its shots run in compiled code (`run.trajectories`)."""
