@@ -118,15 +118,16 @@ def _check_size(case: Case, structure: Any) -> None:
 
 @contextmanager
 def _parting(narrow: int | None) -> Iterator[None]:
-    """Let measurements part what has more wires than `narrow` meanwhile; None for the engine's own bound."""
+    """Let measurements part what has more wires than `narrow` meanwhile; None for the engine's own bounds."""
     if narrow is None:
         yield
         return
     from qsim_ex.program import partition, separate
 
     anew = getattr(separate.separation_of, "__wrapped__", separate.separation_of)
-    with patch.object(partition, "NARROW", narrow), patch.object(separate, "separation_of", anew):
-        yield
+    with patch.object(partition, "NARROW", narrow), patch.object(partition, "GAIN", 1):
+        with patch.object(separate, "separation_of", anew):
+            yield
 
 
 @contextmanager

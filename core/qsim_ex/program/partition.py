@@ -11,11 +11,15 @@ from collections.abc import Sequence
 
 from qsim_ex.program.joined import Joined
 from qsim_ex.program.lives import Lives
-from qsim_ex.program.slots import Slots, slots_of
+from qsim_ex.program.slots import Turns, slots_of
 
 NARROW = 8
 """The widest part whose lives take no turns, and that is not parted at measurements: such a state is small, and all of
 its shots run in compiled code (`run.trajectories`)."""
+
+GAIN = 2
+"""The least number of wires by which a part has to become smaller. Turns and parts add branch points, so that one wire
+less, which halves a state, does not pay for them."""
 
 
 class Partition:
@@ -34,7 +38,7 @@ class Partition:
                 joined.join(0, life)
         self._lives = lives
         self.order: Sequence[int] = range(len(lives.of))
-        self.slots: dict[int, Slots] = {}
+        self.slots: dict[int, Turns] = {}
         roots = [joined.root(mine[0]) for mine in lives.of]
         if lives.ends and not together:
             late = lives.order()
@@ -49,7 +53,7 @@ class Partition:
         else:
             self._number(roots, {})
 
-    def _number(self, roots: Sequence[int], slots: dict[int, Slots]) -> None:
+    def _number(self, roots: Sequence[int], slots: dict[int, Turns]) -> None:
         """Number the parts in the order of their lowest wires."""
         lowest: dict[int, int] = {}
         for root, mine in zip(roots, self._lives.of, strict=True):
@@ -60,12 +64,12 @@ class Partition:
         self.places = list(_places(self.of, self.order).values())
         self.slots = {number[root]: one for root, one in slots.items()}
 
-    def _slots(self, places: Sequence[int]) -> Slots | None:
+    def _slots(self, places: Sequence[int]) -> Turns | None:
         """Return the slots of a part in which lives take turns; None if that makes it no smaller."""
         if (wires := self._wires(places)) <= NARROW:
             return None
         found = slots_of(self._lives, places)
-        return found if len(found.wires) < wires else None
+        return found if len(found.wires) <= wires - GAIN else None
 
     def _wires(self, places: Sequence[int]) -> int:
         """Return the number of wires of a part."""
@@ -86,7 +90,7 @@ class Partition:
             for whole, some in pieces.items()
             if len(some) > 1
             and (width := self._width(places[whole])) > NARROW
-            and max(self._width(smaller[piece]) for piece in some) < width
+            and max(self._width(smaller[piece]) for piece in some) <= width - GAIN
         }
         return [piece if whole in parted else whole for whole, piece in zip(joined, apart, strict=True)]
 

@@ -12,7 +12,7 @@ from qsim_ex.program.lives import Lives
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Slots:
+class Turns:
     """The slots of a part.
 
     of: the slot of each life. taken: for a life in the slot of another wire, the life that was there before.
@@ -24,7 +24,7 @@ class Slots:
     wires: tuple[int, ...]
 
 
-def slots_of(lives: Lives, places: Sequence[int]) -> Slots:
+def slots_of(lives: Lives, places: Sequence[int]) -> Turns:
     """Return slots for the lives of a part, in the order of the part's places."""
     slot: dict[int, int] = {}
     taken: dict[int, int] = {}
@@ -51,4 +51,4 @@ def slots_of(lives: Lives, places: Sequence[int]) -> Slots:
     order = sorted(range(len(held)), key=lambda one: lives.every[held[one]].wire)
     place_of = {one: number for number, one in enumerate(order)}
     wires = tuple(lives.every[held[one]].wire for one in order)
-    return Slots({life: place_of[one] for life, one in slot.items()}, taken, wires)
+    return Turns({life: place_of[one] for life, one in slot.items()}, taken, wires)

@@ -94,19 +94,22 @@ class _JointRun:
 
     def _order(self) -> list[Run]:
         """Return the runs that draw all wires, from the highest to the lowest one that is measured."""
-        parts = self.separation.parts
-        entries = sorted(
-            ((wire, number, local) for number, part in enumerate(parts) for local, wire in enumerate(part.wires)),
-            key=lambda one: (-one[0], one[1], -one[2]),
-        )
-        measured = {
-            (number, wire)
-            for number, (part, program) in enumerate(zip(parts, self._programs, strict=True))
-            for clbit, wire in program.measured.items()
-            if clbit in part.final
-        }
-        last = max((k + 1 for k, (_, number, local) in enumerate(entries) if (number, local) in measured), default=0)
-        order = [(number, self.separation.place.get(wire) == (number, local)) for wire, number, local in entries]
+        place = self.separation.place
+        entries: list[
+            tuple[int, int, int, bool]
+        ] = []  # where it is drawn, its part, its wire there, whether it is mixed
+        measured = set[tuple[int, int]]()
+        for number, (part, program) in enumerate(zip(self.separation.parts, self._programs, strict=True)):
+            measured.update((number, wire) for clbit, wire in program.measured.items() if clbit in part.final)
+            at = -1
+            for local, wire in enumerate(part.wires):
+                if mixed := place.get(wire) == (number, local) or (number, local) in measured:
+                    at = wire
+                if at >= 0:  # else it is |0⟩, as all wires below, and is not drawn; above others it is drawn with them
+                    entries.append((at, number, local, mixed))
+        entries.sort(key=lambda one: (-one[0], one[1], -one[2]))
+        last = max((k + 1 for k, (_, *one, _) in enumerate(entries) if tuple(one) in measured), default=0)
+        order = [(number, mixed) for _, number, _, mixed in entries]
         return runs_of(order, last)
 
     # --- running -----------------------------------------------------------------------------------------------------
