@@ -19,7 +19,7 @@ from qsim_ex.program.separate import separation_of
 def parting_everything() -> Iterator[None]:
     """Let parts of few wires be parted too, and those that become smaller by one wire."""
     separation_of.cache_clear()
-    with patch.object(partition, "NARROW", 0), patch.object(partition, "GAIN", 1):
+    with patch.multiple(partition, NARROW=0, GAIN=1):
         yield
     separation_of.cache_clear()
 

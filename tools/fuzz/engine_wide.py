@@ -125,9 +125,9 @@ def _parting(narrow: int | None) -> Iterator[None]:
     from qsim_ex.program import partition, separate
 
     anew = getattr(separate.separation_of, "__wrapped__", separate.separation_of)
-    with patch.object(partition, "NARROW", narrow), patch.object(partition, "GAIN", 1):
-        with patch.object(separate, "separation_of", anew):
-            yield
+    bounds = patch.multiple(partition, NARROW=narrow, GAIN=1)
+    with bounds, patch.object(separate, "separation_of", anew):
+        yield
 
 
 @contextmanager
