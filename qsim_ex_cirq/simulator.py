@@ -45,8 +45,8 @@ class QsimExSimulator(
 
     dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: as in Cirq, a noise model, or a one-qubit
     channel that acts on every qubit after every moment.
-    split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
-    planner needs no advice.
+    split_untangled_states: as in Cirq, whether qubits that nothing entangles are simulated apart; the engine's option
+    `separate`, unless that is given too. Results are the same.
     trajectories: how many an expectation value is the mean of where something in the circuit is random; the engine's
     1,000 if None.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
@@ -70,7 +70,7 @@ class QsimExSimulator(
                 raise OptionError(f"there is no option {name!r}.{nearest(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
         self._noise = noise_of(noise)
         self._dtype = _dtype(dtype)
-        self._split_untangled_states = split_untangled_states
+        engine.setdefault("separate", bool(split_untangled_states))
         self._engine = qsim_ex.Simulator(Options(precision=BY_DTYPE[self._dtype].name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
         self._runner = SweepRunner(self._engine, self._noise, known, SeedStream(seed))

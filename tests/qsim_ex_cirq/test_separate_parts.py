@@ -60,3 +60,11 @@ def test_a_chain_of_teleportations(simulator: QsimExSimulator) -> None:
     found = simulator.run(circuit, repetitions=500).measurements
     assert not found["m"].any()
     assert abs(np.mean([found[f"x{k}"] for k in range(0, 60, 2)]) - 0.5) < 5 * np.sqrt(0.25 / 15_000)
+
+
+def test_untangled_states_that_are_not_split() -> None:
+    """Without splitting, all qubits are one state, which is too large here; `separate` itself has the last word."""
+    measured = PAIRS + cirq.measure(*QUBITS, key="m")
+    with pytest.raises(OutOfMemory):
+        QsimExSimulator(device="cpu", split_untangled_states=False).run(measured)
+    QsimExSimulator(device="cpu", split_untangled_states=False, separate=True).run(measured)
