@@ -44,8 +44,8 @@ class QsimExSimulator(
 
     dtype: complex64, as in Cirq, or complex128. seed: as in Cirq. noise: as in Cirq, a noise model, or a one-qubit
     channel that acts on every qubit after every moment.
-    split_untangled_states: accepted for the sake of ``cirq.Simulator``; it never changed a result there, and the
-    planner needs no advice.
+    split_untangled_states: as in Cirq, whether qubits that nothing entangles are simulated apart; the engine's option
+    `separate`, unless that is given too. Results are the same.
     trajectories: how many an expectation value is the mean of where something in the circuit is random; the engine's
     1,000 if None.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
@@ -60,7 +60,7 @@ class QsimExSimulator(
         dtype: Any = np.complex64,
         noise: cirq.NOISE_MODEL_LIKE = None,
         seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None,
-        split_untangled_states: bool = True,  # noqa: ARG002  (see above)
+        split_untangled_states: bool = True,
         trajectories: int | None = None,
         **engine: Unpack[EngineKeywords],
     ) -> None:
@@ -72,6 +72,7 @@ class QsimExSimulator(
         own: dict[str, Any] = {"dtype": self._precision.dtype, "noise": noise_of(noise)}
         # Between moments the state is one: the engine needs no advice on what is entangled.
         super().__init__(**own, seed=seed, split_untangled_states=False)
+        engine.setdefault("separate", bool(split_untangled_states))
         self._engine = qsim_ex.Simulator(Options(precision=self._precision.name, **engine))
         known = None if trajectories is None else check.shots(trajectories)
         self._runner = SweepRunner(self._engine, self._noise, known, seeds)

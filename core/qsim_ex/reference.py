@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import (
     ALWAYS,
+    Begin,
     Channel,
     Conditional,
     Entry,
@@ -111,7 +112,7 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
                 raise ValueError("expected a circuit with one final state, got a channel; use density_matrix.")
             case Conditional():
                 raise ValueError("expected a circuit with one final state, got a condition; use density_matrix.")
-            case Measure() | Save():
+            case Measure() | Save() | Begin():
                 pass
             case Reset():
                 raise ValueError("expected a circuit with one final state, got a reset; use density_matrix.")
@@ -159,7 +160,7 @@ def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
                             key = key & ~(1 << clbit) | (value >> k & 1) << clbit
                         after[key] = after.get(key, 0) + projected
                 found = after
-            case Save():
+            case Save() | Begin():
                 pass
             case SetState(wires, operand):
                 psi = set_state(wires, operands[operand : operand + (1 << n)])
@@ -209,6 +210,8 @@ def ways_to(circuit: Circuit, label: str) -> list[Way]:
                 jumps = [_embedded(n, wires, _jump(len(wires), value, value)) for value in range(1 << len(wires))]
                 bits = [[(clbit, value >> k & 1) for k, clbit in enumerate(clbits)] for value in range(1 << len(wires))]
                 ways = [on for way in ways for on in _ways_on(way, jumps, bits)]
+            case Begin():
+                pass
             case _:
                 maps = _maps(n, instruction, operands)
                 ways = [on for way in ways for on in _ways_on(way, maps, [[]] * len(maps))]

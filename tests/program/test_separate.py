@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from support.measured_often import parting_everything, teleportations
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Op, Reset, Save
+from qsim_ex.circuit.ops import Begin, Conditional, Instruction, Measure, Op, Reset, Save
 from qsim_ex.program.divide import groups_of
-from qsim_ex.program.separate import Separation, parts_of_instructions, separation_of
+from qsim_ex.program.separate import separation_of
+from qsim_ex.program.separation import Separation
 
 
 def separated(builder: CircuitBuilder, **asked: Any) -> Separation:
@@ -224,7 +227,7 @@ def test_a_wire_that_begins_anew_in_another_part_has_a_level() -> None:
     builder = CircuitBuilder(4, 1).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0]).reset([1])
     builder.gate("h", [2]).gate("cx", [2, 1])
     second = instructions(separated(builder), 1)
-    levels = [one.level for one in second if isinstance(one, Reset)]
+    levels = [one.level for one in second if isinstance(one, Begin)]
     assert len(levels) == 1
     assert levels[0] > 0
 
@@ -233,6 +236,100 @@ def test_an_initialized_wire_begins_a_life() -> None:
     """A preparation after a reset belongs to the new part alone, and joins the wires that it prepares."""
     builder = CircuitBuilder(4).gate("h", [0]).gate("cx", [0, 1]).reset([1])
     assert wires_of_parts(builder.initialize([0.6, 0, 0, 0.8], [1, 3])) == [(0, 1), (1, 3)]
+
+
+# --- measurements that part -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parted() -> Iterator[None]:
+    """Narrow parts are parted too."""
+    with parting_everything():
+        yield
+
+
+@pytest.mark.usefixtures("parted")
+def test_a_wire_takes_the_place_of_one_that_was_measured() -> None:
+    """The wire that a condition acts on takes the slot of the measured one, whose outcome is kept for its value."""
+    builder = CircuitBuilder(3, 2).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [2])
+    found = separated(builder.gate("cx", [1, 2]))
+    (part,) = found.parts
+    assert (part.wires, part.members) == ((1, 2), (0, 1, 2))
+    assert found.known == {0: (0, 2)}
+    assert found.place == {1: (0, 0), 2: (0, 1)}
+    assert any(isinstance(one, Measure) and one.kept == (2,) for one in instructions(found))
+    assert found.idle == 0
+
+
+@pytest.mark.usefixtures("parted")
+@pytest.mark.parametrize("before", ["measured", "reset"])
+def test_a_wire_begins_again_as_it_ended(before: str) -> None:
+    """A wire that gave up its slot is flipped if it was measured as 1, and |0⟩ after a reset."""
+    builder = CircuitBuilder(3, 3).gate("h", [0]).gate("cx", [0, 1])
+    builder = builder.measure([0], [0]) if before == "measured" else builder.reset([0])
+    builder.gate("h", [2]).gate("cx", [1, 2]).measure([1], [1])
+    with builder.condition([1], [1]):
+        builder.gate("h", [0])
+    builder.gate("cx", [2, 0])
+    (part,) = separated(builder).parts
+    flips = [one for one in part.structure.instructions if isinstance(one, Conditional) and one.operation.name == "x"]
+    assert len(part.wires) == 2
+    assert len(flips) == (before == "measured")
+
+
+@pytest.mark.usefixtures("parted")
+def test_a_part_is_given_the_bits_of_another() -> None:
+    """A condition leaves two registers apart: the one that it acts on is given the outcome, at its branch point."""
+    builder = CircuitBuilder(4, 4).gate("h", [0]).gate("cx", [0, 1]).gate("h", [2]).gate("cx", [2, 3])
+    builder.measure([0], [0]).gate("h", [1])
+    with builder.condition([0], [1]):
+        builder.gate("x", [2])
+    first, second = separated(builder.measure([1, 2, 3], [1, 2, 3])).parts
+    assert (first.members, second.members) == ((0, 1), (2, 3))
+    assert not first.given
+    (given,) = second.given
+    assert (given.part, given.level) == (0, 0)
+    assert first.program(False).recorded[given.kept] == 0
+
+
+@pytest.mark.usefixtures("parted")
+def test_parts_that_need_bits_of_each_other_are_one() -> None:
+    """Two registers that tell each other outcomes in turn, on wires that live on, cannot run one after the other."""
+    builder = CircuitBuilder(6, 2).gate("h", [0]).gate("h", [3])
+    for one, other in ((0, 3), (3, 0)):
+        builder.gate("cx", [one, one + 1]).gate("cx", [one, one + 2]).measure([one + 1], [one // 3])
+        with builder.condition([one // 3], [1]):
+            builder.gate("ry", [other], 0.3)
+    builder.gate("cx", [0, 1])
+    found = separation_of(builder.build().structure)
+    assert found is None or not any(part.given for part in found.parts)
+
+
+@pytest.mark.usefixtures("parted")
+def test_a_second_measurement_at_the_end_is_a_copy() -> None:
+    """A wire that was measured and is measured again at the end needs no slot until then."""
+    builder = CircuitBuilder(3, 6).gate("h", [0]).gate("cx", [0, 1]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [2])
+    builder.gate("cx", [1, 2]).measure([0, 1, 2], [3, 4, 5])
+    (part,) = separated(builder).parts
+    assert part.copied == ((3, 6),)
+    assert [part.clbits[bit] for bit in part.final] == [0, 4, 5]
+
+
+def test_small_parts_stay_as_they_are() -> None:
+    """Up to eight wires nothing takes turns, since that would be no faster; a chain of nine wires needs three."""
+    assert separation_of(teleportations(7).build().structure) is None
+    (part,) = separated(teleportations(9)).parts
+    assert (len(part.wires), part.members) == (3, tuple(range(9)))
+
+
+def test_lives_begin_as_late_as_possible() -> None:
+    """A chain takes three wires however early its pairs are prepared."""
+    (part,) = separated(teleportations(31, pairs_first=True)).parts
+    assert len(part.wires) == 3
 
 
 # --- random numbers ---------------------------------------------------------------------------------------------------
@@ -244,16 +341,6 @@ def test_each_part_has_the_streams_of_the_circuit() -> None:
     builder.channel(noise.bit_flip(0.1), [2]).measure([2], [2])
     found = separated(builder)
     assert [part.streams for part in found.parts] == [(1,), (3, 4)]
-
-
-def test_parts_of_instructions_have_one_number_each() -> None:
-    """Instructions of one part have one number; those that no part needs have −1."""
-    builder = CircuitBuilder(4, 1).gate("h", [0]).gate("h", [2]).gate("cx", [3, 1]).gate("cx", [0, 1])
-    found = parts_of_instructions(builder.build().structure, ())
-    assert found[0] == found[3] != found[1]
-    assert found[2] == -1
-    whole = builder.save().build().structure
-    assert parts_of_instructions(whole, ()) == [-1] * 5
 
 
 # --- saves ------------------------------------------------------------------------------------------------------------

@@ -45,3 +45,26 @@ def test_a_joint_state_vector_says_what_it_needs(simulator: QsimExSimulator) -> 
     """The final state of all qubits is an error with its sum."""
     with pytest.raises(OutOfMemory, match=r"60 wires.* EiB"):
         simulator.simulate(PAIRS)
+
+
+def test_a_chain_of_teleportations(simulator: QsimExSimulator) -> None:
+    """A state that is teleported over 61 qubits, three of which live at a time, arrives at the last one."""
+    qubits = cirq.LineQubit.range(61)
+    circuit = cirq.Circuit(cirq.ry(1.1)(qubits[0]))
+    for k in range(0, 60, 2):
+        source, near, far = qubits[k : k + 3]
+        circuit += [cirq.H(near), cirq.CNOT(near, far), cirq.CNOT(source, near), cirq.H(source)]
+        circuit += [cirq.measure(source, key=f"z{k}"), cirq.measure(near, key=f"x{k}")]
+        circuit += [cirq.X(far).with_classical_controls(f"x{k}"), cirq.Z(far).with_classical_controls(f"z{k}")]
+    circuit += [cirq.ry(-1.1)(qubits[60]), cirq.measure(qubits[60], key="m")]
+    found = simulator.run(circuit, repetitions=500).measurements
+    assert not found["m"].any()
+    assert abs(np.mean([found[f"x{k}"] for k in range(0, 60, 2)]) - 0.5) < 5 * np.sqrt(0.25 / 15_000)
+
+
+def test_untangled_states_that_are_not_split() -> None:
+    """Without splitting, all qubits are one state, which is too large here; `separate` itself has the last word."""
+    measured = PAIRS + cirq.measure(*QUBITS, key="m")
+    with pytest.raises(OutOfMemory):
+        QsimExSimulator(device="cpu", split_untangled_states=False).run(measured)
+    QsimExSimulator(device="cpu", split_untangled_states=False, separate=True).run(measured)

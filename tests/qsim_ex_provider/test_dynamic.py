@@ -90,3 +90,26 @@ def test_initialize_in_the_middle() -> None:
     found = counts_of(circuit, 10_000)
     for key, p in {"00": 0.18, "01": 0.32, "10": 0.18, "11": 0.32}.items():
         assert abs(found[key] - 10_000 * p) < 5 * np.sqrt(10_000 * p)
+
+
+def test_a_chain_of_teleportations() -> None:
+    """A state that is teleported over 61 qubits, three of which live at a time, arrives at the last one."""
+    circuit = QuantumCircuit(61, 61)
+    circuit.ry(1.1, 0)
+    for source in range(0, 60, 2):
+        near, far = source + 1, source + 2
+        circuit.h(near)
+        circuit.cx(near, far)
+        circuit.cx(source, near)
+        circuit.h(source)
+        circuit.measure([source, near], [source, near])
+        with circuit.if_test((circuit.clbits[near], 1)):
+            circuit.x(far)
+        with circuit.if_test((circuit.clbits[source], 1)):
+            circuit.z(far)
+    circuit.ry(-1.1, 60)
+    circuit.measure(60, 60)
+    result = BACKEND.run(circuit, shots=500, seed_simulator=5, memory=True).result()
+    bits = np.array([[int(bit) for bit in reversed(shot)] for shot in result.get_memory()])
+    assert not bits[:, 60].any()
+    assert abs(bits[:, :60].mean() - 0.5) < 5 * np.sqrt(0.25 / 30_000)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.measured_often import measured_often, parting_everything, teleportations
 from support.noisy_circuits import KINDS
 
 from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.run import joint
 
 WIRES = 7
@@ -127,6 +128,96 @@ def test_batches(seed: int) -> None:
     assert other.packed is not None
     assert np.array_equal(one.packed, other.packed)
     assert np.allclose(one.values, other.values, rtol=0, atol=1e-10)
+
+
+# --- measurements that part -------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=120, deadline=None)
+def test_measurements_that_part(seed: int) -> None:
+    """A seed gives the same shots and values where lives of wires take turns, and parts get bits of other parts."""
+    rng = np.random.default_rng(seed)
+    circuit = measured_often(rng, noise=seed % 2 == 0)
+    bindings = np.repeat(circuit.operands, 2, axis=0)
+    observables = strings(seed, circuit.num_qubits) if seed % 5 == 0 else []
+    groups = ((0,), (1,)) if seed % 4 == 0 else ((0, 1),)
+    readout = tuple(ReadoutError(bits, rng.dirichlet(np.ones(1 << len(bits)), 1 << len(bits))) for bits in groups)
+    asked = {"shots": 30, "seeds": [seed, 7], "observables": observables, "readout": readout if seed % 3 == 0 else ()}
+    with parting_everything(), pytest.MonkeyPatch.context() as patch:
+        if seed % 7 == 0:
+            patch.setattr(joint, "TABLE_WIRES", 1)
+        try:
+            one = SEPARATE.run_batch(circuit, bindings, **asked)
+        except NotSupported:  # a condition on a group that was not measured as a whole
+            with pytest.raises(NotSupported):
+                TOGETHER.run_batch(circuit, bindings, **asked)
+            return
+        other = TOGETHER.run_batch(circuit, bindings, **asked)
+    assert np.array_equal(one.packed, other.packed)  # type: ignore[arg-type]
+    assert np.allclose(one.values, other.values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"max_memory": 1 << 14}, {"virtual_peers": 2}, {"device_wires": 5}])
+def test_measurements_part_states_in_pieces(options: dict[str, int]) -> None:
+    """Two registers of ten wires, of which one reads the bits of the other, have the shots of one state."""
+    builder = CircuitBuilder(20, 20)
+    for first in (0, 10):
+        for k in range(first, first + 9):
+            builder.gate("ry", [k], 0.3 + k).gate("cx", [k, k + 1])
+        if not first:
+            builder.measure([2, 5], [2, 5])
+            with builder.condition([2, 5], [1, 2]):
+                builder.gate("x", [13])
+    circuit = builder.measure(range(20), range(20)).build()
+    one = Simulator(device="cpu", **options).run(circuit, shots=50, seed=3)
+    assert one.facts["separation"].startswith("2 separate parts of 10, 8 wires")
+    assert np.array_equal(one.bits(), TOGETHER.run(circuit, shots=50, seed=3).bits())
+
+
+@pytest.mark.parametrize("pairs_first", [False, True])
+def test_a_chain_of_teleportations_takes_three_wires(pairs_first: bool) -> None:
+    """A state that is teleported over 61 wires arrives, and the outcomes on the way are even and independent."""
+    circuit = teleportations(61, pairs_first=pairs_first).measure(range(61), range(61)).build()
+    result = SEPARATE.run(circuit, shots=4000, seed=5)
+    assert "3 are simulated, on which others take turns" in result.facts["separation"]
+    assert result.peak_bytes <= (16 << 3) * 4000
+    bits = result.bits()
+    assert abs(bits[:, 60].mean() - np.sin(0.55) ** 2) < 5 * np.sqrt(0.2 / 4000)
+    assert abs(bits[:, :60].mean() - 0.5) < 5 * np.sqrt(0.25 / 240_000)
+
+
+def test_the_expectation_value_after_a_chain_of_teleportations() -> None:
+    """Z of the last wire is that of the state, whatever came out on the way; Z of a measured wire is its outcome."""
+    letters = (("Z", [60]), ("X", [60]), ("ZZ", [0, 60]), ("X", [0]))
+    observables = [PauliSum((PauliString.parse(text, wires),)) for text, wires in letters]
+    found = SEPARATE.run_batch(teleportations(61).build(), observables=observables, trajectories=400, seeds=1).values[0]
+    assert np.allclose(found[:2], [np.cos(1.1), np.sin(1.1)], rtol=0, atol=1e-9)
+    assert abs(found[2]) < 5 / np.sqrt(400)
+    assert found[3] == 0
+
+
+def test_a_short_chain_has_the_shots_of_all_wires_together() -> None:
+    """Eleven wires on three give the shots of eleven."""
+    circuit = teleportations(11, pairs_first=True).measure(range(11), range(11)).build()
+    one, other = (simulator.run(circuit, shots=500, seed=9) for simulator in (SEPARATE, TOGETHER))
+    assert "3 are simulated" in one.facts["separation"]
+    assert np.array_equal(one.bits(), other.bits())
+
+
+def test_wires_are_reused_after_a_measurement() -> None:
+    """Each of 40 wires is measured, and reused as it is in a second round, on two wires of memory."""
+    builder = CircuitBuilder(40, 80)
+    for turn in range(2):
+        for k in range(39):
+            builder.gate("ry", [k], 0.4 + k).gate("cx", [k, k + 1]).measure([k], [40 * turn + k])
+            with builder.condition([40 * turn + k], [1]):
+                builder.gate("x", [k + 1])
+        builder.measure([39], [40 * turn + 39]).gate("h", [39])
+    circuit = builder.build()
+    result = SEPARATE.run(circuit, shots=200, seed=2)
+    assert "2 are simulated, on which others take turns" in result.facts["separation"]
+    assert result.peak_bytes <= (16 << 2) * 200
 
 
 def bell_pairs(pairs: int) -> Circuit:

@@ -25,7 +25,8 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.program import kraus as engine_chance
-from qsim_ex.program import separate
+from qsim_ex.program import parts, separate
+from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
 from tools.fuzz.kinds import drawn, installed
 from tools.fuzz.options import DEVICES, devices
@@ -253,18 +254,35 @@ def dropped_open_control(patch: pytest.MonkeyPatch) -> None:
         return (None, None) if op.when.mask & ~(self._alive | mask_of(op.mixes)) else right(self, op)
 
     separated_anew(patch)
-    method(patch, separate._Separator, "_simplified", wrong)
+    method(patch, Simplifier, "_simplified", wrong)
 
 
 def stale_bit(patch: pytest.MonkeyPatch) -> None:
     """A measurement of an idle wire leaves a bit at the value that was measured into it before."""
 
     def wrong(right: Any, self: Any, wire: int, clbit: int, stream: int) -> None:
-        if wire in self._life:
+        if self._used >> wire & 1:
             right(self, wire, clbit, stream)
 
     separated_anew(patch)
-    method(patch, separate._Separator, "_measure", wrong)
+    method(patch, Simplifier, "_measure", wrong)
+
+
+def forgotten_outcomes(patch: pytest.MonkeyPatch) -> None:
+    """The bits that a part needs of other parts are 0."""
+    from qsim_ex.run.joint import _JointRun
+
+    def wrong(right: Any, self: Any, parts: Any) -> Any:
+        found = right(self, parts)
+        return None if found is None else np.zeros_like(found)
+
+    method(patch, _JointRun, "_given", wrong)
+
+
+def begun_again_as_0(patch: pytest.MonkeyPatch) -> None:
+    """A wire that was measured as 1 and gave up its place is |0⟩ where it is used again."""
+    separated_anew(patch)
+    patch.setattr(parts, "_FLIP_ENTRIES", parts._FLIP_ENTRIES[[1, 0, 3, 2]])
 
 
 def numbers_used_again(patch: pytest.MonkeyPatch) -> None:
@@ -323,6 +341,8 @@ FAULTS = [
     Fault("another wire's readout error", misread_elsewhere, ("machine",)),
     Fault("dropped open control", dropped_open_control, ("wide",)),
     Fault("stale bit", stale_bit, ("wide",)),
+    Fault("forgotten outcomes of other parts", forgotten_outcomes, ("wide",)),
+    Fault("begun again as 0", begun_again_as_0, ("wide",)),
     Fault("random numbers used again", numbers_used_again, ("wide",)),
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("saves without weights", unweighted_save, ("saves",)),

@@ -150,6 +150,7 @@ class WideDraw:
     """Draws one wide program.
 
     wires, bits: how many. values: how many numbers of a binding the lines name. idle: the wires that no line mixes.
+    dynamic: whether every second line measures, or depends on what was measured.
     """
 
     def __init__(self, random: Random, *, bound: bool) -> None:
@@ -159,6 +160,7 @@ class WideDraw:
         self.idle = list(range(self.wires))
         random.shuffle(self.idle)
         self.touched: set[int] = set()
+        self.dynamic = random.random() < 0.4
         self.islands: list[Island] = []
         most = random.choice([1, 2, 2, 3]) if self.wires <= NARROW else random.choice([1, 2, 3, 4, 6, 10])
         while len(self.islands) < most and len(self.idle) > 2:
@@ -237,7 +239,8 @@ class WideDraw:
                 island.twins.append((_Else(named), bits))
 
     def _line(self, part: PartDraw, *, noisy: bool, chance: bool) -> Line:
-        weights = [6, 1.5, 0.8, 1.5] if chance else [1, 0, 0, 0]
+        measuring = [3, 3, 0.8, 3] if self.dynamic else [6, 1.5, 0.8, 1.5]
+        weights = measuring if chance else [1, 0, 0, 0]
         match self.random.choices(range(5), [*weights, 1.5 if noisy else 0])[0]:
             case 0:
                 prepared = part.preparation() if not part.bound and self.random.random() < 0.1 else None

@@ -99,21 +99,37 @@ class Initialize:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``."""
+    """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``.
+
+    kept: of a part of a circuit, further classical bits, one for each wire, that keep the outcomes; the wires are then
+        put into |0⟩, so that others take their place.
+    """
 
     wires: tuple[int, ...]
     clbits: tuple[int, ...]
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put `wires` into |0>, whatever their state is.
-
-    level: of a part of a circuit, after how many branch points of the whole circuit they are used again.
-    """
+    """Put `wires` into |0>, whatever their state is."""
 
     wires: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Begin work on a wire after some branch points, and after those before another instruction; no state changes.
+
+    `program.separate` puts it into circuits that it has divided, where lives of wires take turns. So random choices are
+    made in the same order, however the circuit is divided.
+
+    level: the number of branch points. after: the place of the other instruction; None without one.
+    """
+
+    wire: int
     level: int = 0
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +176,7 @@ class SetState:
     operand: int
 
 
-Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Channel | Conditional | Save
+Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -197,6 +213,8 @@ def wires_acted_on(instruction: Instruction) -> int:
             return mask
         case Permutation() | Initialize() | SetState() | Measure() | Reset() | Channel():
             return mask_of(instruction.wires)
+        case Begin(wire):
+            return 1 << wire
         case Conditional(operation):
             return wires_acted_on(operation)
         case Save():
@@ -224,23 +242,30 @@ class Structure:
 
     @cached_property
     def all_joined(self) -> bool:
-        """Whether gates mix every wire and join all of them, and none is reset: then all are simulated together."""
-        if not {*map(type, self.instructions)} <= {Op, Measure}:
+        """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
+
+        Then all wires are simulated together.
+        """
+        kinds = [*map(type, self.instructions)]
+        if not {Op} <= {*kinds} <= {Op, Measure}:
             return False
+        midway = Measure in kinds[: -1 - kinds[::-1].index(Op)]
         every = (1 << self.num_qubits) - 1
-        mixed = 0
+        mixed = measured = 0
         joined: list[int] = []  # disjoint masks of wires that gates have joined
         for instruction in self.instructions:
-            if not isinstance(instruction, Op):
-                continue
-            mixed |= (own := mask_of(instruction.mixes))
-            acted = own | instruction.when.mask
-            for read in instruction.reads:
-                acted |= read
-            if not any(acted & ~mask == 0 for mask in joined) and acted:  # 0 is a global phase, which joins nothing
-                joined = _with(acted, joined)
-            if mixed == every and joined == [every]:
-                return True
+            if isinstance(instruction, Measure):
+                measured |= mask_of(instruction.wires)
+            elif isinstance(instruction, Op):
+                own = mask_of(instruction.mixes)
+                if own & measured:
+                    return False
+                mixed |= own
+                acted = wires_acted_on(instruction)
+                if not any(acted & ~mask == 0 for mask in joined) and acted:  # 0 is a global phase, which joins nothing
+                    joined = _with(acted, joined)
+                if mixed == every and joined == [every] and not midway:
+                    return True
         return mixed == every and len(joined) < 2
 
     def __reduce__(self) -> tuple[Any, ...]:

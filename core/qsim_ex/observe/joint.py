@@ -9,7 +9,7 @@ a large part is asked while it is in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -37,11 +37,13 @@ class Run:
     """Wires of one part that are drawn one after another: its next `count` wires, downwards.
 
     fresh: the key of the new numbers with which this begins; None to go on with the numbers of the wires above.
+    last: whether no wire is drawn after it.
     """
 
     part: int
     count: int
     fresh: int | None
+    last: bool = False
 
 
 def runs_of(order: Sequence[tuple[int, bool]], last: int) -> list[Run]:
@@ -49,7 +51,8 @@ def runs_of(order: Sequence[tuple[int, bool]], last: int) -> list[Run]:
 
     order: for each wire its part, and whether it may be 1 at the end. last: the number of wires to draw.
     """
-    found, used, numbers = [], 0, 0
+    found: list[Run] = []
+    used, numbers = 0, 0
     for part, group in groupby(order[:last], key=lambda one: one[0]):
         wires = list(group)
         mixed = sum(mixed for _, mixed in wires)
@@ -59,7 +62,7 @@ def runs_of(order: Sequence[tuple[int, bool]], last: int) -> list[Run]:
             fresh = _FURTHER + numbers
         used += mixed
         found.append(Run(part, len(wires), fresh))
-    return found
+    return [*found[:-1], replace(found[-1], last=True)] if found else []
 
 
 class ProbabilityTable:
@@ -119,7 +122,11 @@ class JointDraw:
             drawn = self._drawn[run.part][binding, shot]
             if run.part == part:
                 assert some is not None
-                found, numbers = _by_states(some.states, some.row, drawn, numbers, left[run.part], run.count)
+                states, rows, below = some.states, some.row, left[run.part] - run.count
+                if run.last and left[run.part] == states.num_wires:  # nobody needs what is left of the numbers
+                    found = sampling.draw_states(states, rows, numbers) >> below
+                else:
+                    found, numbers = _by_states(states, rows, drawn, numbers, left[run.part], run.count)
             else:
                 of = self.rows[run.part]
                 rows = of[binding, shot if of.shape[1] > 1 else 0]

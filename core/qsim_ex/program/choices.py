@@ -61,6 +61,8 @@ class Reading:
     clbits: the group of bits of one readout error. sources: the column of each bit's measurement; None for a bit that
         is 0. columns: the column of each bit's read value: −1, −2, … .
     measurement: which measurement into these bits is read, from 0. last: whether it is the last one of the circuit.
+    given: the number of the bit among those that other parts of a circuit have measured, which is taken as it is; None
+        for bits that are read with their error.
     """
 
     clbits: tuple[int, ...]
@@ -68,6 +70,7 @@ class Reading:
     columns: tuple[int, ...]
     measurement: int
     last: bool
+    given: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

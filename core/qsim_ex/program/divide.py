@@ -8,13 +8,14 @@ operation runs as early as its wires allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
 
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
+    Begin,
     Channel,
     Conditional,
     Initialize,
@@ -37,13 +38,21 @@ from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
 
+Given = tuple[tuple[int, int], ...]
+"""Classical bits that are known, each with the branch point of the whole circuit after which it is."""
+
 JOINTLY = 10
 """Most wires that are measured or reset at one branch point; their joint probabilities are 2^10 numbers for a state."""
 
 
 @lru_cache(maxsize=256)
 def program_of(
-    structure: Structure, observed: bool = False, touched: int = 0, groups: tuple[tuple[int, ...], ...] = ()
+    structure: Structure,
+    observed: bool = False,
+    touched: int = 0,
+    groups: tuple[tuple[int, ...], ...] = (),
+    parts: tuple[int, ...] = (),
+    given: Given = (),
 ) -> Program:
     """Return the program of a structure; it is the same object for equal arguments.
 
@@ -51,10 +60,13 @@ def program_of(
     once. observed: whether expectation values of the state at the end are taken; then only a measurement that no
     operation on its wire follows is moved to the end, and it leaves the state as it is. touched: mask of the wires that
     may not be |0⟩ at the beginning. groups: classical bits with a readout error, each group together, for conditions on
-    them; see `groups_of`. Raises `NotSupported` for a condition on a group of bits of which not all were measured, and
-    for the save of a unitary after something that is no gate.
+    them; see `groups_of`. parts: the number of the separate part of each instruction; () if all are of one part. given:
+    the classical bits that other parts measure, each with the branch point at which it is known. Raises `NotSupported`
+    for a condition on a group of bits of which not all were measured, and for the save of a unitary after something
+    that is no gate.
     """
-    return _gates_only(structure, touched) or _Divider(structure, observed, touched, groups).program()
+    plain = None if parts or given else _gates_only(structure, touched)
+    return plain or _Divider(structure, observed, touched, groups, parts, given).program()
 
 
 def _gates_only(structure: Structure, touched: int) -> Program | None:
@@ -129,12 +141,48 @@ def _reads_bits(structure: Structure) -> bool:
     return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
-def levels_of(structure: Structure, observed: bool, groups: Groups) -> list[int]:
+def levels_of(structure: Structure, observed: bool, groups: Groups, parts: tuple[int, ...]) -> list[int]:
     """Return how many branch points the wires of each instruction have passed after it; see `program_of`."""
-    divider = _Divider(structure, observed, 0, groups)
+    divider = _Divider(structure, observed, 0, groups, parts)
     divider.levels = []
     divider.program()
     return divider.levels
+
+
+def moved_to_the_end(
+    instructions: Sequence[Instruction], observed: bool, together: Callable[[tuple[int, ...]], Iterable[int]]
+) -> list[int]:
+    """Return for each instruction the mask of wires whose measurement there can be moved to the end.
+
+    An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
+
+    observed: see `program_of`. together: returns some bits, and all others that are read with them.
+    """
+    later, found = 0, []
+    needed: set[int] = set()  # classical bits that a condition reads before they are written again
+    for instruction in reversed(instructions):
+        found.append(~later)
+        match instruction:
+            case Measure(wires, clbits, kept):
+                if kept:
+                    found[-1] = 0
+                    later |= mask_of(wires)
+                elif needed:
+                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in needed))
+                needed.difference_update(clbits)
+            case Conditional(operation, clbits):
+                needed.update(together(clbits))
+                later |= wires_acted_on(operation) if observed else mask_of(operation.mixes)
+            case Op(mixes) if not observed:
+                later |= mask_of(mixes)
+            case Begin():
+                pass
+            case Save():
+                later = -1  # the saved state is the one after the measurement
+            case _:
+                later |= wires_acted_on(instruction)
+    found.reverse()
+    return found
 
 
 class _OpenSegment:
@@ -145,6 +193,11 @@ class _OpenSegment:
         self.end: Save | SetState | None = None
         self.choices: list[Choice] = []
         self.readings: list[Reading] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens, since the wires of other parts pass branch points here."""
+        return not (self.work or self.choices or self.readings) and self.end is None
 
     def nodes(self) -> Iterable[Node]:
         """Yield the segment, with operands of its own, and the node after it, if there is one."""
@@ -158,8 +211,18 @@ class _OpenSegment:
 class _Divider:
     """Puts every instruction into the first possible segment, given its wires; level k is segment k."""
 
-    def __init__(self, structure: Structure, observed: bool, touched: int, groups: Groups) -> None:
+    def __init__(
+        self,
+        structure: Structure,
+        observed: bool,
+        touched: int,
+        groups: Groups,
+        parts: tuple[int, ...],
+        given: Given = (),
+    ) -> None:
         self._structure = structure
+        self._given = len(given)
+        self._parts = parts
         self._observed = observed
         self._groups = groups
         self._open = [_OpenSegment()]
@@ -170,20 +233,27 @@ class _Divider:
         self._memory: dict[str, tuple[int | None, ...]] = {}
         self._measured: dict[int, int] = {}
         self._recorded: dict[int, int] = {}
-        self._decided_at: dict[int, int] = {}  # the level of each choice at a branch point, and of each read column
-        self._reader = ReadingTracker(groups, structure.instructions) if groups else None
+        # The level of each choice at a branch point, and of each bit that is read or given.
+        self._decided_at = {-1 - k: level for k, (_, level) in enumerate(given)}
+        self._recorded.update({clbit: -1 - k for k, (clbit, _) in enumerate(given)})
+        self._reader = ReadingTracker(groups, structure.instructions, len(given)) if groups else None
         known = {id(one): one for one in structure.instructions}  # the same gates and channels come again and again
         acted = {key: wires_acted_on(one) for key, one in known.items()}
         self._acted = [acted[id(instruction)] for instruction in structure.instructions]
+        for k, (clbit, level) in enumerate(given):
+            self._at(level, 0).readings.append(Reading((clbit,), (None,), (-1 - k,), 0, last=False, given=k))
         self._first_random: RandomInstruction | None = None
         self._place = 0
         self._place_of: dict[Choice, int] = {}  # of measurements and resets
-        self.levels: list[int] | None = None  # if asked for: the level that the wires of each instruction have reached
+        # The level that the wires of each instruction have reached; if asked for, or if an instruction refers to it.
+        self.levels: list[int] | None = [] if Begin in {*map(type, structure.instructions)} else None
 
     def program(self) -> Program:
         """Return the program of the whole structure."""
         instructions = self._structure.instructions
-        for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, self._ended(), strict=True)):
+        together = (lambda clbits: clbits) if self._reader is None else self._reader.together
+        final = moved_to_the_end(instructions, self._observed, together)
+        for place, (instruction, acted, ended) in enumerate(zip(instructions, self._acted, final, strict=True)):
             self._place = place
             self._put(instruction, acted, ended)
             if self.levels is not None:
@@ -195,14 +265,15 @@ class _Divider:
             make_nodes=self._nodes,
             choices=choices,
             early=tuple(choice for choice in choices if choice.mixed),
-            readings=0 if reader is None else reader.columns,
+            readings=self._given if reader is None else reader.columns,
+            given=self._given,
             measured=self._measured,
             recorded={**self._recorded, **{bit: column for of in read.values() for bit, column in of.items()}},
             read=frozenset(read),
             has_measurement=any(isinstance(instruction, Measure) for instruction in instructions),
             touched=self._touched,
             first_random=self._first_random,
-            branches=bool(choices) or bool(reader and reader.columns),
+            branches=bool(choices) or bool(self._given) or bool(reader and reader.columns),
             saves=tuple(one.end for one in self._open if isinstance(one.end, Save)),
             memory=self._memory,
         )
@@ -212,8 +283,9 @@ class _Divider:
 
     def _nodes(self) -> tuple[Node, ...]:
         """Return all segments and the nodes after them; without choices and readings operands are the circuit's."""
-        if self._choices or (self._reader is not None and self._reader.columns):
-            return tuple(node for one in self._open for node in one.nodes())
+        if self._choices or self._given or (self._reader is not None and self._reader.columns):
+            first, *others = self._open
+            return (*first.nodes(), *(node for one in others if not one.is_empty for node in one.nodes()))
         nodes: list[Node] = []
         for one in self._open:
             nodes.append(Segment(_plain(one.work)))
@@ -234,16 +306,18 @@ class _Divider:
             case Initialize(wires):
                 self._reset(wires, "initialising wires that were used before")
                 self._at(self._reached(acted), acted).work.append(instruction)
-            case Measure(wires, clbits):
+            case Measure(wires, clbits, kept):
                 if self._reader is not None:
                     self._reader.measured(clbits)
                 for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
-                    self._measure(wire, clbit, k, final=bool(ended >> wire & 1))
+                    self._measure(wire, clbit, k, kept[k] if kept else None, final=bool(ended >> wire & 1))
                 return  # a measurement alone leaves |0⟩ as it is
-            case Reset(wires, level):
+            case Reset(wires):
                 self._reset(wires, "reset of wires that were used before")
-                if level:
-                    self._at(level, acted)
+                return
+            case Begin(wire, level, after):
+                assert self.levels is not None
+                self._at(max(level, self._reached(acted), 0 if after is None else self.levels[after]), acted)
                 return
             case Conditional():
                 self._conditional(instruction, acted)
@@ -308,31 +382,7 @@ class _Divider:
             self._decided_at.update(dict.fromkeys(reading.columns, level))
         return reading.columns[reading.clbits.index(clbit)]
 
-    def _ended(self) -> Iterable[int]:
-        """Return for each instruction the mask of wires whose measurement there can be moved to the end.
-
-        An operation that only reads a wire commutes with its measurement. A bit of a condition must be known before it.
-        """
-        later, found = 0, []
-        wanted: set[int] = set()  # classical bits that a condition reads before they are written again
-        for instruction, acted in zip(reversed(self._structure.instructions), reversed(self._acted), strict=True):
-            found.append(~later)
-            match instruction:
-                case Measure(wires, clbits):
-                    found[-1] &= ~mask_of(tuple(w for w, c in zip(wires, clbits, strict=True) if c in wanted))
-                    wanted.difference_update(clbits)
-                case Conditional(operation, clbits):
-                    wanted.update(clbits if self._reader is None else self._reader.together(clbits))
-                    later |= acted if self._observed else mask_of(operation.mixes)
-                case Op(mixes) if not self._observed:
-                    later |= mask_of(mixes)
-                case Save():
-                    later = (1 << self._structure.num_qubits) - 1  # the saved state is the one after the measurement
-                case _:
-                    later |= acted
-        return reversed(found)
-
-    def _measure(self, wire: int, clbit: int, number: int, *, final: bool) -> None:
+    def _measure(self, wire: int, clbit: int, number: int, kept: int | None, *, final: bool) -> None:
         self._measured.pop(clbit, None)
         self._recorded.pop(clbit, None)
         if final:
@@ -340,7 +390,12 @@ class _Divider:
         elif self._used >> wire & 1:  # else it is |0⟩, and the bit is 0
             self._recorded[clbit] = len(self._choices)
             self._random_here("measurement in the middle of a circuit", 1 << wire)
-            self._project("measure", wire, self._stream(number))
+            if kept is None:
+                self._project("measure", wire, self._stream(number))
+            else:
+                self._recorded[kept] = len(self._choices)
+                self._project("reset", wire, self._stream(number))
+                self._used &= ~(1 << wire)  # it is |0⟩ now
 
     def _reset(self, wires: tuple[int, ...], feature: str) -> None:
         if used := mask_of(wires) & self._used:
@@ -373,17 +428,10 @@ class _Divider:
         Wires of separate parts are not counted, so that a part is divided as it is when it runs alone.
         """
         measured = [choice for choice in segment.choices if choice.kind != "channel"]
-        if len(measured) < JOINTLY:
-            return False
+        if len(measured) < JOINTLY or not self._parts:
+            return len(measured) >= JOINTLY
         part = self._parts[self._place]
         return sum(self._parts[self._place_of[choice]] == part for choice in measured) >= JOINTLY
-
-    @cached_property
-    def _parts(self) -> Sequence[int]:
-        """The number of the separate part of each instruction."""
-        from qsim_ex.program.separate import parts_of_instructions
-
-        return parts_of_instructions(self._structure, self._groups)
 
     def _ask(self, choice: Choice, level: int) -> None:
         """Make a choice after the work of a level; the chosen matrix is the first work on its wires after that."""

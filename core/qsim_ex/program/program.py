@@ -95,7 +95,8 @@ class Program:
     levels: the order of all work, choices and readings. make_nodes: makes `nodes`, which costs more than the rest, when
     they are first asked for.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
-    readings: the number of columns of readings, beside those of the choices (see `Reading`).
+    readings: the number of columns of given bits and of readings, beside those of the choices (see `Reading`).
+    given: the number of bits that other parts of a circuit measure, whose columns are −1, −2, … .
     measured: classical bit -> the wire that is sampled into it at the end.
     recorded: classical bit -> the column of the choice or reading that is written into it.
     read: groups of classical bits whose last value was read at a branch point, with its readout error.
@@ -112,6 +113,7 @@ class Program:
     choices: tuple[Choice, ...]
     early: tuple[Choice, ...]
     readings: int
+    given: int
     measured: dict[int, int]
     recorded: dict[int, int]
     read: frozenset[tuple[int, ...]]

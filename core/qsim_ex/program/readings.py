@@ -16,11 +16,11 @@ Groups = tuple[tuple[int, ...], ...]
 class ReadingTracker:
     """Follows the classical bits of a circuit from instruction to instruction, and makes their readings.
 
-    columns: the number of columns of the readings so far.
+    columns: the number of columns of the readings so far, and of the bits that are given.
     """
 
-    def __init__(self, groups: Groups, instructions: Sequence[Instruction]) -> None:
-        self.columns = 0
+    def __init__(self, groups: Groups, instructions: Sequence[Instruction], given: int = 0) -> None:
+        self.columns = given
         self._group = {clbit: group for group in groups for clbit in group}
         measures = (i for i in instructions if isinstance(i, Measure)) if groups else ()
         self._all = Counter(clbit for measure in measures for clbit in measure.clbits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import (
+    Begin,
     Channel,
     Conditional,
     Initialize,
@@ -39,13 +40,25 @@ class Renumbered:
         self._same = all(wire == k for k, wire in enumerate(wires))
         self.columns = [0, 1]
 
-    def instruction(self, instruction: Instruction, entries: NDArray[np.int64] | None) -> Instruction:
-        """Return an instruction in the part's numbers; entries: its operands, None if they stand together."""
+    def put(self, wire: int, place: int) -> None:
+        """Put a wire at a place of the part from now on."""
+        self._wire[wire] = place
+        self._same = self._same and place == wire
+
+    def instruction(
+        self, instruction: Instruction, entries: NDArray[np.int64] | None, bits: Mapping[int, int] | None = None
+    ) -> Instruction:
+        """Return an instruction in the part's numbers.
+
+        entries: its operands, None if they stand together. bits: the part's bit of each classical bit that a condition
+        reads; None for the part's own.
+        """
         match instruction:
             case Op():
                 return self._op(instruction, entries)
             case Conditional(operation, clbits, values):
-                return Conditional(self._op(operation, entries), self._bits(clbits), values)
+                read = self._clbit if bits is None else bits
+                return Conditional(self._op(operation, entries), tuple([read[clbit] for clbit in clbits]), values)
             case Permutation(wires, indices):
                 return Permutation(self._wires(wires), indices)
             case Initialize(wires, operand):
@@ -53,10 +66,12 @@ class Renumbered:
             case Channel(wires, count, operand):
                 at = self._operand(operand, count << 2 * len(wires), None)
                 return Channel(self._wires(wires), count, at, instruction.mixed, instruction.name, instruction.product)
-            case Measure(wires, clbits):
-                return Measure(self._wires(wires), self._bits(clbits))
-            case Reset(wires, level):
-                return Reset(self._wires(wires), level)
+            case Measure(wires, clbits, kept):
+                return Measure(self._wires(wires), self._bits(clbits), kept)
+            case Reset(wires):
+                return Reset(self._wires(wires))
+            case Begin(wire, level, after):
+                return Begin(self._wire[wire], level, after)
             case Save():
                 return replace(instruction, wires=self._wires(instruction.wires or ()))
             case SetState():

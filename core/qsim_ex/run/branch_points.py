@@ -59,6 +59,10 @@ class Decider:
 
     def _read(self, reading: Reading, branches: Branches) -> Branches:
         """Read bits with their readout error; each shot has one random number for each group of bits."""
+        if reading.given is not None:
+            assert self._inputs.given is not None
+            found = self._inputs.given[branches.binding[branches.branch_of], branches.shots, reading.given]
+            return branches.divided(reading.columns, found[:, None])[0]
         matrix = matrix_of(self._inputs.readout, reading.clbits, reading.measurement)
         true = value_of(reading.sources, branches.outcomes)[branches.branch_of]
         if matrix is None:

@@ -112,7 +112,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
     def run(how: How) -> BatchResult:
         separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
-        if separation is None or len(separation.parts) == 1:
+        if separation is None or separation.alone is not None:
             return _run(call, separation)
         return run_parts(call, separation)
 
@@ -131,8 +131,11 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
-    structure = circuit.structure if separation is None else separation.parts[0].structure
-    program = program_of(structure, bool(call.observables), 0, call.groups)
+    observed = bool(call.observables)
+    if separation is None:
+        program = program_of(circuit.structure, observed, 0, call.groups)
+    else:
+        program = separation.parts[0].program(observed)
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)

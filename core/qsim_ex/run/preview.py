@@ -18,7 +18,7 @@ from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Segment
+from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.steps.plan import Plan
@@ -29,22 +29,26 @@ if TYPE_CHECKING:
 
 def plans(circuit: Circuit, options: Options) -> list[Plan]:
     """Return the plans of the segments of a circuit, part by part; the device may be absent."""
-    return [plan for part in _parts(circuit, options)[1] for plan in _plans(part, options)[0]]
+    return [plan for part, program in _parts(circuit, options)[1] for plan in _plans(part, program, options)[0]]
 
 
-def _plans(circuit: Circuit, options: Options) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
+def _plans(
+    circuit: Circuit, program: Program, options: Options
+) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
     """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
-    program = program_of(circuit.structure, False, 0, ())
     return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
 
 
-def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[Circuit]]:
-    """Return the separate parts of a circuit as circuits, as `run.pipeline` runs them; None if there is one part."""
+def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
+    """Return the separate parts of a circuit as circuits with their programs, as `run.pipeline` runs them.
+
+    The separation is None if there is one part.
+    """
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
-        return None, [circuit]
+        return None, [(circuit, program_of(circuit.structure, False, 0, ()))]
     if options.divides:
         try:
             for part in separation.parts:
@@ -55,15 +59,15 @@ def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[
     found = []
     for part in separation.parts:
         operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
-        found.append(Circuit.of_structure(part.structure, operands))
+        found.append((Circuit.of_structure(part.structure, operands), part.program(False)))
     return separation, found
 
 
 def summary(circuit: Circuit, options: Options) -> PlanSummary:
     """Return the costs of the plans of a circuit."""
     totals = []
-    for part in _parts(circuit, options)[1]:
-        found, _, deployment = _plans(part, options)
+    for part, program in _parts(circuit, options)[1]:
+        found, _, deployment = _plans(part, program, options)
         totals.append(total_of(found, options.dtype, deployment))
     return sum(totals[1:], totals[0])
 
@@ -72,25 +76,24 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     separation, parts = _parts(circuit, options)
     if separation is None:
-        return Explanation("\n".join(_explained(circuit, options)))
+        return Explanation("\n".join(_explained(*parts[0], options)))
     lines = [separation.describe()]
     alike: dict[int, list[int]] = {}
-    for number, one in enumerate(parts):
+    for number, (one, _) in enumerate(parts):
         alike.setdefault(id(one.structure), []).append(number)
     for numbers in alike.values():
         first = numbers[0]
         if len(parts) > 1:
-            wires = separation.parts[first].wires
+            wires = separation.parts[first].members
             more = f"; {len(numbers) - 1} other parts have the same plan" if len(numbers) > 1 else ""
             lines.append(f"part {first}, wires {', '.join(map(str, wires))}{more}")
-        lines += _explained(parts[first], options)
+        lines += _explained(*parts[first], options)
     return Explanation("\n".join(lines))
 
 
-def _explained(circuit: Circuit, options: Options) -> list[str]:
+def _explained(circuit: Circuit, program: Program, options: Options) -> list[str]:
     """Return lines on a circuit that is simulated as a whole."""
-    found, device, deployment = _plans(circuit, options)
-    program = program_of(circuit.structure, False, 0, ())
+    found, device, deployment = _plans(circuit, program, options)
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
         lines = [f"{head} ({deployment.reason}), {options.dtype.name}"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
@@ -17,7 +20,7 @@ TRAJECTORIES = 1_000
 """The default number of trajectories whose mean an expectation value or a saved average is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Request:
     """The request of a run, for each of its bindings.
 
@@ -25,6 +28,7 @@ class Request:
     observables: their expectation values are taken. readout: the readout errors of classical bits.
     streams: for each binding, the key of each stream of random numbers (see `choices.num_streams`); the stream's own
         number if None. clbits: the circuit's classical bit of each bit of the program; None if they are the same.
+    given: the bits that other parts of the circuit have measured, uint8 [bindings, trajectories, bits].
     """
 
     shots: int | None
@@ -33,6 +37,7 @@ class Request:
     readout: ReadoutErrors
     streams: Sequence[Sequence[int]] | None = None
     clbits: Sequence[int] | None = None
+    given: NDArray[np.uint8] | None = None
 
 
 def checked_request(

@@ -70,12 +70,13 @@ def suits(program: Program, device: object, deployment: Deployment, options: Opt
     """Return whether the trajectories of a program are run here, and not by `run.traversal`.
 
     Saves, states that are set, and checkpoints of states in progress are about states between two steps, which only the
-    traversal has.
+    traversal has, as it has bits that are given.
     """
     return (
         _enabled
         and bool(program.choices)
         and program.only_work_and_choices
+        and not program.given
         and options.checkpoint is None
         and deployment.in_one_piece
         and deployment.num_wires <= tables.MOST_WIRES

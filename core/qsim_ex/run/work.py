@@ -36,6 +36,7 @@ class BatchInputs:
     operands: complex128 [bindings, total]. seeds: one for each binding. first, shots: the first shot of the unit, and
     their number. kraus: for each binding, the matrices of each choice. readout: the readout errors of classical bits.
     alike: whether all bindings choose among the same matrices. streams, clbits: see `Request`.
+    given: the bits that other parts have measured, uint8 [bindings, shots, bits]; None if there are none.
     """
 
     operands: Complex
@@ -47,6 +48,7 @@ class BatchInputs:
     alike: bool
     streams: Sequence[Sequence[int]] | None = None
     clbits: Sequence[int] | None = None
+    given: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, program: Program, operands: Complex, seeds: Sequence[int], unit: WorkUnit, request: Request) -> Self:
@@ -62,7 +64,12 @@ class BatchInputs:
                 kraus.append(known[key])
         alike = all(one is kraus[0] for one in kraus)
         streams = None if request.streams is None else request.streams[unit.begin : unit.end]
-        return cls(operands, seeds, unit.first, unit.shots, kraus, request.readout, alike, streams, request.clbits)
+        given = request.given
+        if given is not None:
+            given = given[unit.begin : unit.end, unit.first : unit.first + unit.shots]
+        return cls(
+            operands, seeds, unit.first, unit.shots, kraus, request.readout, alike, streams, request.clbits, given
+        )
 
     def keys(self, choice: Choice) -> list[int]:
         """Return for each binding the key of a choice's random numbers; key 0 is that of the shots at the end."""

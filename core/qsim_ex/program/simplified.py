@@ -1,0 +1,246 @@
+"""A circuit without what changes nothing: operations that read idle wires lose them, and bits that are 0 are left out.
+
+A wire that no operation mixes and no noise touches is |0⟩ throughout, so it is a constant. Nothing here depends on the
+numbers of a circuit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import (
+    Begin,
+    Channel,
+    Conditional,
+    Initialize,
+    Instruction,
+    Measure,
+    Op,
+    Permutation,
+    Reset,
+    Save,
+    SetState,
+    Structure,
+    When,
+    wires_acted_on,
+    wires_of,
+)
+from qsim_ex.program.choices import num_streams
+
+Entries = NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Placed:
+    """An instruction that is left of a circuit; each measures or resets one wire at most.
+
+    stream: its first stream of random numbers. entries: the place of each of its operands in the circuit's; None if
+    they stand together.
+    """
+
+    instruction: Instruction
+    stream: int
+    entries: Entries = None
+
+    @property
+    def wires(self) -> tuple[int, ...]:
+        """The wires that it acts on, ascending."""
+        return wires_of(wires_acted_on(self.instruction))
+
+    @property
+    def streams(self) -> range:
+        """Its streams of random numbers."""
+        return range(self.stream, self.stream + num_streams(self.instruction))
+
+    @property
+    def clbits(self) -> tuple[int, ...]:
+        """The classical bits that it reads or writes."""
+        return self.instruction.clbits if isinstance(self.instruction, Measure | Conditional) else ()
+
+
+class Simplifier:
+    """Goes through a circuit instruction by instruction, and knows which wires are idle and which bits are 0.
+
+    misread: the classical bits that may be read as 1 although they are 0.
+    placed: the instructions that are left. phases: the places of operands whose product is a global phase.
+    gathers: whether an operation has fewer operands than in the circuit.
+    """
+
+    def __init__(self, structure: Structure, misread: set[int]) -> None:
+        self.placed: list[Placed] = []
+        self.phases: list[int] = []
+        self.gathers = False
+        self._misread = misread
+        self._mixed = _mixed_lives(structure.instructions)
+        self._resets = [0] * structure.num_qubits  # how often each wire was reset so far
+        self._alive = 0  # the mask of the wires that are not idle until they are reset
+        for wire, number in self._mixed:
+            self._alive |= 0 if number else 1 << wire
+        self._used = 0  # the mask of the wires that instructions act on since they were reset
+        self._touched = 0  # of these, without those that were only measured
+        self._random: set[int] = set()  # classical bits that may be 1
+        self._stream = 0
+        for instruction in structure.instructions:
+            self._follow(instruction)
+            self._stream += num_streams(instruction)
+
+    def _follow(self, instruction: Instruction) -> None:
+        match instruction:
+            case Op():
+                operation, entries = self._simplified(instruction)
+                if operation is not None:
+                    self._put(operation, entries)
+            case Permutation() | Channel() | Save():
+                self._put(instruction)
+            case Initialize(wires):
+                self._reset(wires)
+                self._put(instruction)
+            case Measure(wires, clbits):
+                for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
+                    self._measure(wire, clbit, self._stream + k)
+            case Reset(wires):
+                self._reset(wires)
+            case Conditional():
+                self._conditional(instruction)
+            case SetState() | Begin():
+                raise AssertionError("circuits that set the state of all wires, and parts, are not separated")
+            case _:
+                assert_never(instruction)
+
+    def _put(self, instruction: Instruction, entries: Entries = None) -> None:
+        acted = wires_acted_on(instruction)
+        self._alive |= acted
+        self._used |= acted
+        self._touched |= 0 if isinstance(instruction, Save) else acted
+        self.placed.append(Placed(instruction, self._stream, entries))
+
+    def _reset(self, wires: Sequence[int]) -> None:
+        for k, wire in enumerate(wires):
+            self._resets[wire] += 1
+            mixed = (wire, self._resets[wire]) in self._mixed
+            self._alive = self._alive | 1 << wire if mixed else self._alive & ~(1 << wire)
+            if self._used >> wire & 1:
+                self._used &= ~(1 << wire)
+                self._touched &= ~(1 << wire)
+                self.placed.append(Placed(Reset((wire,)), self._stream + k))
+
+    def _measure(self, wire: int, clbit: int, stream: int) -> None:
+        # Where a bit may be read as 1 although the wire is |0⟩, or held another value before, it has to be measured.
+        if clbit in self._misread or clbit in self._random or self._alive >> wire & 1:
+            if clbit in self._misread or self._touched >> wire & 1:
+                self._random.add(clbit)
+            else:
+                self._random.discard(clbit)  # it is 0 from now on
+            self._alive |= 1 << wire
+            self._used |= 1 << wire
+            self.placed.append(Placed(Measure((wire,), (clbit,)), stream))
+
+    def _conditional(self, conditional: Conditional) -> None:
+        """Place an operation with the bits of its condition that may be 1."""
+        operation, entries = self._simplified(conditional.operation)
+        if operation is None:
+            return
+        read = [k for k, clbit in enumerate(conditional.clbits) if clbit in self._random]
+        values = sorted(
+            {
+                sum((value >> k & 1) << new for new, k in enumerate(read))
+                for value in conditional.values
+                if not any(value >> k & 1 for k in range(len(conditional.clbits)) if k not in read)
+            }
+        )
+        if not values:
+            return
+        if not read:
+            self._put(operation, entries)
+            return
+        clbits = tuple(conditional.clbits[k] for k in read)
+        self._put(Conditional(operation, clbits, tuple(values)), entries)
+
+    def _simplified(self, op: Op) -> tuple[Op | None, Entries]:
+        """Return an operation without the wires that it only reads while they are |0⟩; None if it changes nothing.
+
+        A factor without wires is a global phase, which no measurement and no expectation value shows; its place is
+        kept for amplitudes. Also return the places of the operation's operands, unless they still stand together.
+        """
+        alive = self._alive
+        if not (op.when.mask | _union(op.reads)) & ~alive:
+            if op.mixes or op.reads or op.when.mask:
+                return op, None
+            self.phases.append(op.operand)
+            return None, None
+        if op.when.value & ~alive:
+            return None, None  # a control is 0 where 1 is required
+        when = When(op.when.mask & alive, op.when.value)
+        reads = [read & alive for read in op.reads]
+        kept = tuple(dict.fromkeys(read for read in reads if read))
+        if not (op.mixes or kept or when.mask):
+            self.phases.append(op.operand)
+            return None, None
+        entries = _entries(reads, kept, 4 ** len(op.mixes))
+        pattern = bytes([op.pattern[entry] for entry in entries.tolist()])
+        found = op._replace(reads=kept, when=when, pattern=pattern)
+        if np.array_equal(entries, np.arange(len(entries))):
+            return found, None
+        self.gathers = True
+        return found, op.operand + entries
+
+
+Era = tuple[int, int]
+"""A wire, and how often it was reset before."""
+
+
+def _mixed_lives(instructions: Sequence[Instruction]) -> set[Era]:
+    """Return when an operation or noise mixes which wire; one whose control is always 0 mixes nothing."""
+    resets: dict[int, int] = {}
+    waiting: list[tuple[list[Era], list[Era]]] = []  # what is mixed if all of some others are
+    for instruction in instructions:
+        controls: tuple[int, ...] = ()
+        match instruction:
+            case Op(mixes, _, when) | Conditional(Op(mixes, _, when)):
+                wires, controls = mixes, wires_of(when.value)
+            case Reset(wires):
+                resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+                continue
+            case Initialize(wires):
+                resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+            case Permutation(wires) | Channel(wires):
+                pass
+            case _:
+                continue
+        mixed = [(wire, resets.get(wire, 0)) for wire in wires]
+        waiting.append((mixed, [(wire, resets.get(wire, 0)) for wire in controls]))
+    found: set[Era] = set()
+    before = -1
+    while len(found) > before:
+        before, left = len(found), []
+        for mixed, needed in waiting:
+            if found.issuperset(needed):
+                found.update(mixed)
+            else:
+                left.append((mixed, needed))
+        waiting = left
+    return found
+
+
+def _entries(reads: Sequence[int], kept: Sequence[int], block: int) -> NDArray[np.int64]:
+    """Return which entries of an operation are left if it reads only `kept`; an empty read is 0, equal ones are equal.
+
+    block: the number of entries for each value of the reads.
+    """
+    blocks = []
+    for value in range(1 << len(kept)):
+        parity = {read: value >> k & 1 for k, read in enumerate(kept)}
+        blocks.append(sum(parity.get(read, 0) << k for k, read in enumerate(reads)))
+    return (np.array(blocks)[:, None] * block + np.arange(block)).reshape(-1)
+
+
+def _union(masks: Sequence[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
