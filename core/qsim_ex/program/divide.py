@@ -81,6 +81,8 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
     measured: dict[int, int] = {}
     for instruction in instructions[end:]:
         assert isinstance(instruction, Measure)
+        if instruction.kept:
+            return None
         for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
             measured.pop(clbit, None)  # so that bits are in the order of their last measurements
             measured[clbit] = wire
@@ -97,6 +99,7 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         choices=(),
         early=(),
         readings=0,
+        given=0,
         measured=measured,
         recorded={},
         read=frozenset(),
