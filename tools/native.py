@@ -25,8 +25,11 @@ SOURCES = ROOT / "core/native"
 LIBRARY = ROOT / "core/qsim_ex/native/built/libqsim_ex.so"
 OBJECTS = ROOT / "build/native"
 
-KERNELS: frozenset[str] = frozenset()
+KERNELS: frozenset[str] = frozenset({"sums", "trajectories"})
 """The sources that are compiled once for each instruction set."""
+
+EXACT = frozenset({"sums"})
+"""Those of them whose results are the same with each set, so that no product is fused with an addition."""
 
 SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
@@ -110,7 +113,8 @@ def _jobs(architecture: str, foreign: bool) -> list[tuple[Path, str, Sequence[st
             continue
         for name, processor in SETS[architecture].items():
             how = f"-march={processor.replace('_v', '-v').replace('x86_', 'x86-')}" if foreign else f"-mcpu={processor}"
-            found.append((source, f"{source.stem}_{name}", (how, f"-DQX_SET={name}", "-ffp-contract=fast")))
+            fused = () if source.stem in EXACT else ("-ffp-contract=fast",)
+            found.append((source, f"{source.stem}_{name}", (how, f"-DQX_SET={name}", *fused)))
     return found
 
 

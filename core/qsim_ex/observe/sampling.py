@@ -89,11 +89,8 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
     found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
     rows = range(0, len(seeds), step)
 
-    def fill(chunk: int) -> None:
-        first = rows[chunk]
-        philox.fill(keys, np.uint64(instruction), found, first, min(first + step, len(seeds)))
-
-    pool.share(fill, len(rows), threads)
+    fill = philox.fill(keys, instruction, found)
+    pool.share(lambda chunk: fill(rows[chunk], min(rows[chunk] + step, len(seeds))), len(rows), threads)
     return found
 
 

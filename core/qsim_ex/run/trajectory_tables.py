@@ -2,7 +2,7 @@
 
 The steps are laid out once for a program. They are in the order in which `run.traversal` works and makes choices, so
 that a seed gives the same shots: level by level, and at the end of a level first the choices that depend on populations
-alone. The columns of all tables are those of `kernels.cpu.trajectories`.
+alone. The columns of all tables are those of `core/native/trajectories.hpp`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 GATE, CHOICE, READING = range(3)
-"""Kinds of steps, as the kernel has them; it is not imported here, since it imports Numba."""
+"""Kinds of steps, as the kernel has them."""
 
 KIND, NUMBER, OUTCOME = 0, 1, 7
 """Columns of a step: its kind, its matrix or channel, and its condition, column of outcomes, or key."""
@@ -53,7 +53,7 @@ _LIKELY = 0.5
 class StepTable:
     """The steps of a program.
 
-    steps: [steps + 1, 8], the last of which applies the matrix of a block. ints: their integers. matrices: the entries
+    steps: [steps + 1, 8], the last of which is the end. ints: their integers. matrices: the entries
     of all permutations, which follow a circuit's operands. states: for each initialisation where its amplitudes are
     among the operands, how many there are, and where its matrix is. channels: a choice for each channel. readings: by
     number. choices: the steps that are choices. columns: the number of columns of outcomes.
@@ -112,7 +112,7 @@ def steps_of(program: Program, num_wires: int, diagonal: tuple[bool, ...], num_o
             layout.choice(choice)
         for reading in level.readings:
             layout.reading(reading)
-    return layout.table(num_wires)
+    return layout.table()
 
 
 class _Layout:
@@ -165,9 +165,9 @@ class _Layout:
         self._outcomes += 1 << wires
         self._readings.append(reading)
 
-    def table(self, num_wires: int) -> StepTable:
+    def table(self) -> StepTable:
         """Return all steps."""
-        steps = np.array([*self._rows, (GATE, 0, 0, num_wires, 0, *ALWAYS, -1)], dtype=np.int64)
+        steps = np.array([*self._rows, (GATE, 0, 0, 0, 0, *ALWAYS, -1)], dtype=np.int64)
         return StepTable(
             steps=steps,
             ints=np.array(self._ints, dtype=np.int64),
@@ -214,12 +214,9 @@ class _Layout:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex, products: int) -> Floats:
-    """Return the entries of all matrices of a binding, real and imaginary parts in turn.
-
-    products: the number of entries of the matrices of blocks, which are not known yet.
-    """
-    found = np.concatenate((operands, table.matrices, numbers.entries, np.empty(products, dtype=np.complex128)))
+def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex) -> Floats:
+    """Return the entries of all matrices of a binding, real and imaginary parts in turn."""
+    found = np.concatenate((operands, table.matrices, numbers.entries))
     for operand, size, at in table.states:
         found[at : at + size * size : size] = operands[operand : operand + size]
     return found.view(np.float64)

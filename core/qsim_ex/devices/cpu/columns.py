@@ -65,9 +65,7 @@ def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any,
     amplitudes = numbers.astype(buffer.dtype)
 
     def work(columns: Places) -> None:
-        def part(first: int, last: int) -> None:
-            blocks.spread(buffer, offsets, offsets[step.held], columns[first:last], amplitudes)
-
+        part = blocks.spread(buffer, offsets, step.held, columns, amplitudes)
         in_chunks(len(columns), threads, part, len(offsets))
 
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
@@ -95,7 +93,7 @@ def move(buffer: Buffer, num_bits: int, when: When, to: int, threads: int) -> No
     bits = tuple(bit for bit in range(num_bits) if when.mask >> bit & 1)
 
     def work(columns: Places) -> None:
-        in_chunks(len(columns), threads, lambda a, b: blocks.exchange(buffer, columns[a:b], when.value, to), each=2)
+        in_chunks(len(columns), threads, blocks.exchange(buffer, columns, when.value, to), each=2)
 
     _columns(buffer, num_bits, bits, ALWAYS, work, rows=2)
 
@@ -116,27 +114,18 @@ def _columns(
     rows = rows or 1 << len(bits)
     step = max(1, min(total, _WORKSPACE // (rows * buffer.itemsize)))
     for first in range(0, total, step):
-        columns = np.empty(min(step, total - first), dtype=np.int64)
-        blocks.bases(free, when.value, first, columns)
-        work(columns)
+        work(blocks.bases(free, when.value, first, min(step, total - first)))
 
 
 def _gather(buffer: Buffer, offsets: Places, columns: Places, threads: int) -> Buffer:
     from qsim_ex.kernels.cpu import blocks
 
     out = np.empty((len(offsets), len(columns)), dtype=buffer.dtype)
-
-    def part(first: int, last: int) -> None:
-        blocks.gather(buffer, offsets, columns[first:last], out[:, first:last])
-
-    in_chunks(len(columns), threads, part, len(offsets))
+    in_chunks(len(columns), threads, blocks.gather(buffer, offsets, columns, out), len(offsets))
     return out
 
 
 def _scatter(buffer: Buffer, offsets: Places, columns: Places, values: Buffer, threads: int) -> None:
     from qsim_ex.kernels.cpu import blocks
 
-    def part(first: int, last: int) -> None:
-        blocks.scatter(buffer, offsets, columns[first:last], values[:, first:last])
-
-    in_chunks(len(columns), threads, part, len(offsets))
+    in_chunks(len(columns), threads, blocks.scatter(buffer, offsets, columns, values), len(offsets))

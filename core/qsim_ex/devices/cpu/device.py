@@ -18,7 +18,7 @@ from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import columns, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, compile_sweeps, real_of, run_sweep
+from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, compile_sweeps, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
@@ -215,7 +215,7 @@ class CpuDevice(HostCopies, CpuBatches):
         """Write zeros where nothing was written; memory there may hold NaN, so it cannot be scaled."""
         from qsim_ex.kernels.cpu import blocks
 
-        in_chunks(buffer.size, self.threads, lambda first, last: blocks.clear(buffer, fresh, first, last))
+        in_chunks(buffer.size, self.threads, blocks.clear(buffer, fresh))
 
     def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
@@ -226,13 +226,7 @@ class CpuDevice(HostCopies, CpuBatches):
             free = ((1 << num_bits) - 1) & ~mask_of(tile)
             tiles = 1 << num_bits - len(tile)
             bits, origin = np.array(tile, dtype=np.int64), np.array(moves, dtype=np.int64)
-
-            def work(
-                first: int, last: int, bits: Any = bits, origin: Any = origin, turn: int = turn, free: int = free
-            ) -> None:
-                blocks.permute_tiles(buffer, bits, origin, turn, free, first, last)
-
-            in_chunks(tiles, self.threads, work, each=1 << len(tile))
+            in_chunks(tiles, self.threads, blocks.permute_tiles(buffer, bits, origin, turn, free), each=1 << len(tile))
 
     def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
         """Return the amplitudes at chosen indices."""
@@ -287,14 +281,7 @@ class CpuDevice(HostCopies, CpuBatches):
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
         from qsim_ex.kernels.cpu import blocks
 
-        real = real_of(buffer.dtype)
-        state = buffer.view(real)
-        factors = real.type(inside), real.type(outside)
-        in_chunks(
-            buffer.size,
-            self.threads,
-            lambda first, last: blocks.scale(state, when.mask, when.value, *factors, first, last),
-        )
+        in_chunks(buffer.size, self.threads, blocks.scale(buffer, when.mask, when.value, inside, outside))
 
     def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
         """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
-from qsim_ex.devices.cpu.sweeps import real_of
 from qsim_ex.errors import InvalidInput
-from qsim_ex.kernels.cpu.pool import in_chunks, share
+from qsim_ex.kernels.cpu.pool import in_chunks
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -47,13 +46,8 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
     share = max(0, min(6 - len(chosen_bits), width + rest.bit_count() - _UNIT_BITS))
     rows, units = buffer.size >> num_bits, len(groups) << share
     out = np.zeros((rows, 1 << share, 1 << len(bits)), dtype=np.float64)
-    state, fixed = buffer.view(real_of(buffer.dtype)), when.value & ~inside
-
-    def work(first: int, last: int) -> None:
-        sums.marginals(
-            state, 1 << num_bits, 1 << width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out
-        )  # fmt: skip
-
+    above = chosen, rest, when.value & ~inside
+    work = sums.marginals(buffer, 1 << num_bits, folded, bins, above, share, group_bin, out)
     in_chunks(rows * units, threads, work, (1 << num_bits) // units)
     return np.asarray(out.sum(axis=1))
 
@@ -64,17 +58,11 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
 
     if left.dtype != right.dtype:
         raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
-    real = real_of(left.dtype)
     width = min(left.size, 1 << _BLOCK_BITS)
     units = _units(left.size)
     results = np.empty((units, 2), dtype=np.float64)
     size = left.size // units
-    a, b = left.view(real), right.view(real)
-
-    def work(unit: int) -> None:
-        results[unit] = sums.inner(a, b, width, unit * size, unit * size + size)
-
-    share(work, units, threads)
+    in_chunks(units, threads, sums.inner(left, right, width, size, results), size)
     return complex(*results.sum(axis=0))
 
 
@@ -98,15 +86,9 @@ def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArra
     size = 1 << num_bits
     width = min(size, 1 << _BLOCK_BITS)
     masks = np.array(zs, dtype=np.int64)
-    above, of = np.unique(masks & -width, return_inverse=True)
     rows, units = buffer.size >> num_bits, _units(size)
     results = np.empty((rows * units, len(zs), 2), dtype=np.float64)
-    state = buffer.view(real_of(buffer.dtype))
-
-    def work(first: int, last: int) -> None:
-        sums.paulis(state, size, x, masks, above, of, width, units, first, last, results)
-
-    in_chunks(rows * units, threads, work, size // units)
+    in_chunks(rows * units, threads, sums.paulis(buffer, size, x, masks, width, units, results), size // units)
     out[...] = results.view(np.complex128).reshape(rows, units, len(zs)).sum(axis=1)
 
 
@@ -123,14 +105,9 @@ def search(
 
     places = offsets_of(bits)
     found = np.empty(len(targets), dtype=np.int64)
-    state = buffer.view(real_of(buffer.dtype))
     bases, runs = np.ascontiguousarray(bases, np.int64), np.ascontiguousarray(runs, np.int64)
     targets = np.ascontiguousarray(targets, np.float64)
-
-    def work(first: int, last: int) -> None:
-        sums.search(state, places, bases, runs, targets, first, last, found)
-
-    in_chunks(len(bases), threads, work, len(places))
+    in_chunks(len(bases), threads, sums.search(buffer, places, bases, runs, targets, found), len(places))
     return found
 
 
