@@ -4,7 +4,7 @@
 // says whether amplitudes are complex64 or complex128.
 
 #include "index_bits.hpp"
-#include "memory.hpp"
+#include "array.hpp"
 
 namespace {
 

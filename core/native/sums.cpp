@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "index_bits.hpp"
-#include "memory.hpp"
+#include "array.hpp"
 
 
 namespace {

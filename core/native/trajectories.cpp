@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "memory.hpp"
+#include "array.hpp"
 #include "narrow_states.hpp"
 #include "philox.hpp"
 
@@ -273,7 +273,7 @@ Run::Run(const Request& given)
       p_(given.most),
       scales_(given.most),
       product_of_(given.num_steps, -1),
-      products_(given.num_blocks * size_),
+      products_(given.num_blocks * size_, Complexes{}),
       slots_((given.shots + 1) * slot_size()) {
     events_.order(shots_.begin());
     begins_[0] = 0;
