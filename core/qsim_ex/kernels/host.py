@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
-
-_VECTOR_BITS = (("avx512f", 9), ("avx2", 8))  # log2 of the width in bits; 128 bits (SSE2, NEON) everywhere else
 
 
 @lru_cache(maxsize=1)
@@ -24,11 +23,14 @@ def features() -> tuple[str, tuple[str, ...]]:
     return llvm.get_host_cpu_name(), tuple(sorted(present))
 
 
-@lru_cache(maxsize=4)
-def lane_bits(dtype: np.dtype[Any]) -> int:
-    """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512."""
-    width = next((bits for name, bits in _VECTOR_BITS if name in features()[1]), 7)
-    return width - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
+@lru_cache(maxsize=8)
+def lane_bits(dtype: np.dtype[Any], chosen: str = "") -> int:
+    """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512.
+
+    chosen: the instruction set; the best of this processor by default.
+    """
+    bits = library.kernel("vector_bits", "", chosen)()
+    return bits - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue
 from qsim_ex.devices.cpu import columns, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, compile_sweeps, real_of, run_sweep
+from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, real_of, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
@@ -169,7 +169,7 @@ class CpuDevice(HostCopies, CpuBatches):
         self.write(to, 0, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> EncodedSweeps:  # noqa: ARG002
-        """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
+        """Encode the sweeps; `compile` is for GPUs."""
         key = (tuple(map(id, steps)), num_bits, np.dtype(dtype))
         with self._lock:
             found = self._prepared.get(key)
@@ -179,8 +179,6 @@ class CpuDevice(HostCopies, CpuBatches):
         prepared = EncodedSweeps(num_bits, np.dtype(dtype))
         for step in steps:
             prepared.program(step)
-        if any(isinstance(step, Sweep) for step in steps):
-            compile_sweeps(np.dtype(dtype))
         with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
             self._prepared[key] = prepared
             while len(self._prepared) > _KEPT:
