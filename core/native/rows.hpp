@@ -6,7 +6,8 @@
 
 namespace qx::QX_SET {
 
-// The rows that an instruction runs over: all values of the bits in `free`, with `fixed` set.
+// The rows that an instruction runs over: all values of the bits in `free`, with `fixed` set. It and `Table` are passed
+// by value, so that they stay in registers while rows are written.
 template <class Real>
 struct Rows {
     static constexpr Int bytes = 2 * sizeof(Vector<Real>);
@@ -14,7 +15,7 @@ struct Rows {
     Int free, fixed, count;
 
     template <class Function>
-    void each(const Function& function) const {
+    QX_INLINE void each(const Function& function) const {
         Int x = 0;
         for (Int k = 0; k < count; ++k) {
             function(x | fixed);
@@ -35,50 +36,51 @@ struct Table {
 
 // Coefficient `k`: a vector with a number for each lane, or one number for all lanes.
 template <class Real, bool per_lane>
-inline Vector<Real> coefficient(const char* table, int k) {
+QX_INLINE Vector<Real> coefficient(const char* table, int k) {
     if constexpr (per_lane) return at<Real>(table + k * sizeof(Vector<Real>));
     return splat<Real>(reinterpret_cast<const Real*>(table)[k]);
 }
 
-// Calls `operation(row, coefficients)` for all rows. Coefficients that rows share are loaded once, to stay in registers.
+// Calls `operation(row, c)` for all rows, where c(k) is coefficient `k` of the row. Those that rows share are loaded
+// once, to stay in registers.
 template <class Real, int count, bool per_lane, class Operation>
-inline void with_coefficients(const Rows<Real>& rows, const Table& table, const Operation& operation) {
-    Vector<Real> c[count];
-    auto load_from = [&](const char* block) {
-        for (int k = 0; k < count; ++k) c[k] = coefficient<Real, per_lane>(block, k);
-    };
-    if (table.low == nullptr) {
-        load_from(table.at);
-        rows.each([&](Int row) { operation(rows.base + row * Rows<Real>::bytes, c); });
-    } else {
-        rows.each([&](Int row) {
-            load_from(table.of(row));
-            operation(rows.base + row * Rows<Real>::bytes, c);
+QX_INLINE void with_coefficients(Rows<Real> rows, Table table, const Operation& operation) {
+    if (table.low != nullptr) {
+        return rows.each([&](Int row) {
+            const char* own = table.of(row);
+            operation(rows.base + row * Rows<Real>::bytes, [=](int k) { return coefficient<Real, per_lane>(own, k); });
         });
     }
+    Vector<Real> shared[count];
+#pragma clang loop unroll(full)
+    for (int k = 0; k < count; ++k) shared[k] = coefficient<Real, per_lane>(table.at, k);
+    rows.each([&](Int row) { operation(rows.base + row * Rows<Real>::bytes, [&](int k) { return shared[k]; }); });
 }
 
 // Multiplies `size` rows by a complex matrix: coefficients are real and imaginary parts in turn, row by row.
 template <class Real, int size, bool per_lane = true>
-inline void complex_matrix(const Rows<Real>& rows, const Int* offsets, const Table& table) {
+inline void complex_matrix(Rows<Real> rows, const Int* offsets, Table table) {
     constexpr int imag = sizeof(Vector<Real>);
     Int to[size];
+#pragma clang loop unroll(full)
     for (int k = 0; k < size; ++k) to[k] = offsets[k];
-    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](char* row, const Vector<Real>* c) {
+    with_coefficients<Real, 2 * size * size, per_lane>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
         Vector<Real> x[size], y[size];
+#pragma clang loop unroll(full)
         for (int k = 0; k < size; ++k) {
             x[k] = at<Real>(row + to[k]);
             y[k] = at<Real>(row + to[k] + imag);
         }
-        for (int r = 0; r < size; ++r, c += 2 * size) {
-            Vector<Real> re = c[0] * x[0], im = c[0] * y[0];
-            re -= c[1] * y[0];
-            im += c[1] * x[0];
-            for (int k = 1; k < size; ++k) {
-                re += c[2 * k] * x[k];
-                im += c[2 * k] * y[k];
-                re -= c[2 * k + 1] * y[k];
-                im += c[2 * k + 1] * x[k];
+#pragma clang loop unroll(full)
+        for (int r = 0; r < size; ++r) {
+            Vector<Real> re{}, im{};
+#pragma clang loop unroll(full)
+            for (int k = 0; k < size; ++k) {
+                Vector<Real> p = c(2 * (r * size + k)), q = c(2 * (r * size + k) + 1);
+                re = k ? re + p * x[k] : p * x[k];
+                im = k ? im + p * y[k] : p * y[k];
+                re -= q * y[k];
+                im += q * x[k];
             }
             at<Real>(row + to[r]) = re;
             at<Real>(row + to[r] + imag) = im;
@@ -88,16 +90,22 @@ inline void complex_matrix(const Rows<Real>& rows, const Int* offsets, const Tab
 
 // Multiplies `size` planes by a real matrix, `matrices` times for different planes.
 template <class Real, int size, int matrices>
-inline void real_matrix(const Rows<Real>& rows, const Int* offsets, const Table& table) {
+inline void real_matrix(Rows<Real> rows, const Int* offsets, Table table) {
     Int to[size * matrices];
+#pragma clang loop unroll(full)
     for (int k = 0; k < size * matrices; ++k) to[k] = offsets[k];
-    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](char* row, const Vector<Real>* c) {
+    with_coefficients<Real, size * size * matrices, true>(rows, table, [&](char* row, auto c) __attribute__((always_inline)) {
+#pragma clang loop unroll(full)
         for (int m = 0; m < matrices; ++m) {
             Vector<Real> x[size];
+#pragma clang loop unroll(full)
             for (int k = 0; k < size; ++k) x[k] = at<Real>(row + to[m * size + k]);
-            for (int r = 0; r < size; ++r, c += size) {
-                Vector<Real> sum = c[0] * x[0];
-                for (int k = 1; k < size; ++k) sum += c[k] * x[k];
+#pragma clang loop unroll(full)
+            for (int r = 0; r < size; ++r) {
+                int first = (m * size + r) * size;
+                Vector<Real> sum = c(first) * x[0];
+#pragma clang loop unroll(full)
+                for (int k = 1; k < size; ++k) sum += c(first + k) * x[k];
                 at<Real>(row + to[m * size + r]) = sum;
             }
         }
@@ -106,16 +114,16 @@ inline void real_matrix(const Rows<Real>& rows, const Int* offsets, const Table&
 
 // Multiplies rows by real numbers.
 template <class Real, bool per_lane>
-inline void scale_real(const Rows<Real>& rows, const Table& table) {
-    with_coefficients<Real, 1, per_lane>(rows, table, [](char* row, const Vector<Real>* c) {
-        at<Real>(row) *= c[0];
-        at<Real>(row + sizeof(Vector<Real>)) *= c[0];
+inline void scale_real(Rows<Real> rows, Table table) {
+    with_coefficients<Real, 1, per_lane>(rows, table, [](char* row, auto c) __attribute__((always_inline)) {
+        at<Real>(row) *= c(0);
+        at<Real>(row + sizeof(Vector<Real>)) *= c(0);
     });
 }
 
 // Exchanges each row with the one at `offset`.
 template <class Real>
-inline void exchange_rows(const Rows<Real>& rows, Int first, Int second) {
+inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
     rows.each([&](Int row) {
         char* here = rows.base + row * Rows<Real>::bytes;
         for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
@@ -128,7 +136,7 @@ inline void exchange_rows(const Rows<Real>& rows, Int first, Int second) {
 
 // Exchanges lane bit `lane` with the row bit whose offset is given.
 template <class Real, int lane>
-inline void exchange_lane(const Rows<Real>& rows, Int offset) {
+inline void exchange_lane(Rows<Real> rows, Int offset) {
     rows.each([&](Int row) {
         char* here = rows.base + row * Rows<Real>::bytes;
         for (int plane = 0; plane < 2; ++plane, here += sizeof(Vector<Real>)) {
@@ -150,7 +158,7 @@ inline void exchange_in_registers(Vector<Real>* values) {
 
 // Exchanges every lane bit with a row bit: a transposition of as many rows as there are lanes, in registers.
 template <class Real>
-inline void exchange_lanes(const Rows<Real>& rows, const Int* offsets) {
+inline void exchange_lanes(Rows<Real> rows, const Int* offsets) {
     constexpr int n = lanes<Real>;
     Int to[n] = {};
     for (int r = 0; r < n; ++r) {
@@ -196,7 +204,7 @@ inline void four_outputs(const char* inputs, Int size, const char* matrix, char*
 
 // Multiplies `size` rows by a larger matrix: they are copied aside, then four outputs at a time are summed up.
 template <class Real, bool per_lane>
-inline void dense(const Rows<Real>& rows, const Int* offsets, Int size, const Table& table, char* aside) {
+inline void dense(Rows<Real> rows, const Int* offsets, Int size, Table table, char* aside) {
     constexpr Int number = per_lane ? sizeof(Vector<Real>) : sizeof(Real);
     rows.each([&](Int row) {
         const char* matrix = table.low ? table.of(row) : table.at;

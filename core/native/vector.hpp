@@ -15,6 +15,9 @@
 #define QX_VECTOR_BYTES 16
 #endif
 
+// For functions whose arguments must be in registers, however long the loop is that they are a part of.
+#define QX_INLINE inline __attribute__((always_inline))
+
 namespace qx::QX_SET {
 
 template <class Real>
