@@ -1,7 +1,6 @@
-"""The CPU: all cores, NumPy buffers, kernels in Numba.
+"""The CPU: all cores, NumPy buffers, compiled kernels.
 
-This module does not depend on how a kernel works, nor a kernel on devices. Numba is imported when the first kernel
-is needed, not with this module.
+This module does not depend on how a kernel works, nor a kernel on devices.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue
-from qsim_ex.devices.cpu import columns, sums
+from qsim_ex.devices.cpu import buffers, columns, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, real_of, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
@@ -106,9 +105,9 @@ class CpuDevice(HostCopies, CpuBatches):
         return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:
-        """Return free and total bytes for this process; memory kept locked for states on GPUs counts as free."""
+        """Return free and total bytes for this process; memory kept for other states counts as free."""
         free, total = host.memory()
-        return free + (pinned.kept_bytes() if pinned.kept else 0), total
+        return min(free + _kept_bytes(), total), total
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
@@ -116,8 +115,9 @@ class CpuDevice(HostCopies, CpuBatches):
         if size <= _UNASKED:
             return aligned(num_amplitudes, np.dtype(dtype))
         free, total = host.memory()
-        if size > free and pinned.kept_bytes():
+        if size > free and _kept_bytes():
             pinned.release()
+            buffers.release()
             free, total = host.memory()
         if size > free:
             raise OutOfMemory(
@@ -300,6 +300,11 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def synchronize(self) -> None:
         """Return at once, since nothing is pending."""
+
+
+def _kept_bytes() -> int:
+    """Return the bytes that are kept for states and not in use."""
+    return buffers.kept_bytes() + (pinned.kept_bytes() if pinned.kept else 0)
 
 
 def _gib(size: int) -> str:

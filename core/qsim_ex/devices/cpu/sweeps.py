@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
@@ -64,10 +65,13 @@ def run_sweep(
 
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array whose first element is on a cache line."""
-    raw = np.empty(count * dtype.itemsize + _ALIGNMENT, dtype=np.uint8)
+    """Return an array whose first element is on a cache line; see `buffers`."""
+    size = count * dtype.itemsize
+    if size >= buffers.LARGE:
+        return buffers.take(size).view(dtype)
+    raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + count * dtype.itemsize].view(dtype)
+    return raw[start : start + size].view(dtype)
 
 
 @lru_cache(maxsize=2)
