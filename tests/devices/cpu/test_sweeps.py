@@ -258,9 +258,7 @@ def test_other_steps(dtype, data):
     reads = masks(data.draw, others, data.draw(st.integers(0, 2)))
     matrices = rng.normal(size=(2, (1 << len(reads)) * size * size)).T @ [1, 1j] / size
     check(num_bits, dtype, "", DenseMatrix(bits, reads, condition(data.draw, others)), matrices, high)
-    check(
-        num_bits, dtype, "", BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high
-    )
+    check(num_bits, dtype, "", BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high)
     check(
         num_bits,
         dtype,

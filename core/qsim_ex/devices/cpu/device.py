@@ -21,6 +21,7 @@ from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, real_of, run_swee
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
+from qsim_ex.kernels.cpu import copies
 from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -133,11 +134,7 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def set_basis(self, buffer: Buffer, index: int) -> None:
         """Set all amplitudes to 0 except the one at `index`, which is 1."""
-
-        def clear(first: int, last: int) -> None:
-            buffer[first:last] = 0
-
-        in_chunks(buffer.size, self.threads, clear)
+        copies.clear(buffer, self.threads)
         buffer[index] = 1
 
     def begin(self, buffer: Buffer) -> None:
@@ -146,22 +143,13 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
-        target = buffer[start : start + len(values)]
-
-        def copy(first: int, last: int) -> None:
-            target[first:last] = values[first:last]
-
-        in_chunks(len(values), self.threads, copy)
+        copies.copy(buffer[start : start + len(values)], values, self.threads)
 
     def read(self, buffer: Buffer, start: int, stop: int) -> NDArray[np.complexfloating]:
         """Copy ``buffer[start:stop]`` to a new array."""
         source = buffer[start:stop]
         out = np.empty_like(source)
-
-        def copy(first: int, last: int) -> None:
-            out[first:last] = source[first:last]
-
-        in_chunks(source.size, self.threads, copy)
+        copies.copy(out, source, self.threads)
         return out
 
     def copy(self, to: Buffer, source: Buffer) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.encoding import EncodedSweep
-from qsim_ex.kernels.cpu.pool import SLICE
 from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
 
@@ -48,5 +48,5 @@ class Program:
         """
         chunk = 0
         where = self._address, state, rows, numbers.ctypes.data, *numbers.shape, high
-        while chunk := self._run(*where, chunk, threads, SLICE):
+        while chunk := self._run(*where, chunk, threads, pool.SLICE):
             pass
