@@ -25,7 +25,7 @@ SOURCES = ROOT / "core/native"
 LIBRARY = ROOT / "core/qsim_ex/native/built/libqsim_ex.so"
 OBJECTS = ROOT / "build/native"
 
-KERNELS: frozenset[str] = frozenset({"sums", "trajectories"})
+KERNELS = frozenset({"sums", "sweep", "trajectories"})
 """The sources that are compiled once for each instruction set."""
 
 EXACT = frozenset({"sums"})
@@ -36,6 +36,9 @@ SETS = {
     "aarch64": {"neon": "generic"},
 }
 """For each architecture its instruction sets, with the compiler's name of a processor that has them."""
+
+WIDEST = {"v4": ("-mprefer-vector-width=512",)}
+"""For each instruction set that clang would not use in full by itself, the flags that make it."""
 
 GLIBC = "2.17"  # manylinux2014
 FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra")
@@ -114,7 +117,8 @@ def _jobs(architecture: str, foreign: bool) -> list[tuple[Path, str, Sequence[st
         for name, processor in SETS[architecture].items():
             how = f"-march={processor.replace('_v', '-v').replace('x86_', 'x86-')}" if foreign else f"-mcpu={processor}"
             fused = () if source.stem in EXACT else ("-ffp-contract=fast",)
-            found.append((source, f"{source.stem}_{name}", (how, f"-DQX_SET={name}", *fused)))
+            own = (how, f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
+            found.append((source, f"{source.stem}_{name}", own))
     return found
 
 

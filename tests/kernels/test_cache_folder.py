@@ -17,8 +17,8 @@ import sys
 from qsim_ex import CircuitBuilder, Simulator
 circuit = CircuitBuilder(2, 2).gate("h", [0]).gate("cx", [0, 1]).measure([0, 1], [0, 1]).build()
 print(sorted(Simulator(device="cpu").run(circuit, shots=50, seed=1).counts()))
-from qsim_ex.kernels.cpu import sweep
-stats = sweep.run_rows.stats
+from qsim_ex.kernels.cpu import sums
+stats = sums.marginals.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")

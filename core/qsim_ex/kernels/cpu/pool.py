@@ -16,6 +16,9 @@ from qsim_ex.kernels import host
 CHUNK_BITS = 18
 """log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C."""
 
+SLICE = 50_000
+"""The microseconds that a call of the native library may last between two checks for Ctrl-C."""
+
 _ALONE = 1 << 15
 """The number of amplitudes below which waking a thread does not pay."""
 
