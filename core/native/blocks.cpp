@@ -3,8 +3,9 @@
 // Columns are named by *bases*, the indices at which all row bits are 0; row r is `offsets[r]` further on. `single`
 // says whether amplitudes are complex64 or complex128.
 
-#include "index_bits.hpp"
 #include "array.hpp"
+#include "index_bits.hpp"
+#include "ranges.hpp"
 
 namespace {
 
@@ -23,58 +24,19 @@ Amplitude<Real> operator*(Amplitude<Real> a, Amplitude<Real> b) {
     return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
 }
 
-template <class Number>
-Int gather(const Number* state, const Int* offsets, Int rows, const Int* columns, Int count, Number* out, Int stride) {
-    for (Int r = 0; r < rows; ++r)
-        for (Int c = 0; c < count; ++c) out[r * stride + c] = state[offsets[r] + columns[c]];
-    return 0;
+// Calls `work` with an address of amplitudes of their type, for ranges of items.
+template <class Work>
+Int shared(void* state, Int single, const qx::Ranges& ranges, const Work& work) {
+    return qx::in_ranges(ranges, [=](Int first, Int last) {
+        if (single)
+            work(static_cast<Single*>(state), first, last);
+        else
+            work(static_cast<Double*>(state), first, last);
+    });
 }
 
 template <class Number>
-Int scatter(Number* state, const Int* offsets, Int rows, const Int* columns, Int count, const Number* from, Int stride) {
-    for (Int r = 0; r < rows; ++r)
-        for (Int c = 0; c < count; ++c) state[offsets[r] + columns[c]] = from[r * stride + c];
-    return 0;
-}
-
-template <class Number>
-Int spread(Number* state, const Int* offsets, Int rows, Int held, const Int* columns, Int count, const Number* by) {
-    for (Int c = 0; c < count; ++c) {
-        const Number value = state[held + columns[c]];
-        for (Int r = 0; r < rows; ++r) state[offsets[r] + columns[c]] = by[r] * value;
-    }
-    return 0;
-}
-
-template <class Real>
-Int scale(Real* state, Int mask, Int value, Real inside, Real outside, Int first, Int last) {
-    for (Int i = first; i < last; ++i) {
-        const Real factor = (i & mask) == value ? inside : outside;
-        state[2 * i] *= factor;
-        state[2 * i + 1] *= factor;
-    }
-    return 0;
-}
-
-template <class Number>
-Int clear(Number* state, Int mask, Int first, Int last) {
-    for (Int i = first; i < last; ++i)
-        if (i & mask) state[i] = {0, 0};
-    return 0;
-}
-
-template <class Number>
-Int exchange(Number* state, const Int* columns, Int count, Int here, Int there) {
-    for (Int c = 0; c < count; ++c) {
-        const Number value = state[columns[c] + here];
-        state[columns[c] + here] = state[columns[c] + there];
-        state[columns[c] + there] = value;
-    }
-    return 0;
-}
-
-template <class Number>
-Int permute_tiles(
+void permute_tiles(
     Number* state, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int first, Int last
 ) {
     const Int size = Int{1} << bits;
@@ -93,7 +55,6 @@ Int permute_tiles(
         for (Int x = 0; x < size; ++x) aside[x] = state[base + places[x]];
         for (Int x = 0; x < size; ++x) state[base + places[x]] = aside[origin[x] ^ shift];
     }
-    return 0;
 }
 
 }  // namespace
@@ -105,50 +66,82 @@ QX_EXPORT(bases)(Int free, Int fixed, Int first, Int* out, Int count) {
     return 0;
 }
 
-// out[r, c] = state[offsets[r] + columns[c]]; stride: numbers from one row of `out` to the next.
+// out[r, c] = state[offsets[r] + columns[c]], [rows, size].
 QX_EXPORT(gather)
-(const void* state, Int single, const Int* offsets, Int rows, const Int* columns, Int count, void* out, Int stride) {
-    return single ? gather(static_cast<const Single*>(state), offsets, rows, columns, count, static_cast<Single*>(out), stride)
-                  : gather(static_cast<const Double*>(state), offsets, rows, columns, count, static_cast<Double*>(out), stride);
+(void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* out, Int size, Int each, Int chunk,
+ Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* from, Int first, Int last) {
+        auto* to = static_cast<decltype(from)>(out);
+        for (Int r = 0; r < rows; ++r)
+            for (Int c = first; c < last; ++c) to[r * size + c] = from[offsets[r] + columns[c]];
+    });
 }
 
-// state[offsets[r] + columns[c]] = from[r, c].
+// state[offsets[r] + columns[c]] = values[r, c], [rows, size].
 QX_EXPORT(scatter)
-(void* state, Int single, const Int* offsets, Int rows, const Int* columns, Int count, const void* from, Int stride) {
-    return single ? scatter(static_cast<Single*>(state), offsets, rows, columns, count, static_cast<const Single*>(from), stride)
-                  : scatter(static_cast<Double*>(state), offsets, rows, columns, count, static_cast<const Double*>(from), stride);
+(void* state, Int single, const Int* offsets, Int rows, const Int* columns, void* values, Int size, Int each, Int chunk,
+ Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* to, Int first, Int last) {
+        auto* from = static_cast<decltype(to)>(values);
+        for (Int r = 0; r < rows; ++r)
+            for (Int c = first; c < last; ++c) to[offsets[r] + columns[c]] = from[r * size + c];
+    });
 }
 
 // Sets every row to its amplitude times the row that begins at `held`.
 QX_EXPORT(spread)
-(void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, Int count, const void* by) {
-    return single ? spread(static_cast<Single*>(state), offsets, rows, held, columns, count, static_cast<const Single*>(by))
-                  : spread(static_cast<Double*>(state), offsets, rows, held, columns, count, static_cast<const Double*>(by));
+(void* state, Int single, const Int* offsets, Int rows, Int held, const Int* columns, void* amplitudes, Int size,
+ Int each, Int chunk, Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
+        auto* by = static_cast<decltype(of)>(amplitudes);
+        for (Int c = first; c < last; ++c) {
+            const auto value = of[held + columns[c]];
+            for (Int r = 0; r < rows; ++r) of[offsets[r] + columns[c]] = by[r] * value;
+        }
+    });
 }
 
-// Multiplies amplitudes `first` … `last` − 1 by `inside` where the bits under `mask` are `value`, else by `outside`.
+// Multiplies amplitudes by `inside` where the bits under `mask` are `value`, else by `outside`.
 QX_EXPORT(scale)
-(void* state, Int single, Int mask, Int value, double inside, double outside, Int first, Int last) {
-    return single ? scale(static_cast<float*>(state), mask, value, float(inside), float(outside), first, last)
-                  : scale(static_cast<double*>(state), mask, value, inside, outside, first, last);
+(void* state, Int single, Int mask, Int value, double inside, double outside, Int size, Int each, Int chunk, Int threads,
+ Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
+        using Real = decltype(of->real);
+        const Real factors[] = {static_cast<Real>(outside), static_cast<Real>(inside)};
+        for (Int i = first; i < last; ++i) {
+            const Real factor = factors[(i & mask) == value];
+            of[i] = {of[i].real * factor, of[i].imag * factor};
+        }
+    });
 }
 
-// Writes zeros to the amplitudes `first` … `last` − 1 at which a bit under `mask` is 1.
-QX_EXPORT(clear)(void* state, Int single, Int mask, Int first, Int last) {
-    return single ? clear(static_cast<Single*>(state), mask, first, last)
-                  : clear(static_cast<Double*>(state), mask, first, last);
+// Writes zeros to the amplitudes at which a bit under `mask` is 1.
+QX_EXPORT(clear_bits)(void* state, Int single, Int mask, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
+        for (Int i = first; i < last; ++i)
+            if (i & mask) of[i] = {0, 0};
+    });
 }
 
 // Exchanges the amplitudes at column + `here` and at column + `there`.
-QX_EXPORT(exchange)(void* state, Int single, const Int* columns, Int count, Int here, Int there) {
-    return single ? exchange(static_cast<Single*>(state), columns, count, here, there)
-                  : exchange(static_cast<Double*>(state), columns, count, here, there);
+QX_EXPORT(exchange)
+(void* state, Int single, const Int* columns, Int here, Int there, Int size, Int each, Int chunk, Int threads,
+ Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
+        for (Int c = first; c < last; ++c) {
+            const auto value = of[columns[c] + here];
+            of[columns[c] + here] = of[columns[c] + there];
+            of[columns[c] + there] = value;
+        }
+    });
 }
 
 // Moves bits inside tiles: in tile coordinates new bit k is old bit sources[k], XOR bit k of `flip`.
-// tile: the `bits` index bits of a tile, ascending; free: mask of all others. Tiles `first` … `last` − 1 of them.
+// tile: the `bits` index bits of a tile, ascending; free: mask of all others.
 QX_EXPORT(permute_tiles)
-(void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int first, Int last) {
-    return single ? permute_tiles(static_cast<Single*>(state), tile, sources, bits, flip, free, first, last)
-                  : permute_tiles(static_cast<Double*>(state), tile, sources, bits, flip, free, first, last);
+(void* state, Int single, const Int* tile, const Int* sources, Int bits, Int flip, Int free, Int size, Int each,
+ Int chunk, Int threads, Int slice) {
+    return shared(state, single, {size, each, chunk, threads, slice}, [=](auto* of, Int first, Int last) {
+        permute_tiles(of, tile, sources, bits, flip, free, first, last);
+    });
 }

@@ -7,8 +7,9 @@
 
 #include <cmath>
 
-#include "index_bits.hpp"
 #include "array.hpp"
+#include "index_bits.hpp"
+#include "ranges.hpp"
 
 
 namespace {
@@ -30,7 +31,7 @@ struct Marginal {
 };
 
 template <class Real>
-Int marginals(const Real* state, const Marginal& of, Int first, Int last, double* out) {
+void marginals(const Real* state, const Marginal& of, Int first, Int last, double* out) {
     const Int shares = Int{1} << of.share, units = of.groups * shares;
     const int shifted = qx::ones(of.rest) - static_cast<int>(of.share);
     const Int blocks = Int{1} << (shifted > 0 ? shifted : 0);
@@ -55,11 +56,10 @@ Int marginals(const Real* state, const Marginal& of, Int first, Int last, double
         for (Int j = 0; j < left; ++j)
             if (of.bins[j] >= 0) sums[of.bins[j]] += total[j];
     }
-    return 0;
 }
 
 template <class Real>
-Int inner(const Real* left, const Real* right, Int width, Int first, Int last, double* out) {
+void inner(const Real* left, const Real* right, Int width, Int first, Int last, double* out) {
     qx::Array<double> totals(2 * width, 0.0);
     double *reals = totals.begin(), *imags = reals + width;
     for (Int block = first; block < last; block += width) {
@@ -75,7 +75,6 @@ Int inner(const Real* left, const Real* right, Int width, Int first, Int last, d
         out[0] += reals[j];
         out[1] += imags[j];
     }
-    return 0;
 }
 
 // Returns Σ_j (−1)^parity(j & z) · values[j] over a power of two of values, the highest bit of j first.
@@ -98,7 +97,7 @@ struct Paulis {
 };
 
 template <class Real>
-Int paulis(const Real* state, const Paulis& of, Int first, Int last, double* out) {
+void paulis(const Real* state, const Paulis& of, Int first, Int last, double* out) {
     const Int width = of.width, inside = width - 1, length = of.size / of.units;
     qx::Array<double> memory(width * (2 * of.num_above + 3));
     double *totals = memory.begin(), *reals = totals + 2 * of.num_above * width, *imags = reals + width;
@@ -129,7 +128,6 @@ Int paulis(const Real* state, const Paulis& of, Int first, Int last, double* out
                 out[2 * (number * of.num_zs + k) + half] =
                     signed_sum(totals + (2 * of.of[k] + half) * width, width, of.zs[k], aside);
     }
-    return 0;
 }
 
 struct Search {
@@ -139,7 +137,7 @@ struct Search {
 };
 
 template <class Real>
-Int search(const Real* state, const Search& of, Int first, Int last, Int* found) {
+void search(const Real* state, const Search& of, Int first, Int last, Int* found) {
     qx::Array<double> memory(of.num_places);
     double* sums = memory.begin();
     for (Int run = first; run < last; ++run) {
@@ -160,29 +158,54 @@ Int search(const Real* state, const Search& of, Int first, Int last, Int* found)
             found[k] = value;
         }
     }
-    return 0;
 }
 
 }  // namespace
 
-// Each function exists for complex64 and for complex128; `single` says which one a state has.
+// Each function exists for complex64 and for complex128; `single` says which one a state has. Items are units.
 
-QX_EXPORT_SET(marginals)(const void* state, Int single, const Marginal* of, Int first, Int last, double* out) {
-    return single ? marginals(static_cast<const float*>(state), *of, first, last, out)
-                  : marginals(static_cast<const double*>(state), *of, first, last, out);
+QX_EXPORT_SET(marginals)
+(const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            marginals(static_cast<const float*>(state), *of, first, last, out);
+        else
+            marginals(static_cast<const double*>(state), *of, first, last, out);
+    });
 }
 
-QX_EXPORT_SET(inner)(const void* left, const void* right, Int single, Int width, Int first, Int last, double* out) {
-    return single ? inner(static_cast<const float*>(left), static_cast<const float*>(right), width, first, last, out)
-                  : inner(static_cast<const double*>(left), static_cast<const double*>(right), width, first, last, out);
+// length: amplitudes of a unit, whole blocks of `width`. out: [units, 2].
+QX_EXPORT_SET(inner)
+(const void* left, const void* right, Int single, Int width, Int length, double* out, Int size, Int each, Int chunk,
+ Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        for (Int unit = first; unit < last; ++unit) {
+            const Int begin = unit * length, end = begin + length;
+            if (single)
+                inner(static_cast<const float*>(left), static_cast<const float*>(right), width, begin, end, out + 2 * unit);
+            else
+                inner(static_cast<const double*>(left), static_cast<const double*>(right), width, begin, end, out + 2 * unit);
+        }
+    });
 }
 
-QX_EXPORT_SET(paulis)(const void* state, Int single, const Paulis* of, Int first, Int last, double* out) {
-    return single ? paulis(static_cast<const float*>(state), *of, first, last, out)
-                  : paulis(static_cast<const double*>(state), *of, first, last, out);
+QX_EXPORT_SET(paulis)
+(const void* state, Int single, const Paulis* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            paulis(static_cast<const float*>(state), *of, first, last, out);
+        else
+            paulis(static_cast<const double*>(state), *of, first, last, out);
+    });
 }
 
-QX_EXPORT_SET(search)(const void* state, Int single, const Search* of, Int first, Int last, Int* found) {
-    return single ? search(static_cast<const float*>(state), *of, first, last, found)
-                  : search(static_cast<const double*>(state), *of, first, last, found);
+// Items are runs of targets.
+QX_EXPORT_SET(search)
+(const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            search(static_cast<const float*>(state), *of, first, last, found);
+        else
+            search(static_cast<const double*>(state), *of, first, last, found);
+    });
 }

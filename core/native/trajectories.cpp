@@ -13,6 +13,7 @@
 #include "array.hpp"
 #include "narrow_states.hpp"
 #include "philox.hpp"
+#include "pool.hpp"
 
 namespace qx::trajectories {
 namespace {
@@ -507,5 +508,9 @@ void Run::finish(const Group& group) {
 }  // namespace
 }  // namespace qx::trajectories
 
-// Runs the shots of a request; returns the number of groups at the end.
-QX_EXPORT_SET(trajectories)(const qx::trajectories::Request* given) { return qx::trajectories::Run(*given)(); }
+// Runs requests from number `first` on, on up to `threads` threads, for about so many microseconds; returns the number
+// of the request to go on with. groups: becomes the number of groups of each request at the end.
+QX_EXPORT_SET(trajectories)
+(const qx::trajectories::Request* requests, qx::Int count, qx::Int* groups, qx::Int first, qx::Int threads, qx::Int slice) {
+    return qx::share({first, count, threads, slice}, [=](qx::Int k) { groups[k] = qx::trajectories::Run(requests[k])(); });
+}

@@ -86,12 +86,7 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
         return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
     from qsim_ex.kernels.cpu import philox
 
-    found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
-    rows = range(0, len(seeds), step)
-
-    fill = philox.fill(keys, instruction, found)
-    pool.share(lambda chunk: fill(rows[chunk], min(rows[chunk] + step, len(seeds))), len(rows), threads)
-    return found
+    return philox.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
 
 
 def threads_for(wanted: int | None) -> int:

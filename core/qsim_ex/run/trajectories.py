@@ -20,7 +20,8 @@ from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cpu.trajectories import TrajectoryRequest
+from qsim_ex.kernels.cpu.trajectories import run as run_trajectories
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
@@ -45,13 +46,19 @@ _UNIT_BYTES = 1 << 25
 """The bytes of states and outcomes of one unit of work."""
 
 _CALL_WORK = 1 << 28
-"""The most work of one call, in about nanoseconds; Ctrl-C waits for it."""
+"""The most work of one request, in about nanoseconds; Ctrl-C waits for it."""
 
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 25
-"""The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
+_ALONE = 1 << 20
+"""The work below which other threads do not pay, as if no shots shared a state."""
+
+_SHARED_SHOTS = 64
+"""The least shots of a request, if threads share all shots: the steps of shots without events are repeated in each."""
+
+_SHARES = 4
+"""The requests for each thread, so that all threads end at nearly the same time."""
 
 _NUMBER_WORK = 4
 """The work of a random number, in amplitudes that a gate multiplies."""
@@ -167,33 +174,34 @@ class TrajectoryWorker:
         device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
         bindings = _Bindings(self._program, n, inputs, operands)
         total = unit.shots * len(operands)
-        work = max(1, bindings.work)
-        threads = self._threads if work * total > _ALONE else 1
-        each = -(-total // threads)  # shots of a call
-        each = min(each, unit.shots, _CALL_WORK // work, _CALL_EVENTS // max(1, bindings.windows))
+        threads = self._threads if bindings.work * total > _ALONE else 1
+        each = total if threads == 1 else max(_SHARED_SHOTS, -(-total // (threads * _SHARES)))  # shots of a request
+        each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
         each = max(STEP, -(-each // STEP) * STEP)
-        calls = [
+        parts = [
             (binding, first, min(each, unit.shots - first))
             for binding in range(len(operands))
             for first in range(0, unit.shots, each)
         ]
-        rows = [binding * unit.shots + first for binding, first, _ in calls]
+        rows = [binding * unit.shots + first for binding, first, _ in parts]
         states = device.allocate(total << n, self.machine.dtype).reshape(total, 1 << n)
-        all_groups = _Groups.empty(states, bindings.columns)
-        counts = [0] * len(calls)
+        found = _Groups.empty(states, bindings.columns)
+        found.binding[...] = np.repeat(np.arange(len(operands)), unit.shots)
+        requests = [
+            bindings.request(binding, first, found.part(row, shots))
+            for row, (binding, first, shots) in zip(rows, parts, strict=True)
+        ]
 
-        def call(number: int) -> None:
-            binding, first, shots = calls[number]
+        def done(first: int, after: int) -> None:
             if self._ticker.reports:
-                self._ticker.advance(shots)
+                self._ticker.advance(sum(shots for _, _, shots in parts[first:after]))
             else:
                 self._ticker.tick()
-            counts[number] = bindings.run(binding, first, all_groups.part(rows[number], shots))
 
-        pool.share(call, len(calls), threads)
-        all_groups.binding[...] = np.repeat(np.arange(len(operands)), unit.shots)
+        counts = run_trajectories(requests, threads, done)
+        found.shots[...] += np.repeat([first for _, first, _ in parts], [shots for _, _, shots in parts])
         self.machine.run_seconds += perf_counter() - began
-        return all_groups.compact(rows, counts)
+        return found.compact(rows, counts)
 
 
 class _Groups(NamedTuple):
@@ -217,7 +225,8 @@ class _Groups(NamedTuple):
 
     def part(self, first: int, rows: int) -> _Groups:
         """Return some rows of it."""
-        return _Groups(*[field[first : first + rows] for field in self])
+        at = slice(first, first + rows)
+        return _Groups(self.states[at], self.shots[at], self.counts[at], self.outcomes[at], self.binding[at])
 
     def compact(self, first: Sequence[int], counts: Sequence[int]) -> _Groups:
         """Return the groups of all parts, given where each part begins and how many groups it has."""
@@ -250,7 +259,7 @@ class _Bindings:
         channels, _ = channels_of(program)
         kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
         diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, num_wires, diagonal, operands.shape[1])
+        table = tables.steps_of(program, diagonal, operands.shape[1])
         self._table = table
         self._program = program
         self._inputs = inputs
@@ -262,8 +271,10 @@ class _Bindings:
         self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
         self.columns = table.columns
         self._num_wires = num_wires
+        self._matrices = lru_cache(maxsize=1)(self._new_matrices)
+        self._keys = lru_cache(maxsize=1)(self._new_keys)
 
-    def keys(self, binding: int) -> NDArray[np.uint64]:
+    def _new_keys(self, binding: int) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
 
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
@@ -276,13 +287,15 @@ class _Bindings:
         keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
         return keys
 
-    def run(self, binding: int, first: int, into: _Groups) -> int:
-        """Run shots of a binding from `first` on, one for each row of `into`; return the number of their groups."""
-        from qsim_ex.kernels.cpu import trajectories
+    def _new_matrices(self, binding: int) -> NDArray[np.float64]:
+        numbers = self._numbers[id(self._inputs.kraus[binding])]
+        return tables.matrices_of(self._table, numbers, self._operands[binding])
 
+    def request(self, binding: int, first: int, into: _Groups) -> TrajectoryRequest:
+        """Return the request to run shots of a binding from `first` on, as many as `into` has rows."""
         table, numbers, shots = self._table, self._numbers[id(self._inputs.kraus[binding])], len(into.shots)
         small = self._num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << self._num_wires
-        groups = trajectories.run(
+        return TrajectoryRequest(
             {
                 "num_wires": self._num_wires,
                 "columns": table.columns,
@@ -299,8 +312,8 @@ class _Bindings:
                 "order": numbers.order,
                 "ints": table.ints,
                 "floats": numbers.floats,
-                "m": tables.matrices_of(table, numbers, self._operands[binding]),
-                "keys": self.keys(binding),
+                "m": self._matrices(binding),
+                "keys": self._keys(binding),
                 "defaults": numbers.defaults,
                 "out": into.states,
                 "out_shots": into.shots,
@@ -308,5 +321,3 @@ class _Bindings:
                 "out_outcomes": into.outcomes,
             },
         )
-        into.shots[...] += first
-        return groups

@@ -91,7 +91,7 @@ class ChannelTable:
 
 
 @lru_cache(maxsize=256)
-def steps_of(program: Program, num_wires: int, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
+def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
     """Return the steps of a program.
 
     diagonal: whether probabilities depend on populations alone, for each channel of `channels_of`. num_operands: the

@@ -21,8 +21,7 @@ from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
-from qsim_ex.kernels.cpu import copies
-from qsim_ex.kernels.cpu.pool import in_chunks
+from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -199,20 +198,16 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def _clear(self, buffer: Buffer, fresh: int) -> None:
         """Write zeros where nothing was written; memory there may hold NaN, so it cannot be scaled."""
-        from qsim_ex.kernels.cpu import blocks
-
-        in_chunks(buffer.size, self.threads, blocks.clear(buffer, fresh))
+        blocks.clear(buffer, fresh, self.threads)
 
     def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
-        from qsim_ex.kernels.cpu import blocks
         from qsim_ex.kernels.cpu.passes import passes
 
         for tile, moves, turn in passes(tuple(sources), flip):
             free = ((1 << num_bits) - 1) & ~mask_of(tile)
-            tiles = 1 << num_bits - len(tile)
             bits, origin = np.array(tile, dtype=np.int64), np.array(moves, dtype=np.int64)
-            in_chunks(tiles, self.threads, blocks.permute_tiles(buffer, bits, origin, turn, free), each=1 << len(tile))
+            blocks.permute_tiles(buffer, bits, origin, turn, free, self.threads)
 
     def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
         """Return the amplitudes at chosen indices."""
@@ -265,9 +260,7 @@ class CpuDevice(HostCopies, CpuBatches):
         outside: float,
     ) -> None:
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
-        from qsim_ex.kernels.cpu import blocks
-
-        in_chunks(buffer.size, self.threads, blocks.scale(buffer, when.mask, when.value, inside, outside))
+        blocks.scale(buffer, when.mask, when.value, inside, outside, self.threads)
 
     def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
         """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""

@@ -8,20 +8,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.kernels.cpu.ranges import in_ranges
 from qsim_ex.native.arguments import address
 from qsim_ex.native.library import function
 
 
-def fill(seeds: NDArray[np.uint64], key: int, out: NDArray[np.float64]) -> Callable[[int, int], object]:
-    """Return the work that writes the first numbers in [0, 1) of generators with keys (seed, key) to rows of `out`."""
-    keys, to, count = address(seeds), address(out), out.shape[1]
-
-    def work(first: int, last: int, kept: NDArray[np.uint64] = seeds) -> None:  # noqa: ARG001  (alive as long)
-        _fill()(keys, key, to, count, first, last)
-
-    return work
+def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> NDArray[np.float64]:
+    """Return the first numbers in [0, 1) of generators with keys (seed, key), float64 [seeds, count]."""
+    out = np.empty((len(seeds), count), dtype=np.float64)
+    if out.size:
+        in_ranges(_fill(), address(seeds), key, address(out), count, size=len(seeds), each=2 * count, threads=threads)
+    return out
 
 
 @lru_cache(maxsize=1)
 def _fill() -> Callable[..., int]:
-    return function("philox_fill", "pipiii")
+    return function("philox_fill", "pipiiiiii")
