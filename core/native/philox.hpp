@@ -13,7 +13,7 @@ struct Four {
 };
 
 // Returns four random 64-bit numbers: those of numbers 4·block … 4·block + 3 of the generator with key (seed, key).
-static inline Four philox(std::uint64_t seed, std::uint64_t key, std::uint64_t block) {
+static inline __attribute__((always_inline)) Four philox(std::uint64_t seed, std::uint64_t key, std::uint64_t block) {
     constexpr std::uint64_t first = 0xD2E7470EE14C6C93, second = 0xCA5A826395121157;
     constexpr std::uint64_t golden = 0x9E3779B97F4A7C15, root = 0xBB67AE8584CAA73B;
     std::uint64_t x0 = block + 1, x1 = 0, x2 = 0, x3 = 0;

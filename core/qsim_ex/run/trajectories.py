@@ -20,8 +20,8 @@ from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu.trajectories import TrajectoryRequest
-from qsim_ex.kernels.cpu.trajectories import run as run_trajectories
+from qsim_ex.kernels.cpu.trajectories import Part, TrajectoryTables
+from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
@@ -178,30 +178,28 @@ class TrajectoryWorker:
         each = total if threads == 1 else max(_SHARED_SHOTS, -(-total // (threads * _SHARES)))  # shots of a request
         each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
         each = max(STEP, -(-each // STEP) * STEP)
+        first_shot = inputs.first
         parts = [
-            (binding, first, min(each, unit.shots - first))
+            Part(tables_of, first_shot + first, min(each, unit.shots - first), binding * unit.shots + first)
             for binding in range(len(operands))
+            for tables_of in [bindings.tables(binding, min(each, unit.shots))]
             for first in range(0, unit.shots, each)
         ]
-        rows = [binding * unit.shots + first for binding, first, _ in parts]
         states = device.allocate(total << n, self.machine.dtype).reshape(total, 1 << n)
         found = _Groups.empty(states, bindings.columns)
         found.binding[...] = np.repeat(np.arange(len(operands)), unit.shots)
-        requests = [
-            bindings.request(binding, first, found.part(row, shots))
-            for row, (binding, first, shots) in zip(rows, parts, strict=True)
-        ]
 
         def done(first: int, after: int) -> None:
             if self._ticker.reports:
-                self._ticker.advance(sum(shots for _, _, shots in parts[first:after]))
+                self._ticker.advance(sum(part.shots for part in parts[first:after]))
             else:
                 self._ticker.tick()
 
-        counts = run_trajectories(requests, threads, done)
-        found.shots[...] += np.repeat([first for _, first, _ in parts], [shots for _, _, shots in parts])
+        counts = run_parts(parts, found.states, found.shots, found.counts, found.outcomes, threads, done)
+        for part in parts:
+            found.shots[part.row : part.row + part.shots] += part.first - first_shot
         self.machine.run_seconds += perf_counter() - began
-        return found.compact(rows, counts)
+        return found.compact([part.row for part in parts], counts)
 
 
 class _Groups(NamedTuple):
@@ -222,11 +220,6 @@ class _Groups(NamedTuple):
         """Return room for as many groups as there are states; memory that is not used costs nothing."""
         shots, counts, binding = (np.empty(len(states), dtype=np.int64) for _ in range(3))
         return cls(states, shots, counts, np.empty((len(states), columns), dtype=np.uint8), binding)
-
-    def part(self, first: int, rows: int) -> _Groups:
-        """Return some rows of it."""
-        at = slice(first, first + rows)
-        return _Groups(self.states[at], self.shots[at], self.counts[at], self.outcomes[at], self.binding[at])
 
     def compact(self, first: Sequence[int], counts: Sequence[int]) -> _Groups:
         """Return the groups of all parts, given where each part begins and how many groups it has."""
@@ -271,10 +264,8 @@ class _Bindings:
         self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
         self.columns = table.columns
         self._num_wires = num_wires
-        self._matrices = lru_cache(maxsize=1)(self._new_matrices)
-        self._keys = lru_cache(maxsize=1)(self._new_keys)
 
-    def _new_keys(self, binding: int) -> NDArray[np.uint64]:
+    def _keys(self, binding: int) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
 
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
@@ -287,37 +278,22 @@ class _Bindings:
         keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
         return keys
 
-    def _new_matrices(self, binding: int) -> NDArray[np.float64]:
-        numbers = self._numbers[id(self._inputs.kraus[binding])]
-        return tables.matrices_of(self._table, numbers, self._operands[binding])
-
-    def request(self, binding: int, first: int, into: _Groups) -> TrajectoryRequest:
-        """Return the request to run shots of a binding from `first` on, as many as `into` has rows."""
-        table, numbers, shots = self._table, self._numbers[id(self._inputs.kraus[binding])], len(into.shots)
-        small = self._num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << self._num_wires
-        return TrajectoryRequest(
-            {
-                "num_wires": self._num_wires,
-                "columns": table.columns,
-                "most": numbers.most,
-                "first": self._inputs.first + first,
-                "shots": shots,
-                "single": into.states.dtype == np.complex64,
-            },
+    def tables(self, binding: int, shots: int) -> TrajectoryTables:
+        """Return the tables of a binding, for parts of about so many shots."""
+        table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
+        pays = n <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << n
+        return TrajectoryTables(
+            {"num_wires": n, "columns": table.columns, "most": numbers.most},
             {
                 "steps": table.steps,
                 "channels": numbers.channels,
                 "next_work": numbers.next_work,
-                "blocks": numbers.blocks if small else _NO_BLOCKS,
+                "blocks": numbers.blocks if pays else _NO_BLOCKS,
                 "order": numbers.order,
                 "ints": table.ints,
                 "floats": numbers.floats,
-                "m": self._matrices(binding),
+                "m": tables.matrices_of(table, numbers, self._operands[binding]),
                 "keys": self._keys(binding),
                 "defaults": numbers.defaults,
-                "out": into.states,
-                "out_shots": into.shots,
-                "out_counts": into.counts,
-                "out_outcomes": into.outcomes,
             },
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ _Request = structure(
 )
 
 
-class TrajectoryRequest:
-    """Some shots of one binding, and the arrays in which their groups are written.
+class TrajectoryTables:
+    """The tables of one binding, as native code reads them.
 
-    numbers, arrays: the fields of `Request` in `trajectories.hpp`; fields that count items are known from the arrays.
+    numbers, arrays: the fields of `Request` in `trajectories.hpp`, but those that are known from the arrays' lengths or
+    that differ between the shots of the binding.
     """
 
     def __init__(self, numbers: dict[str, int], arrays: dict[str, NDArray[Any]]) -> None:
@@ -35,17 +36,45 @@ class TrajectoryRequest:
         self.fields = _Request(**counts, **numbers, **{name: address(array) for name, array in arrays.items()})
 
 
-def run(requests: Sequence[TrajectoryRequest], threads: int, done: Callable[[int, int], object]) -> list[int]:
-    """Run all requests, and return for each the number of groups of shots with equal outcomes.
+class Part(NamedTuple):
+    """Some shots of one binding: the tables, the first shot, how many, and the row of the results where they begin."""
 
-    done: called between two calls of native code, with the first request that has been done since, and the next one.
+    tables: TrajectoryTables
+    first: int
+    shots: int
+    row: int
+
+
+def run(
+    parts: Sequence[Part],
+    states: NDArray[np.complexfloating[Any, Any]],
+    shots: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    outcomes: NDArray[np.uint8],
+    threads: int,
+    done: Callable[[int, int], object],
+) -> list[int]:
+    """Run all parts, and return for each the number of groups of shots with equal outcomes.
+
+    states, counts, outcomes: become what groups have, from the row of their part on: final states [rows, 2^n], numbers
+    of shots, and outcomes [rows, columns]. shots: becomes the shots of each group, ascending, counted from the first of
+    their part. done: called between two calls of native code, with the first part that has been done since, and the
+    next one.
     """
-    every = (_Request * len(requests))(*[one.fields for one in requests])
-    groups = np.zeros(len(requests), dtype=np.int64)
-    first = 0
-    while first < len(requests):
-        call = _run()
-        after = call(ctypes.addressof(every), len(requests), address(groups), first, threads, pool.SLICE)
+    every = (_Request * len(parts))()
+    out, out_shots, out_counts, out_outcomes = address(states), address(shots), address(counts), address(outcomes)
+    single = states.dtype == np.complex64
+    for request, part in zip(every, parts, strict=True):
+        ctypes.pointer(request)[0] = part.tables.fields
+        request.first, request.shots, request.single = part.first, part.shots, single
+        request.out = out + part.row * states.strides[0]
+        request.out_shots = out_shots + 8 * part.row
+        request.out_counts = out_counts + 8 * part.row
+        request.out_outcomes = out_outcomes + part.row * outcomes.shape[1]
+    groups = np.zeros(len(parts), dtype=np.int64)
+    first, call, to = 0, _run(), address(groups)
+    while first < len(parts):
+        after = call(ctypes.addressof(every), len(parts), to, first, threads, pool.SLICE)
         done(first, after)
         first = after
     return groups.tolist()
