@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools import native
 
 COMPILER = "clang++"
 TESTS = ("tests/devices/cpu", "tests/kernels/cpu")
-RUNTIMES = {"address,undefined": "asan", "thread": "tsan"}
-"""The runtime library that a process must begin with, for each choice of sanitizers."""
+SANITIZERS = {"address,undefined": "asan", "thread": "tsan"}
+"""Each choice of sanitizers, and the folder of what is built with it."""
 
 OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",  # Python itself frees little at its end
+    "ASAN_OPTIONS": "detect_leaks=0",  # Python itself frees little at its end
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0",
-    "PYTHONMALLOC": "malloc",  # so that arrays of Python are checked too
+    "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0:die_after_fork=0",
+    "PYTHONMALLOC": "malloc",  # so that memory of Python is checked too
     "OPENBLAS_NUM_THREADS": "1",
 }
+
+LAUNCHER = """
+#include <Python.h>
+int main(int count, char** words) { return Py_BytesMain(count, words); }
+"""
 
 RUN = """
 import sys
@@ -40,35 +45,39 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
 """
 
 
-def runtime(name: str) -> str:
-    """Return the path of a sanitizer's runtime library."""
-    file = f"libclang_rt.{name}-{platform.machine()}.so"
-    command = [COMPILER, f"-print-file-name={file}"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+def launcher(sanitize: str, folder: Path) -> Path:
+    """Compile a Python whose process begins with the runtime of some sanitizers, as theirs have to."""
+    source, made = folder / "python.cpp", folder / "python"
+    source.write_text(LAUNCHER)
+    config = sysconfig.get_config_vars()
+    libraries = [f"-L{config['LIBDIR']}", f"-Wl,-rpath,{config['LIBDIR']}", f"-lpython{config['LDVERSION']}"]
+    flags = [f"-fsanitize={sanitize}", "-rdynamic", f"-I{config['INCLUDEPY']}"]
+    command = [COMPILER, *flags, str(source), *libraries, "-ldl", "-lm", "-lutil", "-o", str(made)]
+    subprocess.run(command, check=True)
+    return made
 
 
 def run(sanitize: str, tests: Sequence[str]) -> int:
     """Build with some sanitizers and run tests; return the exit status."""
-    name = RUNTIMES[sanitize]
-    library = native.build(output=native.ROOT / f"build/{name}/libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
-    paths = os.pathsep.join(map(str, (native.ROOT / "core", native.ROOT, native.ROOT / "tests")))
-    environment: Mapping[str, str] = {**os.environ, **OPTIONS, "LD_PRELOAD": runtime(name), "PYTHONPATH": paths}
+    folder = native.ROOT / "build" / SANITIZERS[sanitize]
+    library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
+    ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))
+    found = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": os.pathsep.join(map(str, ours))}
     # ThreadSanitizer needs memory where it expects it, hence no random addresses.
-    fixed = [shutil.which("setarch") or "setarch", "-R"]
-    command = [*fixed, sys.executable, "-c", RUN, str(library), *tests]
+    command = ["setarch", "-R", str(launcher(sanitize, folder)), "-c", RUN, str(library), *tests]
     print(sanitize, *tests, flush=True)
-    return subprocess.run(command, env=environment, cwd=native.ROOT, check=False).returncode
+    return subprocess.run(command, env={**os.environ, **OPTIONS, **found}, cwd=native.ROOT, check=False).returncode
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Run tests of the native library under sanitizers.")
     parser.add_argument("tests", nargs="*", default=TESTS, help="arguments for pytest")
-    parser.add_argument("--only", choices=RUNTIMES, help="one choice of sanitizers; all by default")
+    parser.add_argument("--only", choices=SANITIZERS, help="one choice of sanitizers; all by default")
     given, others = parser.parse_known_args()
     if shutil.which(COMPILER) is None:
         parser.error(f"expected {COMPILER} on this machine; install it with: apt-get install clang")
-    chosen = [given.only] if given.only else list(RUNTIMES)
+    chosen = [given.only] if given.only else list(SANITIZERS)
     return max(run(sanitize, [*given.tests, *others]) for sanitize in chosen)
 
 
