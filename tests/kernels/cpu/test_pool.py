@@ -106,10 +106,8 @@ def test_ctrl_c_ends_a_long_sweep() -> None:
 
     thread = threading.Thread(target=press)
     thread.start()
-    begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         device.run(large, 22, sweep, TURN, prepared)
-        pytest.fail(f"the sweep ended after {time.perf_counter() - begin} s")
     assert time.perf_counter() - pressed[0] < 1
     thread.join()
     np.testing.assert_array_equal(turned(state()), wanted)
