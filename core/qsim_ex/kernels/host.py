@@ -1,4 +1,4 @@
-"""The processor that the kernels are compiled for: its name, its vectors, its memory."""
+"""The processor that runs the kernels: its name, its vectors, its memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,6 @@ import numpy as np
 
 from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
-
-
-@lru_cache(maxsize=1)
-def features() -> tuple[str, tuple[str, ...]]:
-    """Return the processor's name and instruction sets, as LLVM knows them."""
-    import llvmlite.binding as llvm
-
-    present = (name for name, on in llvm.get_host_cpu_features().items() if on)
-    return llvm.get_host_cpu_name(), tuple(sorted(present))
 
 
 @lru_cache(maxsize=8)

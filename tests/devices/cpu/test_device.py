@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -211,22 +209,6 @@ def test_pool_raises_what_work_raises():
     done = []
     pool.share(done.append, 100, 2)
     assert sorted(done) == list(range(100))
-
-
-def test_import_is_light():
-    """Importing the device imports neither Numba nor LLVM."""
-    code = "import sys, qsim_ex.devices.cpu.device; sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_a_sweep_compiles_nothing():
-    """A sweep is run by the native library: neither Numba nor LLVM is imported for it."""
-    code = (
-        "import sys, numpy as np; from qsim_ex.devices.cpu.device import CpuDevice; from qsim_ex.steps import Sweep\n"
-        "CpuDevice().run(np.ones(8, np.complex64), 3, Sweep((0, 1, 2), (), 0, 0), np.zeros(0, np.complex128))\n"
-        "sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_lanes():

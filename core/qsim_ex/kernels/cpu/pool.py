@@ -1,6 +1,6 @@
-"""The threads of the CPU device. Work is divided into chunks of bounded time, so that Ctrl-C works.
+"""The threads of the CPU device for work in Python. It is divided into chunks of bounded time, so that Ctrl-C works.
 
-Numba's own threads are not used: its default layer ends the process when two Python threads enter it.
+Kernels have threads of their own (`core/native/pool.hpp`).
 """
 
 from __future__ import annotations
