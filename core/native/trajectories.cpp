@@ -204,6 +204,60 @@ Int chosen(const Channel& channel, const Numbers& numbers, double u, const doubl
     return number;
 }
 
+// --- runs of steps ---------------------------------------------------------------------------------------------------
+
+// Which steps on one wire follow each other with nothing on that wire between them. Where no event comes in between,
+// their matrices are multiplied and pass over the state once. A step at which groups divide whatever the random numbers
+// ends what may be put together: all steps before it must have been done, and none behind it.
+class Chains {
+  public:
+    explicit Chains(const Request& given);
+
+    bool has(Int step) const { return linked_[step]; }
+    // Returns the step before and behind, −1 without one.
+    Int before(Int step) const { return before_[step]; }
+    Int behind(Int step) const { return behind_[step]; }
+    // Returns the next step from there on that may divide a group without an event.
+    Int divides(Int step) const { return divides_[step]; }
+
+  private:
+    Array<bool> linked_;
+    Array<std::int32_t> before_, behind_, divides_;
+};
+
+Chains::Chains(const Request& given)
+    : linked_(given.num_steps, false), before_(given.num_steps, -1), behind_(given.num_steps, -1), divides_(given.num_steps) {
+    std::int32_t last[64];  // for each wire the step that the next one may follow, −1 without one
+    for (std::int32_t& one : last) one = -1;
+    for (std::int32_t k = 0; k < given.num_steps; ++k) {
+        const Step& step = given.steps[k];
+        const Int* bits = given.ints + step.at;
+        if (step.kind == READING) continue;
+        const Channel* channel = step.kind == CHOICE ? given.channels + step.number : nullptr;
+        if (channel && channel->window && channel->skips) continue;
+        if (step.wires == 1 && !step.reads && !step.mask && (channel ? channel->window : step.outcome < 0)) {
+            std::int32_t& own = last[std::countr_zero(static_cast<std::uint64_t>(bits[0]))];
+            linked_[k] = true;
+            if (own >= 0 && !(given.num_blocks && own / BLOCK != k / BLOCK)) {  // blocks are left out as a whole
+                before_[k] = own;
+                behind_[own] = k;
+            }
+            own = k;
+            continue;
+        }
+        Int touched = step.mask;
+        for (Int j = 0; j < step.wires + step.reads; ++j) touched |= bits[j];
+        for (Int wire = 0; wire < given.num_wires; ++wire)
+            if (touched >> wire & 1) last[wire] = -1;
+    }
+    std::int32_t next = static_cast<std::int32_t>(given.num_steps);
+    for (Int k = given.num_steps - 1; k >= 0; --k) {
+        const Step& step = given.steps[k];
+        if (step.kind == READING || (step.kind == CHOICE && !given.channels[step.number].window)) next = static_cast<std::int32_t>(k);
+        divides_[k] = next;
+    }
+}
+
 // --- groups ----------------------------------------------------------------------------------------------------------
 
 // A group that waits: its shots in the order of all shots, its slot, its step, the outcome there, −1 for none yet, and
@@ -235,6 +289,7 @@ class Run {
     Int walk(Group& group, const Slot& slot, Int limit, bool makes);
     bool choose(const Group& group, Int end, const Step& step, const Channel& channel, const Numbers& numbers);
     void apply(const Step& step, const Slot& slot, Int outcome, double scale);
+    void apply_chain(Int step, Int end, const State& state) const;
     void divide(const Group& group, Int asked);
     void finish(const Group& group);
     Int value(const Int* columns, Int bits, const std::uint8_t* outcomes) const;
@@ -244,6 +299,7 @@ class Run {
     const Int size_, room_, last_;
     Array<Numbers> numbers_;
     Events events_;
+    Chains chains_;
     Array<Int> shots_, found_, aside_;
     Array<Int> group_of_, begins_;     // of each shot, and where each group's shots go
     Array<Int> parts_, next_;          // where the shots of each outcome begin, and where the next one goes
@@ -272,6 +328,7 @@ Run::Run(const Request& given)
       last_(given.num_steps - 1),
       numbers_(all_numbers(given)),
       events_(given, numbers_),
+      chains_(given),
       shots_(given.shots),
       found_(given.shots),
       aside_(given.shots),
@@ -362,6 +419,7 @@ Int Run::operator()() {
 
 Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
     Int stop = -1, asked = group.end;
+    Int begin = group.outcome < 0 ? group.step : group.step + 1;  // all before it is done, and nothing from it on
     const Int* shots = shots_.begin();
     for (;; ++group.step, group.outcome = -1) {
         const bool open = group.outcome < 0;  // else the outcome here was chosen before the group waited
@@ -376,6 +434,11 @@ Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
             }
             group.step = least(given_.next_work[group.step], stop);
             if (group.step >= limit) return asked;
+            if (group.step != stop && chains_.has(group.step)) {
+                const Int end = least(stop, chains_.divides(group.step));
+                if (chains_.before(group.step) < begin) apply_chain(group.step, end, slot.state);
+                continue;
+            }
         }
         const Step& step = given_.steps[group.step];
         if (open && step.kind != GATE) {
@@ -388,6 +451,7 @@ Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
                 if (step.kind == CHOICE && !channel.mixed)
                     probabilities(slot.state, given_.ints + step.at, step.wires, channel, numbers, p_.begin());
                 asked = group.end;
+                begin = group.step + 1;
                 if (group.step == stop)  // only shots with an event choose here
                     for (asked = group.begin; asked < group.end && events_.next(shots[asked]) == group.step; ++asked)
                         events_.pass(shots[asked]);
@@ -455,6 +519,32 @@ void Run::apply(const Step& step, const Slot& slot, Int outcome, double scale) {
     } else {
         narrow::dense(slot.state, bits, step.wires, bits + step.wires, step.reads, where, {m, scale});
     }
+}
+
+// Applies a step and those that follow it in its chain up to `end`, in which each choice comes out as it does mostly.
+void Run::apply_chain(Int number, Int end, const State& state) const {
+    const Int bit = given_.ints[given_.steps[number].at];
+    double product[8] = {1, 0, 0, 0, 0, 0, 1, 0};
+    for (Int k = number; k >= 0 && k < end; k = chains_.behind(k)) {
+        const Step& step = given_.steps[k];
+        Int entries = step.number;
+        double scale = 1.0;
+        if (step.kind == CHOICE) {
+            const Channel& channel = given_.channels[step.number];
+            entries = channel.entries + channel.ordinary * channel.width;
+            scale = numbers_[step.number].scales()[channel.ordinary];
+        }
+        const double* m = given_.m + 2 * entries;
+        double before[8];
+        for (Int j = 0; j < 8; ++j) before[j] = product[j] * scale;
+        for (Int row = 0; row < 2; ++row)
+            for (Int column = 0; column < 2; ++column) {
+                const double *left = m + 4 * row, *up = before + 2 * column;
+                product[4 * row + 2 * column] = left[0] * up[0] - left[1] * up[1] + (left[2] * up[4] - left[3] * up[5]);
+                product[4 * row + 2 * column + 1] = left[0] * up[1] + left[1] * up[0] + (left[2] * up[5] + left[3] * up[4]);
+            }
+    }
+    narrow::pairs(state, bit, {0, 0}, {product, 1.0});
 }
 
 // Divides a group by what its shots up to `asked` chose; the part with the group's own outcome keeps the slot, and

@@ -72,6 +72,18 @@ def test_misread_conditions_are_those_of_the_general_way(seed: int, threads: int
     assert same_shots(circuit, 300, seed, readout=single, threads=threads)
 
 
+def test_steps_that_are_put_together_end_where_shots_part() -> None:
+    """A misread bit divides shots between two operations on another wire, each of which is applied once."""
+    builder = CircuitBuilder(2, 2).gate("h", [0]).gate("ry", [1], 0.9).gate("cx", [0, 1]).measure([0], [0])
+    for _ in range(3):
+        builder.channel(noise.amplitude_damping(0.05), [1])
+        with builder.condition([0], [1]):
+            builder.gate("x", [0])
+        builder.gate("ry", [1], 0.4).measure([0], [0])
+    errors = (ReadoutError((0,), np.array([[0.7, 0.3], [0.2, 0.8]])),)
+    assert same_shots(builder.measure([0, 1], [0, 1]).build(), 500, 1, readout=errors)
+
+
 def test_wide_operations_are_those_of_the_general_way() -> None:
     """Initial states, permutations, multiplexers, diagonals, controls and wide matrices give the same shots."""
     rng = np.random.default_rng(5)
