@@ -59,6 +59,7 @@ class List {
         items_[count_++] = item;
     }
     Item pop() { return items_[--count_]; }
+    void clear() { count_ = 0; }
     Int size() const { return count_; }
     const Item* begin() const { return items_.begin(); }
     const Item* end() const { return items_.begin() + count_; }

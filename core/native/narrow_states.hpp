@@ -133,8 +133,9 @@ inline void pairs(const State& state, Int bit, Where where, const Matrix& m) {
 
 constexpr Int MOST_READS = 4;  // of a diagonal
 
-// Multiplies by a diagonal: entry number k, whose bit j is the parity of the index under `reads[j]`.
-inline void diagonal(const State& state, const Int* reads, Int count, Where where, const Matrix& m) {
+// Multiplies by a diagonal: entry number k, whose bit j is the parity of the index under `reads[j]`. The state is the part
+// of a larger one at the indices from `base` on.
+inline void diagonal(const State& state, Int base, const Int* reads, Int count, Where where, const Matrix& m) {
     Complexes by[1 << MOST_READS];  // for each value of the parities of the higher bits, the numbers of all lanes
     const Lanes here = where.lanes();
     for (Int block = 0; block < Int{1} << count; ++block) {
@@ -150,7 +151,7 @@ inline void diagonal(const State& state, const Int* reads, Int count, Where wher
     for (Int v = 0; v < state.vectors(); ++v) {
         if (!where.holds(v)) continue;
         Int block = 0;
-        for (Int j = 0; j < count; ++j) block |= static_cast<Int>(odd(v * LANES & reads[j])) << j;
+        for (Int j = 0; j < count; ++j) block |= static_cast<Int>(odd((base | v * LANES) & reads[j])) << j;
         state.set(v, times(by[block], state.at(v)));
     }
 }

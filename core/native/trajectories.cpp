@@ -12,6 +12,7 @@
 
 #include "array.hpp"
 #include "narrow_states.hpp"
+#include "passes.hpp"
 #include "philox.hpp"
 #include "pool.hpp"
 
@@ -206,6 +207,35 @@ Int chosen(const Channel& channel, const Numbers& numbers, double u, const doubl
 
 // --- runs of steps ---------------------------------------------------------------------------------------------------
 
+// Returns the index bit that a gate or a choice changes or reads, if it is one alone and nothing else decides; else 0.
+Int only_bit(const Request& given, const Step& step) {
+    const Int* bits = given.ints + step.at;
+    if (step.kind == CHOICE) return step.wires == 1 && given.channels[step.number].window ? bits[0] : 0;
+    if (step.kind == READING || step.outcome >= 0 || step.wires + step.reads + ones(step.mask) != 1) return 0;
+    const Int bit = step.mask ? step.mask : bits[0];
+    return ones(bit) == 1 ? bit : 0;
+}
+
+// Writes the 2×2 matrix of such a step; that of a choice is its likeliest one, scaled.
+void only_matrix(const Request& given, const Step& step, double* to) {
+    const double* m = given.m + 2 * step.number;
+    double scale = 1;
+    if (step.kind == CHOICE) {
+        const Channel& channel = given.channels[step.number];
+        const Numbers numbers{given.floats + channel.floats, channel.count, channel.size};
+        m = given.m + 2 * (channel.entries + channel.ordinary * channel.width);
+        scale = numbers.scales()[channel.ordinary];
+    }
+    if (step.wires) {
+        for (Int k = 0; k < 8; ++k) to[k] = m[k] * scale;
+        return;
+    }
+    const double one[] = {1, 0};  // a diagonal
+    const double *up = step.mask && step.value ? one : m, *down = step.mask ? step.value ? m : one : m + 2;
+    const double diagonal[] = {up[0], up[1], 0, 0, 0, 0, down[0], down[1]};
+    for (Int k = 0; k < 8; ++k) to[k] = diagonal[k];
+}
+
 // Which steps on one wire follow each other with nothing on that wire between them. Where no event comes in between,
 // their matrices are multiplied and pass over the state once. A step at which groups divide whatever the random numbers
 // ends what may be put together: all steps before it must have been done, and none behind it.
@@ -235,8 +265,8 @@ Chains::Chains(const Request& given)
         if (step.kind == READING) continue;
         const Channel* channel = step.kind == CHOICE ? given.channels + step.number : nullptr;
         if (channel && channel->window && channel->skips) continue;
-        if (step.wires == 1 && !step.reads && !step.mask && (channel ? channel->window : step.outcome < 0)) {
-            std::int32_t& own = last[std::countr_zero(static_cast<std::uint64_t>(bits[0]))];
+        if (const Int bit = only_bit(given, step)) {
+            std::int32_t& own = last[std::countr_zero(static_cast<std::uint64_t>(bit))];
             linked_[k] = true;
             if (own >= 0 && !(given.num_blocks && own / BLOCK != k / BLOCK)) {  // blocks are left out as a whole
                 before_[k] = own;
@@ -289,7 +319,7 @@ class Run {
     Int walk(Group& group, const Slot& slot, Int limit, bool makes);
     bool choose(const Group& group, Int end, const Step& step, const Channel& channel, const Numbers& numbers);
     void apply(const Step& step, const Slot& slot, Int outcome, double scale);
-    void apply_chain(Int step, Int end, const State& state) const;
+    void apply_chain(Int step, Int end, const State& state);
     void divide(const Group& group, Int asked);
     void finish(const Group& group);
     Int value(const Int* columns, Int bits, const std::uint8_t* outcomes) const;
@@ -300,6 +330,7 @@ class Run {
     Array<Numbers> numbers_;
     Events events_;
     Chains chains_;
+    narrow::Passes passes_;
     Array<Int> shots_, found_, aside_;
     Array<Int> group_of_, begins_;     // of each shot, and where each group's shots go
     Array<Int> parts_, next_;          // where the shots of each outcome begin, and where the next one goes
@@ -433,7 +464,10 @@ Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
                 continue;
             }
             group.step = least(given_.next_work[group.step], stop);
-            if (group.step >= limit) return asked;
+            if (group.step >= limit) {
+                passes_.finish(slot.state);
+                return asked;
+            }
             if (group.step != stop && chains_.has(group.step)) {
                 const Int end = least(stop, chains_.divides(group.step));
                 if (chains_.before(group.step) < begin) apply_chain(group.step, end, slot.state);
@@ -448,6 +482,7 @@ Int Run::walk(Group& group, const Slot& slot, Int limit, bool makes) {
                 group.outcome = channel.ordinary;
                 group.scale = numbers.scales()[group.outcome];
             } else {
+                passes_.finish(slot.state);
                 if (step.kind == CHOICE && !channel.mixed)
                     probabilities(slot.state, given_.ints + step.at, step.wires, channel, numbers, p_.begin());
                 asked = group.end;
@@ -511,10 +546,19 @@ void Run::apply(const Step& step, const Slot& slot, Int outcome, double scale) {
     const double* m = given_.m + 2 * entries;
     const narrow::Where where{step.mask, step.value};
     if (factors && !step.reads) {
-        for (Int k = 0; k < step.wires; ++k, m += 8, scale = 1.0) narrow::pairs(slot.state, bits[k], where, {m, scale});
-    } else if (!step.wires && step.reads <= narrow::MOST_READS) {
-        narrow::diagonal(slot.state, bits, step.reads, where, {m, scale});
-    } else if (step.wires == 2 && !step.reads) {
+        for (Int k = 0; k < step.wires; ++k, m += 8, scale = 1.0) {
+            narrow::Pass pass{bits[k], where, {}, nullptr, 0, {}};
+            for (Int j = 0; j < 8; ++j) pass.m[j] = m[j] * scale;
+            passes_.add(slot.state, pass);
+        }
+        return;
+    }
+    if (!step.wires && step.reads <= narrow::MOST_READS) {
+        passes_.add(slot.state, {0, where, {}, bits, step.reads, {m, scale}});
+        return;
+    }
+    passes_.finish(slot.state);
+    if (step.wires == 2 && !step.reads) {
         narrow::quadruples(slot.state, bits[0], bits[1], where, {m, scale});
     } else {
         narrow::dense(slot.state, bits, step.wires, bits + step.wires, step.reads, where, {m, scale});
@@ -522,29 +566,20 @@ void Run::apply(const Step& step, const Slot& slot, Int outcome, double scale) {
 }
 
 // Applies a step and those that follow it in its chain up to `end`, in which each choice comes out as it does mostly.
-void Run::apply_chain(Int number, Int end, const State& state) const {
-    const Int bit = given_.ints[given_.steps[number].at];
-    double product[8] = {1, 0, 0, 0, 0, 0, 1, 0};
+void Run::apply_chain(Int number, Int end, const State& state) {
+    narrow::Pass pass{only_bit(given_, given_.steps[number]), {0, 0}, {1, 0, 0, 0, 0, 0, 1, 0}, nullptr, 0, {}};
     for (Int k = number; k >= 0 && k < end; k = chains_.behind(k)) {
-        const Step& step = given_.steps[k];
-        Int entries = step.number;
-        double scale = 1.0;
-        if (step.kind == CHOICE) {
-            const Channel& channel = given_.channels[step.number];
-            entries = channel.entries + channel.ordinary * channel.width;
-            scale = numbers_[step.number].scales()[channel.ordinary];
-        }
-        const double* m = given_.m + 2 * entries;
-        double before[8];
-        for (Int j = 0; j < 8; ++j) before[j] = product[j] * scale;
-        for (Int row = 0; row < 2; ++row)
-            for (Int column = 0; column < 2; ++column) {
-                const double *left = m + 4 * row, *up = before + 2 * column;
-                product[4 * row + 2 * column] = left[0] * up[0] - left[1] * up[1] + (left[2] * up[4] - left[3] * up[5]);
-                product[4 * row + 2 * column + 1] = left[0] * up[1] + left[1] * up[0] + (left[2] * up[5] + left[3] * up[4]);
+        double left[8], up[8];
+        only_matrix(given_, given_.steps[k], left);
+        std::memcpy(up, pass.m, sizeof up);
+        for (Int row = 0; row < 8; row += 4)
+            for (Int column = 0; column < 4; column += 2) {
+                const double *a = left + row, *b = up + column;
+                pass.m[row + column] = a[0] * b[0] - a[1] * b[1] + (a[2] * b[4] - a[3] * b[5]);
+                pass.m[row + column + 1] = a[0] * b[1] + a[1] * b[0] + (a[2] * b[5] + a[3] * b[4]);
             }
     }
-    narrow::pairs(state, bit, {0, 0}, {product, 1.0});
+    passes_.add(state, pass);
 }
 
 // Divides a group by what its shots up to `asked` chose; the part with the group's own outcome keeps the slot, and

@@ -42,7 +42,7 @@ DESCRIPTION = (
 )
 """What `explain` says of a circuit that is run here."""
 
-_UNIT_BYTES = 1 << 25
+_UNIT_BYTES = 1 << 27
 """The bytes of states and outcomes of one unit of work."""
 
 _CALL_WORK = 1 << 28
@@ -55,10 +55,13 @@ _ALONE = 1 << 20
 """The work below which other threads do not pay, as if no shots shared a state."""
 
 _SHARED_SHOTS = 64
-"""The least shots of a request, if threads share all shots: the steps of shots without events are repeated in each."""
+"""The least shots of a part, if threads share all shots: the steps of shots without events are repeated in each."""
+
+_SHARED_WIRES = 8
+"""The wires of a state up to which that matters; in wider ones shots soon have states of their own."""
 
 _SHARES = 4
-"""The requests for each thread, so that all threads end at nearly the same time."""
+"""The parts for each thread, so that all threads end at nearly the same time."""
 
 _NUMBER_WORK = 4
 """The work of a random number, in amplitudes that a gate multiplies."""
@@ -85,8 +88,8 @@ def suits(program: Program, device: object, deployment: Deployment, options: Opt
         and program.only_work_and_choices
         and options.checkpoint is None
         and deployment.in_one_piece
-        and deployment.num_wires <= tables.MOST_WIRES
         and isinstance(device, CpuBatches)
+        and tables.pays(program, deployment.num_wires)
     )
 
 
@@ -175,7 +178,8 @@ class TrajectoryWorker:
         bindings = _Bindings(self._program, n, inputs, operands)
         total = unit.shots * len(operands)
         threads = self._threads if bindings.work * total > _ALONE else 1
-        each = total if threads == 1 else max(_SHARED_SHOTS, -(-total // (threads * _SHARES)))  # shots of a request
+        least = _SHARED_SHOTS >> max(0, n - _SHARED_WIRES)
+        each = total if threads == 1 else max(least, -(-total // (threads * _SHARES)))  # shots of a part
         each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
         each = max(STEP, -(-each // STEP) * STEP)
         first_shot = inputs.first

@@ -39,8 +39,17 @@ whether it has a window."""
 BLOCK = 32
 """The steps of a block, as the kernel has it."""
 
-MOST_WIRES = 8
-"""The widest states that are run here. Wider ones gain more from plans than these cost."""
+MOST_WIRES = 10
+"""The widest states that are run here whatever the noise. Wider ones gain more from plans than these cost."""
+
+MOST_DAMPED_WIRES = 17
+"""The widest states that are run here if channels depend on the state so often that plans would be short."""
+
+_OFTEN = 6
+"""The pieces of work for each such channel up to which that is often."""
+
+_WIDEST = 8
+"""The wires of the widest operation, as the kernel has it."""
 
 _SKIPPED = 4e-16
 """A matrix that differs from 1 by no more than this, which is rounding, is not applied."""
@@ -91,6 +100,28 @@ class ChannelTable:
 
 
 @lru_cache(maxsize=256)
+def pays(program: Program, num_wires: int) -> bool:
+    """Return whether a program on so many wires is faster here than with plans, and can be run here."""
+    work = [piece for level in program.levels for piece in level.work]
+    if num_wires > MOST_WIRES:
+        asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
+        if num_wires > MOST_DAMPED_WIRES or _OFTEN * asked < len(work):
+            return False
+    return max(map(_num_wires, work), default=0) <= _WIDEST
+
+
+def _num_wires(piece: Work | Choice | Conditioned) -> int:
+    """Return on how many wires a matrix of an operation is."""
+    match piece:
+        case Op():
+            return len(piece.mixes)
+        case Conditioned(operation):
+            return len(operation.mixes)
+        case _:
+            return len(piece.wires)
+
+
+@lru_cache(maxsize=256)
 def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
     """Return the steps of a program.
 
@@ -122,7 +153,7 @@ class _Layout:
         self._channels, self._numbers = channels_of(program)
         self._columns = len(program.choices) + program.readings
         self._rows: list[tuple[int, ...]] = []
-        self._ints = [1 << wire for wire in range(MOST_WIRES)]
+        self._ints: list[int] = []
         self._places: dict[object, int] = {}
         self._matrices: list[Complex] = []
         self._size = num_operands  # of all matrices so far
