@@ -41,7 +41,7 @@ from pathlib import Path
 from qsim_ex.native import library
 library.FILE = Path(sys.argv[1])
 import pytest
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--capture=sys", *sys.argv[2:]]))
 """
 
 

@@ -39,8 +39,8 @@ void sleep_while(Word& word, std::uint32_t value) {
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-void wake(Word& word, Int threads) {
-    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, static_cast<int>(threads), nullptr, nullptr, 0);
+void wake(Word& word, int threads) {
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
 // Waits until `word` is no longer `value`: busily at first, since sleeping and waking take as long as a small sweep.
@@ -56,6 +56,9 @@ void wait_while(Word& word, std::uint32_t value, Word& sleepers) {
     while (word.load() == value) sleep_while(word, value);
     --sleepers;
 }
+
+// Wakes two threads, which wake others in turn: waking all takes longer than a small sweep.
+void call_helpers();
 
 // The work of one caller. A helper joins by taking a ticket; the caller withdraws the tickets that are left and waits
 // for the helpers inside. Other fields are written while there are neither tickets nor helpers.
@@ -87,6 +90,7 @@ struct alignas(64) Slot {
         do {
             if ((seen & tickets) == 0) return false;
         } while (!state.compare_exchange_weak(seen, seen - 1 + helper));
+        if ((seen & tickets) > 1) call_helpers();
         if (!expired()) work();
         state.fetch_sub(helper);
         if (sleepers.load() != 0) wake(state, 1);
@@ -107,6 +111,10 @@ struct Pool {
 };
 
 Pool pool;
+
+void call_helpers() {
+    if (pool.sleepers.load() != 0) wake(pool.calls, 2);
+}
 
 void* serve(void*) {
     for (;;) {
@@ -179,7 +187,7 @@ Int share(const Sharing& sharing, void (*call)(const void*, Int), const void* fu
         if (helpers > most_threads) helpers = most_threads;
         slot.state.store(static_cast<std::uint32_t>(helpers));
         ++pool.calls;
-        if (pool.sleepers.load() != 0) wake(pool.calls, helpers);
+        call_helpers();
     }
     slot.work();
     if (found) slot.close();

@@ -30,11 +30,13 @@ _HUGE = 1 << 21
 _SHARE = 4
 """At most a quarter of the machine's memory is kept."""
 
-_kept: list[tuple[int, mmap.mmap]] = []  # bytes and memory, the oldest first
+kept: list[tuple[int, mmap.mmap]] = []
+"""Blocks that are not in use: bytes and memory, the oldest first."""
+
 _lock = fork.reentrant_lock()  # freeing may happen wherever Python collects garbage
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_kept.clear)
+    os.register_at_fork(after_in_child=kept.clear)
 
 
 def take(size: int) -> Bytes:
@@ -45,8 +47,8 @@ def take(size: int) -> Bytes:
     if not hasattr(mmap, "MADV_FREE") or size < LARGE:
         return np.empty(size, np.uint8)
     with _lock:
-        at = next((k for k in range(len(_kept) - 1, -1, -1) if _kept[k][0] == size), None)
-        memory = None if at is None else _kept.pop(at)[1]
+        at = next((k for k in range(len(kept) - 1, -1, -1) if kept[k][0] == size), None)
+        memory = None if at is None else kept.pop(at)[1]
     if memory is None:
         memory = _made(size)
     whole = np.frombuffer(memory, np.uint8)
@@ -58,13 +60,13 @@ def take(size: int) -> Bytes:
 def kept_bytes() -> int:
     """Return the bytes that are kept and not in use."""
     with _lock:
-        return sum(size for size, _ in _kept)
+        return sum(size for size, _ in kept)
 
 
 def release() -> None:
     """Return all memory that is not in use to the system."""
     with _lock:
-        _kept.clear()
+        kept.clear()
 
 
 def _made(size: int) -> mmap.mmap:
@@ -81,9 +83,9 @@ def _give_back(size: int, memory: mmap.mmap) -> None:
     if not _advise(memory, mmap.MADV_FREE):
         return
     with _lock:
-        _kept.append((size, memory))
+        kept.append((size, memory))
         while kept_bytes() > _limit():
-            _kept.pop(0)
+            kept.pop(0)
 
 
 def _advise(memory: Any, advice: int) -> bool:

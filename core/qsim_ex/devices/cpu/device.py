@@ -272,7 +272,7 @@ class CpuDevice(HostCopies, CpuBatches):
 
 def _kept_bytes() -> int:
     """Return the bytes that are kept for states and not in use."""
-    return buffers.kept_bytes() + (pinned.kept_bytes() if pinned.kept else 0)
+    return (buffers.kept_bytes() if buffers.kept else 0) + (pinned.kept_bytes() if pinned.kept else 0)
 
 
 def _gib(size: int) -> str:

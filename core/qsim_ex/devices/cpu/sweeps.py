@@ -12,7 +12,7 @@ from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.sweep import Program
+from qsim_ex.kernels.cpu.sweep import NativeSweep
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.step import Step, Sweep
 
@@ -32,9 +32,9 @@ class EncodedSweeps:
         self.num_bits = num_bits
         self.dtype = dtype
         self.chosen = chosen
-        self._programs: dict[int, tuple[Step, Program | None]] = {}
+        self._programs: dict[int, tuple[Step, NativeSweep | None]] = {}
 
-    def program(self, step: Step) -> Program | None:
+    def program(self, step: Step) -> NativeSweep | None:
         """Return the encoded sweep; None for another step, which needs none."""
         found = self._programs.get(id(step))
         if found is None or found[0] is not step:
@@ -43,7 +43,7 @@ class EncodedSweeps:
                 from qsim_ex.kernels.cpu.writer import encode
 
                 lane_bits, real_bytes = host.lane_bits(self.dtype, self.chosen), real_of(self.dtype).itemsize
-                program = Program(encode(step, self.num_bits, lane_bits, real_bytes), self.dtype, self.chosen)
+                program = NativeSweep(encode(step, self.num_bits, lane_bits, real_bytes), self.dtype, self.chosen)
             found = self._programs[id(step)] = (step, program)
         return found[1]
 

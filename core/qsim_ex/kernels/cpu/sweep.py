@@ -16,7 +16,7 @@ from qsim_ex.precision import BY_DTYPE
 _run = lru_cache(maxsize=8)(library.kernel)
 
 
-class Program:
+class NativeSweep:
     """An encoded sweep as the interpreter takes it: the addresses of its arrays, which it keeps.
 
     dtype: of the amplitudes. chosen: the instruction set; see `library.kernel`.
