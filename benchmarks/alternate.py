@@ -43,13 +43,6 @@ def families(device: str, sizes: Sequence[int], repeat: int) -> dict[str, float]
     from qsim_ex import Simulator
 
     simulator, found = Simulator(device=device, precision="single"), {}  # type: ignore[arg-type]
-    if device == "gpu":  # the host's part of a warm run is loaded in the background
-        from qsim_ex.kernels.cuda.launch.launches import native
-
-        made = circuit_of(FAMILIES["ghz"].build(12, 0), 12)
-        for _ in range(6):
-            simulator.state(made).close()
-        native.wait()
     for n, name in product(sizes, FAMILIES):
         made = [circuit_of(FAMILIES[name].build(n, seed), n) for seed in range(repeat + 6)]
 

@@ -27,7 +27,6 @@ _CACHES = {
     "QSIM_EX_CACHE_DIR": "own",
     "XDG_CACHE_HOME": "xdg",
     "CUPY_CACHE_DIR": "cupy",
-    "NUMBA_CACHE_DIR": "numba",
     "CUDA_CACHE_PATH": "cuda",
 }
 

@@ -140,7 +140,6 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import LoadsNumbers
     from qsim_ex.execution.prepare import plan_of
-    from qsim_ex.kernels.cuda.launch.launches import native
     from qsim_ex.planning.planner import bind
     from qsim_ex.program.divide import unitary_program
 
@@ -149,7 +148,6 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     simulator = Simulator(device=device, precision="single")  # type: ignore[arg-type]
     for _ in range(5):  # kernels are compiled at the third time, and their launches laid out after that
         simulator.state(made).close()
-    native.wait()
     empty = StateVector(n, options=simulator.options)
     worker, dtype, start = empty.device, empty.dtype, empty.layout
     shape, fresh = worker.shape(dtype), (1 << n) - 1 if worker.grows else 0

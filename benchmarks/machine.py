@@ -11,7 +11,6 @@ from pathlib import Path
 
 _PACKAGES = (
     "numpy",
-    "numba",
     "cupy-cuda12x",
     "cupy-cuda13x",
     "qiskit",

@@ -71,9 +71,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def set_threads(threads: int) -> None:
-    """Tell OpenMP and Numba; they read it once, when they are loaded, so this comes first."""
-    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[name] = str(threads)
+    """Tell OpenMP, which reads it once, when it is loaded, so this comes first."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
 
 
 def load_peers(device: str, names: Iterable[str] | None) -> tuple[list[Peer], dict[str, str]]:

@@ -25,14 +25,20 @@ SOURCES = ROOT / "core/native"
 FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = ROOT / "build/native"
 
-KERNELS: frozenset[str] = frozenset()
+KERNELS = frozenset({"sums", "sweep", "trajectories"})
 """The sources that are compiled once for each instruction set."""
+
+EXACT = frozenset({"sums"})
+"""Those of them whose results are the same with each set, so that no product is fused with an addition."""
 
 SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
     "aarch64": {"neon": "generic"},
 }
 """For each architecture its instruction sets, with the compiler's name of a processor that has them."""
+
+WIDEST = {"v4": ("-mprefer-vector-width=512",)}
+"""For each instruction set that clang would not use in full by itself, the flags that make it."""
 
 GLIBC = "2.17"  # manylinux2014
 FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra")
@@ -116,7 +122,9 @@ def _jobs(architecture: str, foreign: bool) -> list[tuple[Path, str, Sequence[st
             continue
         for name, processor in SETS[architecture].items():
             how = f"-march={processor.replace('_v', '-v').replace('x86_', 'x86-')}" if foreign else f"-mcpu={processor}"
-            found.append((source, f"{source.stem}_{name}", (how, f"-DQX_SET={name}", "-ffp-contract=fast")))
+            fused = () if source.stem in EXACT else ("-ffp-contract=fast",)
+            own = (how, f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
+            found.append((source, f"{source.stem}_{name}", own))
     return found
 
 

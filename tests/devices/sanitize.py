@@ -28,7 +28,6 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.gpu.device import GpuDevice, shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
-from qsim_ex.kernels.cuda.launch.launches import native
 from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.numbers.binding import fill, fill_batch
@@ -236,8 +235,6 @@ def main() -> None:
 
     cupy.cuda.set_allocator(None)  # exact allocations: the pool would hide accesses beside an array
     gpu = GpuDevice()
-    native.fetch()
-    native.wait()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
         tables(gpu, dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -47,25 +46,3 @@ def test_nothing_is_written_unless_somebody_asks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
-
-
-def test_a_first_run_says_that_kernels_are_compiled(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    """A kernel that is not in the cache is announced once in a process, before Numba compiles it."""
-    from qsim_ex.kernels import numba_cache
-
-    announced: list[str] = []
-    monkeypatch.setattr(numba_cache, "notice", announced.append)
-    numba_cache._announce.cache_clear()
-    files = numba_cache._Files(str(tmp_path), "kernel", "stamp")
-    with caplog.at_level(logging.DEBUG, "qsim_ex"):
-        assert files.load("one signature") is None
-        assert files.load("another") is None
-        files.save("another", {"made": 1})
-        assert files.load("another") == {"made": 1}
-    assert len(announced) == 1
-    assert announced[0].startswith("compiling CPU kernels; this happens once on a machine")
-    told = [one.getMessage() for one in caplog.records]
-    assert told.count("CPU kernel kernel is compiled") == 2
-    assert told[-1] == "CPU kernel kernel was in the cache"

@@ -17,7 +17,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.assign import Assignment, on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.kernels.cuda.launch.launches import native
 from qsim_ex.options import Options
 from qsim_ex.run.repeated import RepeatedCircuit
 
@@ -65,8 +64,6 @@ def test_a_loop_over_angles(options: Options, place: Place) -> None:
         with grown(circuit, where) as state:
             assert state.to_numpy() == pytest.approx(reference.simulate(circuit), abs=1e-12)
             assert state.where is where
-        if seed == 3:  # what is left to compile was compiled; the code that queues all at once may be waited for
-            native.wait()
 
 
 def test_the_state_goes_on(options: Options, place: Place) -> None:
@@ -118,6 +115,5 @@ def test_streams_and_threads_keep_apart(options: Options) -> None:
             return float(np.abs(state.to_numpy() - reference.simulate(circuit)).max())
 
     assert max(map(deviation, range(4))) < 1e-12
-    native.wait()
     with ThreadPoolExecutor(8) as pool:
         assert max(pool.map(deviation, range(100))) < 1e-12

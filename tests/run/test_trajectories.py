@@ -72,6 +72,18 @@ def test_misread_conditions_are_those_of_the_general_way(seed: int, threads: int
     assert same_shots(circuit, 300, seed, readout=single, threads=threads)
 
 
+def test_steps_that_are_put_together_end_where_shots_part() -> None:
+    """A misread bit divides shots between two operations on another wire, each of which is applied once."""
+    builder = CircuitBuilder(2, 2).gate("h", [0]).gate("ry", [1], 0.9).gate("cx", [0, 1]).measure([0], [0])
+    for _ in range(3):
+        builder.channel(noise.amplitude_damping(0.05), [1])
+        with builder.condition([0], [1]):
+            builder.gate("x", [0])
+        builder.gate("ry", [1], 0.4).measure([0], [0])
+    errors = (ReadoutError((0,), np.array([[0.7, 0.3], [0.2, 0.8]])),)
+    assert same_shots(builder.measure([0, 1], [0, 1]).build(), 500, 1, readout=errors)
+
+
 def test_wide_operations_are_those_of_the_general_way() -> None:
     """Initial states, permutations, multiplexers, diagonals, controls and wide matrices give the same shots."""
     rng = np.random.default_rng(5)
@@ -139,8 +151,8 @@ def test_what_it_leaves_to_the_general_way() -> None:
     """Saves, wide states, checkpoints and circuits without chance run as before."""
     plain = CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
     assert "way" not in Simulator(device="cpu").run(plain, 10).facts
-    builder = CircuitBuilder(9, 1).gate("h", [0]).channel(noise.depolarizing(0.1), [0])
-    for wire in range(8):
+    builder = CircuitBuilder(11, 1).gate("h", [0]).channel(noise.depolarizing(0.1), [0])
+    for wire in range(10):
         builder.gate("cx", [wire, wire + 1])
     wide = builder.measure([0], [0]).build()
     assert Simulator(device="cpu").run(wide, 10).facts["way"] == GENERAL
@@ -151,6 +163,22 @@ def test_what_it_leaves_to_the_general_way() -> None:
     assert result.counts() == {2: 50}
     saved = CircuitBuilder(1, 1).channel(noise.depolarizing(0.1), [0]).save().measure([0], [0]).build()
     assert Simulator(device="cpu").run(saved, 1).facts["way"] == GENERAL
+
+
+@pytest.mark.parametrize("wires", [9, 12, 13])
+def test_states_wider_than_a_tile_are_those_of_the_general_way(wires: int) -> None:
+    """Operations on wires inside and outside of tiles, with controls and phases on either, give the same shots."""
+    rng = np.random.default_rng(wires)
+    builder = CircuitBuilder(wires, wires)
+    for k in range(6 * wires):
+        one, two, three = rng.permutation(wires)[:3].tolist()
+        builder.gate("u", [one], *rng.uniform(0, 6, 3)).channel(noise.amplitude_damping(0.02), [one])
+        builder.gate(("cx", "cz", "swap", "crx")[k % 4], [one, two], *([0.3] if k % 4 == 3 else []))
+        builder.gate("h", [three], controls=[two]).channel(noise.amplitude_damping(0.02), [two])
+        builder.gate("rzz", [one, three], 0.7).channel(noise.amplitude_damping(0.02), [three])
+    circuit = builder.measure(list(range(wires)), list(range(wires))).build()
+    assert Simulator(device="cpu").run(circuit, 2).facts["way"] == COMPILED
+    assert same_shots(circuit, 40, 1)
 
 
 def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:

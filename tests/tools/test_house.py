@@ -263,21 +263,6 @@ def test_private_names_need_no_words(text: str) -> None:
     assert words.public_names(_one(text)).findings == ()
 
 
-def test_functions_for_numba_need_no_annotations() -> None:
-    """Where mypy asks for no types a docstring is enough, and nowhere else."""
-    overrides = [
-        {"module": ["qsim_ex.kernels.cpu.*", "qsim_ex.kernels.one"], "disallow_untyped_defs": False},
-        {"module": ["qsim_ex.*"], "ignore_missing_imports": True},
-    ]
-    untyped = words.without_types({"tool": {"mypy": {"overrides": overrides}}})
-    text = "def f(a):\n    '''It.'''"
-    for path in ("kernels/cpu/a.py", "kernels/cpu/in/b.py", "kernels/one.py"):
-        assert words.public_names(_one(text, path), untyped).findings == ()
-        assert words.public_names(_one("def f(a): pass", path), untyped).findings
-    for path in ("kernels/a.py", "kernels/one/a.py", "run/a.py"):
-        assert words.public_names(_one(text, path), untyped).findings
-
-
 # --- measured --------------------------------------------------------------------------------------------------------
 
 

@@ -39,7 +39,7 @@ def rules() -> list[Rule]:
         slow = [pool.submit(run) for run in runs]  # each waits for a process
         found = [rule(sources) for rule in from_source]
         found.insert(1, shape.layers(project))
-        found.append(words.public_names(sources, words.without_types(project)))
+        found.append(words.public_names(sources))
         return [*found, measured.diagram_of_layers(), *(one.result() for one in slow)]
 
 

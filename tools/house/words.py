@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from tools.house.sources import Finding, Function, Rule, Source, last_name
 
@@ -30,32 +28,22 @@ def _line(node: ast.Constant, at: int) -> int:
     return min(node.lineno + str(node.value).count("\n", 0, at), node.end_lineno or node.lineno)
 
 
-def without_types(project: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the modules, as patterns, whose functions mypy does not ask for types: those that Numba compiles.
-
-    Numba infers the types of a function from its calls, so annotations there would be decoration.
-    """
-    overrides = project["tool"]["mypy"]["overrides"]
-    return tuple(module for one in overrides if one.get("disallow_untyped_defs") is False for module in one["module"])
-
-
-def public_names(sources: Sequence[Source], untyped: Sequence[str] = ()) -> Rule:
+def public_names(sources: Sequence[Source]) -> Rule:
     """Find public functions, classes, methods and properties without a docstring or with an annotation missing.
 
     A name is public if neither it nor a class around it begins with an underscore. Overloads and setters share the
-    docstring of their name. untyped: modules that need no annotations; see `without_types`.
+    docstring of their name.
     """
     count = 0
     found: list[Finding] = []
     for one in sources:
-        typed = not any(fnmatchcase(one.module, pattern) for pattern in untyped)
         for node in _public(one.tree):
             count += 1
             if ast.get_docstring(node) is None and not _shares_docstring(node):
                 found.append(one.find(node, f"{node.name} has no docstring"))
-            if isinstance(node, Function) and typed and (missing := _bare(node)):
+            if isinstance(node, Function) and (missing := _bare(node)):
                 found.append(one.find(node, f"{node.name} has no annotation of {', '.join(missing)}"))
-    number = f"{len(found)} findings in {count} names; no annotations in {', '.join(untyped) or 'no module'}"
+    number = f"{len(found)} findings in {count} names"
     return Rule("public names without docstring or annotations", number, "0", tuple(found))
 
 

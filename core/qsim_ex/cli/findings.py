@@ -22,7 +22,7 @@ from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped
 from qsim_ex.precision import PRECISIONS
 
-BASE = ("numpy", "numba", "llvmlite", "rich")
+BASE = ("numpy", "rich")
 """The packages that the engine requires."""
 
 

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qsim_ex.kernels import host
+from qsim_ex.native import library
 
-_VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("avx", "AVX"), ("sse2", "SSE2"), ("neon", "NEON"))
+_VECTORS = {"v4": "AVX-512", "v3": "AVX2", "v2": "SSE2", "neon": "NEON"}
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """The CPU. simd: its widest vectors. target: what LLVM compiles for. free, total: bytes of memory."""
+    """The CPU. simd, target: the vectors of kernels, and their instruction set. free, total: bytes of memory."""
 
     name: str
     cores: int
@@ -46,10 +47,9 @@ class Driver:
 
 def processor() -> Processor:
     """Describe the CPU and the memory that this process may use."""
-    target, features = host.features()
-    simd = next((name for feature, name in _VECTORS if feature in features), "no vectors")
+    target = library.instruction_set()
     free, total = host.memory()
-    return Processor(host.processor(), host.cores(), simd, target, free, total)
+    return Processor(host.processor(), host.cores(), _VECTORS[target], target, free, total)
 
 
 def system() -> str:

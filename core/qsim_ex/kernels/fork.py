@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 import threading
-from contextlib import ExitStack
 from typing import Any
 from weakref import WeakSet
 
@@ -43,37 +42,19 @@ def _open_locks() -> None:
 
 
 def _importing() -> list[str]:
-    """Return the modules of this package, Numba and NumPy that are being imported; Numba imports `numpy.ma` late."""
-    ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numba", "llvmlite", "numpy")]
+    """Return the modules of this package and NumPy that are being imported."""
+    ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numpy")]
     return [name for name in ours if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)]
 
 
-_held = ExitStack()
-
-
 def _wait() -> None:
-    """Wait for other threads' imports and Numba compilations, which would never end in a forked child."""
+    """Wait for other threads' imports, which would never end in a forked child."""
     for _ in range(10):
         for name in _importing():
             importlib.import_module(name)  # waits for the thread that has begun
-        numba, llvm = sys.modules.get("numba.core.compiler_lock"), sys.modules.get("llvmlite.binding.ffi")
-        if numba is not None:
-            _held.enter_context(numba.global_compiler_lock)
-        if llvm is not None:
-            _held.enter_context(llvm.lib._lock)
         if not _importing():
             return
-        _held.close()
-
-
-def _go_on() -> None:
-    _held.close()
-
-
-def _in_child() -> None:
-    _open_locks()
-    _go_on()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_in_child)
+    os.register_at_fork(before=_wait, after_in_child=_open_locks)

@@ -1,34 +1,28 @@
-"""The processor that the kernels are compiled for: its name, its vectors, its memory."""
+"""The processor that runs the kernels: its name, its vectors, its memory."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
 
-_VECTOR_BITS = (("avx512f", 9), ("avx2", 8))  # log2 of the width in bits; 128 bits (SSE2, NEON) everywhere else
 
+@lru_cache(maxsize=8)
+def lane_bits(dtype: np.dtype[Any], chosen: str = "") -> int:
+    """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512.
 
-@lru_cache(maxsize=1)
-def features() -> tuple[str, tuple[str, ...]]:
-    """Return the processor's name and instruction sets, as LLVM knows them."""
-    import llvmlite.binding as llvm
-
-    present = (name for name, on in llvm.get_host_cpu_features().items() if on)
-    return llvm.get_host_cpu_name(), tuple(sorted(present))
-
-
-@lru_cache(maxsize=4)
-def lane_bits(dtype: np.dtype[Any]) -> int:
-    """Return log2 of how many real numbers of a complex `dtype` one vector holds: 4 for complex64 with AVX-512."""
-    width = next((bits for name, bits in _VECTOR_BITS if name in features()[1]), 7)
-    return width - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
+    chosen: the instruction set; the best of this processor by default.
+    """
+    bits = library.kernel("vector_bits", "", chosen)()
+    return bits - (8 * BY_DTYPE[dtype].real.itemsize).bit_length() + 1
 
 
 @lru_cache(maxsize=1)
@@ -44,10 +38,9 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return how many cores this process may use: those it is bound to, or its control group's share where less."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(bound, _group_cores())
 
 
 def memory() -> tuple[int, int]:
@@ -81,29 +74,52 @@ def _group_limits() -> tuple[tuple[int, Path, str], ...]:
 
     They are read once, since limits hardly ever change and reading a dozen small files takes long for a small state.
     """
-    try:
-        entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-    except OSError:
-        return ()
     found = []
-    for _, controllers, path in entries:
+    for folder, version in _group_folders("memory"):
+        limit, used = [("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")][version]
+        text = _read(folder / limit)
+        if text.isdigit() and int(text) < _machine_memory()[1]:
+            found.append((int(text), folder, used))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _group_cores() -> int:
+    """Return the least number of whole cores whose time control groups allow this process; read once."""
+    found = [1 << 20]
+    for folder, version in _group_folders("cpu"):
+        if version == _SECOND:
+            words = _read(folder / "cpu.max").split()
+        else:
+            words = [_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")]
+        if len(words) == 2 and all(word.isdigit() for word in words):  # "max" and "-1" are no limit
+            found.append(max(1, -(-int(words[0]) // int(words[1]))))
+    return min(found)
+
+
+_SECOND = 0  # control groups of version 2; 1 stands for version 1
+
+
+def _group_folders(controller: str) -> Iterator[tuple[Path, int]]:
+    """Yield the folders of this process's control groups that have a controller, from the innermost on."""
+    for line in _read(Path("/proc/self/cgroup")).splitlines():
+        _, controllers, path = line.split(":", 2)
         if controllers == "":
-            root, limit, used = Path("/sys/fs/cgroup"), "memory.max", "memory.current"
-        elif "memory" in controllers.split(","):
-            root, limit, used = Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
+            root, version = Path("/sys/fs/cgroup"), _SECOND
+        elif controller in controllers.split(","):
+            root, version = Path("/sys/fs/cgroup") / controller, 1
         else:
             continue
         here = root / path.lstrip("/")
-        for folder in (here, *here.parents):
-            if not folder.is_relative_to(root):
-                break
-            try:
-                text = (folder / limit).read_text().strip()
-            except OSError:
-                continue
-            if text.isdigit() and int(text) < _machine_memory()[1]:
-                found.append((int(text), folder, used))
-    return tuple(found)
+        yield from ((folder, version) for folder in (here, *here.parents) if folder.is_relative_to(root))
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file, "" if there is none."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _inactive_file(folder: Path) -> int:

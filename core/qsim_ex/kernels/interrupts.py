@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block ends: after half an import, NumPy and Numba cannot be imported again."""
+    """Hold Ctrl-C back until the block ends: after half an import, NumPy cannot be imported again."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield  # no interrupt is raised here

@@ -82,6 +82,9 @@ def function(name: str, kinds: str) -> Callable[..., int]:
     return called
 
 
-def kernel(name: str, kinds: str) -> Callable[..., int]:
-    """Return a function that is compiled for each instruction set, in the one to use; see `function`."""
-    return function(f"{name}_{instruction_set()}", kinds)
+def kernel(name: str, kinds: str, chosen: str = "") -> Callable[..., int]:
+    """Return a function that is compiled for each instruction set; see `function`.
+
+    chosen: the instruction set, one of `instruction_sets()`; by default `instruction_set()`.
+    """
+    return function(f"{name}_{chosen or instruction_set()}", kinds)

@@ -86,15 +86,7 @@ def uniforms_of(seeds: Sequence[int], instruction: int, count: int, threads: int
         return np.array([uniforms(seed, instruction, count) for seed in seeds]).reshape(len(seeds), count)
     from qsim_ex.kernels.cpu import philox
 
-    found, keys, step = np.empty((len(seeds), count)), np.array(seeds, dtype=np.uint64), max(1, _SHARE // max(1, count))
-    rows = range(0, len(seeds), step)
-
-    def fill(chunk: int) -> None:
-        first = rows[chunk]
-        philox.fill(keys, np.uint64(instruction), found, first, min(first + step, len(seeds)))
-
-    pool.share(fill, len(rows), threads)
-    return found
+    return philox.uniforms(np.array(seeds, dtype=np.uint64), instruction, count, threads)
 
 
 def threads_for(wanted: int | None) -> int:

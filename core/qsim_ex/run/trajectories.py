@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu import pool
+from qsim_ex.kernels.cpu.trajectories import Part, TrajectoryTables
+from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
@@ -41,17 +42,26 @@ DESCRIPTION = (
 )
 """What `explain` says of a circuit that is run here."""
 
-_UNIT_BYTES = 1 << 25
+_UNIT_BYTES = 1 << 27
 """The bytes of states and outcomes of one unit of work."""
 
 _CALL_WORK = 1 << 28
-"""The most work of one call, in about nanoseconds; Ctrl-C waits for it."""
+"""The most work of one request, in about nanoseconds; Ctrl-C waits for it."""
 
 _CALL_EVENTS = 1 << 22
 """The most random numbers that one call may keep as events."""
 
-_ALONE = 1 << 25
-"""The work below which other threads do not pay: they wait for the interpreter, which changes threads after 5 ms."""
+_ALONE = 1 << 20
+"""The work below which other threads do not pay, as if no shots shared a state."""
+
+_SHARED_SHOTS = 64
+"""The least shots of a part, if threads share all shots: the steps of shots without events are repeated in each."""
+
+_SHARED_WIRES = 8
+"""The wires of a state up to which that matters; in wider ones shots soon have states of their own."""
+
+_SHARES = 4
+"""The parts for each thread, so that all threads end at nearly the same time."""
 
 _NUMBER_WORK = 4
 """The work of a random number, in amplitudes that a gate multiplies."""
@@ -79,8 +89,8 @@ def suits(program: Program, device: object, deployment: Deployment, options: Opt
         and not program.given
         and options.checkpoint is None
         and deployment.in_one_piece
-        and deployment.num_wires <= tables.MOST_WIRES
         and isinstance(device, CpuBatches)
+        and tables.pays(program, deployment.num_wires)
     )
 
 
@@ -148,75 +158,83 @@ class TrajectoryWorker:
             queue.end()
             raise
 
-    def _finish(self, unit: WorkUnit, inputs: BatchInputs, groups: Sequence[_Groups]) -> None:
+    def _finish(self, unit: WorkUnit, inputs: BatchInputs, found: _Groups) -> None:
         """Pass the final states of all groups to the collector, as states with one branch in each row."""
         device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
-        counts = [len(one.states) for one in groups]
-        rows = sum(counts)
-        # Amplitudes are computed in complex128, whatever the precision: narrow states are bound by latency.
-        states = np.concatenate([one.states for one in groups]).astype(self.machine.dtype, copy=False)
-        buffer = device.allocate(rows << n, self.machine.dtype)
-        device.write(buffer, 0, states.reshape(-1))
-        shots = np.concatenate([one.shots for one in groups])
-        sizes = np.concatenate([one.counts for one in groups])
-        shots = shots[np.lexsort((shots, np.repeat(np.arange(rows), sizes)))]  # ascending in each branch
-        begins = np.concatenate(([0], np.cumsum(sizes)))
-        outcomes = np.concatenate([one.outcomes for one in groups])
-        binding = np.repeat([one.binding for one in groups], counts)
-        scales = np.broadcast_to(1.0, outcomes.shape)  # they are in the states already
-        branches = Branches(binding, shots, begins, outcomes, scales, np.arange(rows))
-        batch = Batch.over(device, buffer, Layout.identity(n))
+        rows = len(found.counts)
+        begins = np.concatenate(([0], np.cumsum(found.counts)))
+        scales = np.broadcast_to(1.0, found.outcomes.shape)  # they are in the states already
+        branches = Branches(found.binding, found.shots, begins, found.outcomes, scales, np.arange(rows))
+        batch = Batch.over(device, found.states.reshape(-1), Layout.identity(n))
         self.most_rows, self.states = max(self.most_rows, rows), self.states + rows
         try:
             self._collector.finish(unit, inputs, batch, branches)
         finally:
             batch.release()
 
-    def _run(self, unit: WorkUnit, inputs: BatchInputs, operands: Operands) -> list[_Groups]:
+    def _run(self, unit: WorkUnit, inputs: BatchInputs, operands: Operands) -> _Groups:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
-        bindings = _Bindings(self._program, self.machine.num_wires, inputs, operands)
-        work = max(1, bindings.steps) * (_NUMBER_WORK + (1 << self.machine.num_wires))
-        threads = self._threads if work * unit.shots * len(operands) > _ALONE else 1
-        each = -(-unit.shots * len(operands) // threads)  # shots of a call
-        each = min(each, unit.shots, _CALL_WORK // work, _CALL_EVENTS // max(1, bindings.windows))
+        device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
+        bindings = _Bindings(self._program, n, inputs, operands)
+        total = unit.shots * len(operands)
+        threads = self._threads if bindings.work * total > _ALONE else 1
+        least = _SHARED_SHOTS >> max(0, n - _SHARED_WIRES)
+        each = total if threads == 1 else max(least, -(-total // (threads * _SHARES)))  # shots of a part
+        each = min(each, unit.shots, _CALL_WORK // bindings.work, _CALL_EVENTS // max(1, bindings.windows))
         each = max(STEP, -(-each // STEP) * STEP)
-        calls = [
-            (binding, first, min(each, unit.shots - first))
+        first_shot = inputs.first
+        parts = [
+            Part(tables_of, first_shot + first, min(each, unit.shots - first), binding * unit.shots + first)
             for binding in range(len(operands))
+            for tables_of in [bindings.tables(binding, min(each, unit.shots))]
             for first in range(0, unit.shots, each)
         ]
-        found: list[_Groups] = [_NOTHING] * len(calls)
+        states = device.allocate(total << n, self.machine.dtype).reshape(total, 1 << n)
+        found = _Groups.empty(states, bindings.columns)
+        found.binding[...] = np.repeat(np.arange(len(operands)), unit.shots)
 
-        def call(number: int) -> None:
-            binding, first, shots = calls[number]
+        def done(first: int, after: int) -> None:
             if self._ticker.reports:
-                self._ticker.advance(shots)
+                self._ticker.advance(sum(part.shots for part in parts[first:after]))
             else:
                 self._ticker.tick()
-            found[number] = bindings.run(binding, first, shots, self.machine.num_wires)
 
-        pool.share(call, len(calls), threads)
+        counts = run_parts(parts, found.states, found.shots, found.counts, found.outcomes, threads, done)
+        for part in parts:
+            found.shots[part.row : part.row + part.shots] += part.first - first_shot
         self.machine.run_seconds += perf_counter() - began
-        return found
+        return found.compact([part.row for part in parts], counts)
 
 
-class _Groups:
-    """Groups of shots of one binding with equal outcomes: their final states, their shots, and the outcomes.
+class _Groups(NamedTuple):
+    """Groups of shots with equal outcomes: their final states, their shots, and the outcomes; binding by binding.
 
-    states: complex128 [groups, 2^n]. shots: those of all groups, counted from the first of the unit.
-    counts: the shots of each group. outcomes: uint8 [groups, columns].
+    states: [groups, 2^n]. shots: those of all groups, ascending in each, counted from the first of the unit. counts:
+    the shots of each group. outcomes: uint8 [groups, columns]. binding: of each group.
     """
 
-    def __init__(
-        self,
-        binding: int,
-        states: NDArray[np.complex128],
-        shots: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        outcomes: NDArray[np.uint8],
-    ) -> None:
-        self.binding, self.states, self.shots, self.counts, self.outcomes = binding, states, shots, counts, outcomes
+    states: NDArray[Any]
+    shots: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    outcomes: NDArray[np.uint8]
+    binding: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, states: NDArray[Any], columns: int) -> _Groups:
+        """Return room for as many groups as there are states; memory that is not used costs nothing."""
+        shots, counts, binding = (np.empty(len(states), dtype=np.int64) for _ in range(3))
+        return cls(states, shots, counts, np.empty((len(states), columns), dtype=np.uint8), binding)
+
+    def compact(self, first: Sequence[int], counts: Sequence[int]) -> _Groups:
+        """Return the groups of all parts, given where each part begins and how many groups it has."""
+        end = 0
+        for at, count in zip(first, counts, strict=True):
+            if at != end:
+                for field in (self.states, self.counts, self.outcomes, self.binding):
+                    field[end : end + count] = field[at : at + count]
+            end += count
+        return _Groups(self.states[:end], self.shots, self.counts[:end], self.outcomes[:end], self.binding[:end])
 
 
 @lru_cache(maxsize=256)
@@ -226,20 +244,20 @@ def _streams(program: Program) -> NDArray[np.int64]:
 
 
 _NO_BLOCKS = np.zeros(0, dtype=np.int64)
-_NOTHING = cast(_Groups, None)
 
 
 class _Bindings:
     """The tables of the bindings of a unit; bindings with equal channels share theirs.
 
-    steps: their number. windows: the number of choices whose random numbers are looked at for events.
+    windows: the number of choices whose random numbers are looked at for events. work: that of a shot, in about
+    nanoseconds. columns: of outcomes.
     """
 
     def __init__(self, program: Program, num_wires: int, inputs: BatchInputs, operands: Operands) -> None:
         channels, _ = channels_of(program)
         kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
         diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, num_wires, diagonal, operands.shape[1])
+        table = tables.steps_of(program, diagonal, operands.shape[1])
         self._table = table
         self._program = program
         self._inputs = inputs
@@ -247,10 +265,12 @@ class _Bindings:
         self._numbers = {
             key: tables.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
         }
-        self.steps = len(table.steps)
         self.windows = max(len(one.order) for one in self._numbers.values())
+        self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
+        self.columns = table.columns
+        self._num_wires = num_wires
 
-    def keys(self, binding: int) -> NDArray[np.uint64]:
+    def _keys(self, binding: int) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
 
         This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
@@ -263,27 +283,22 @@ class _Bindings:
         keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
         return keys
 
-    def run(self, binding: int, first: int, shots: int, num_wires: int) -> _Groups:
-        """Run some shots of a binding."""
-        from qsim_ex.kernels.cpu import trajectories
-
-        table, numbers = self._table, self._numbers[id(self._inputs.kraus[binding])]
-        waiting = shots + 1  # at most; memory that is not used costs nothing
-        states = np.empty((shots, 1 << num_wires), dtype=np.complex128)
-        found, begins = np.empty(shots, dtype=np.int64), np.empty(shots + 1, dtype=np.int64)
-        outcomes = np.empty((shots, table.columns), dtype=np.uint8)
-        size = 1 << num_wires
-        blocks = numbers.blocks if num_wires <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << num_wires else _NO_BLOCKS
-        m = tables.matrices_of(table, numbers, self._operands[binding], len(blocks) * size * size)
-        products = np.full(len(table.steps), -1)
-        products[blocks] = len(m) // 2 - size * size * np.arange(len(blocks), 0, -1)
-        groups = trajectories.run(
-            table.steps, numbers.next_work, blocks, products, table.ints, numbers.floats, m, numbers.channels,
-            self.keys(binding),
-            numbers.order, numbers.defaults, self._inputs.first + first, shots, numbers.most,
-            np.empty((waiting, 2, 1 << num_wires)), np.empty((waiting, table.columns), dtype=np.uint8),
-            np.empty((waiting, 6), dtype=np.int64), np.empty(shots, dtype=np.int64),
-            np.empty((2, shots * len(numbers.order)), dtype=np.int32), states, found, begins, outcomes,
-        )  # fmt: skip
-        found += first
-        return _Groups(binding, states[:groups], found, np.diff(begins[: groups + 1]), outcomes[:groups])
+    def tables(self, binding: int, shots: int) -> TrajectoryTables:
+        """Return the tables of a binding, for parts of about so many shots."""
+        table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
+        pays = n <= _BLOCK_WIRES and shots >= _BLOCK_SHOTS << n
+        return TrajectoryTables(
+            {"num_wires": n, "columns": table.columns, "most": numbers.most},
+            {
+                "steps": table.steps,
+                "channels": numbers.channels,
+                "next_work": numbers.next_work,
+                "blocks": numbers.blocks if pays else _NO_BLOCKS,
+                "order": numbers.order,
+                "ints": table.ints,
+                "floats": numbers.floats,
+                "m": tables.matrices_of(table, numbers, self._operands[binding]),
+                "keys": self._keys(binding),
+                "defaults": numbers.defaults,
+            },
+        )

@@ -2,7 +2,7 @@
 
 The steps are laid out once for a program. They are in the order in which `run.traversal` works and makes choices, so
 that a seed gives the same shots: level by level, and at the end of a level first the choices that depend on populations
-alone. The columns of all tables are those of `kernels.cpu.trajectories`.
+alone. The columns of all tables are those of `core/native/trajectories.hpp`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 GATE, CHOICE, READING = range(3)
-"""Kinds of steps, as the kernel has them; it is not imported here, since it imports Numba."""
+"""Kinds of steps, as the kernel has them."""
 
 KIND, NUMBER, OUTCOME = 0, 1, 7
 """Columns of a step: its kind, its matrix or channel, and its condition, column of outcomes, or key."""
@@ -39,8 +39,17 @@ whether it has a window."""
 BLOCK = 32
 """The steps of a block, as the kernel has it."""
 
-MOST_WIRES = 8
-"""The widest states that are run here. Wider ones gain more from plans than these cost."""
+MOST_WIRES = 10
+"""The widest states that are run here whatever the noise. Wider ones gain more from plans than these cost."""
+
+MOST_DAMPED_WIRES = 17
+"""The widest states that are run here if channels depend on the state so often that plans would be short."""
+
+_OFTEN = 6
+"""The pieces of work for each such channel up to which that is often."""
+
+_WIDEST = 8
+"""The wires of the widest operation, as the kernel has it."""
 
 _SKIPPED = 4e-16
 """A matrix that differs from 1 by no more than this, which is rounding, is not applied."""
@@ -53,7 +62,7 @@ _LIKELY = 0.5
 class StepTable:
     """The steps of a program.
 
-    steps: [steps + 1, 8], the last of which applies the matrix of a block. ints: their integers. matrices: the entries
+    steps: [steps + 1, 8], the last of which is the end. ints: their integers. matrices: the entries
     of all permutations, which follow a circuit's operands. states: for each initialisation where its amplitudes are
     among the operands, how many there are, and where its matrix is. channels: a choice for each channel. readings: by
     number. choices: the steps that are choices. columns: the number of columns of outcomes.
@@ -91,7 +100,29 @@ class ChannelTable:
 
 
 @lru_cache(maxsize=256)
-def steps_of(program: Program, num_wires: int, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
+def pays(program: Program, num_wires: int) -> bool:
+    """Return whether a program on so many wires is faster here than with plans, and can be run here."""
+    work = [piece for level in program.levels for piece in level.work]
+    if num_wires > MOST_WIRES:
+        asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
+        if num_wires > MOST_DAMPED_WIRES or _OFTEN * asked < len(work):
+            return False
+    return max(map(_num_wires, work), default=0) <= _WIDEST
+
+
+def _num_wires(piece: Work | Choice | Conditioned) -> int:
+    """Return on how many wires a matrix of an operation is."""
+    match piece:
+        case Op():
+            return len(piece.mixes)
+        case Conditioned(operation):
+            return len(operation.mixes)
+        case _:
+            return len(piece.wires)
+
+
+@lru_cache(maxsize=256)
+def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
     """Return the steps of a program.
 
     diagonal: whether probabilities depend on populations alone, for each channel of `channels_of`. num_operands: the
@@ -112,7 +143,7 @@ def steps_of(program: Program, num_wires: int, diagonal: tuple[bool, ...], num_o
             layout.choice(choice)
         for reading in level.readings:
             layout.reading(reading)
-    return layout.table(num_wires)
+    return layout.table()
 
 
 class _Layout:
@@ -122,7 +153,7 @@ class _Layout:
         self._channels, self._numbers = channels_of(program)
         self._columns = len(program.choices) + program.readings
         self._rows: list[tuple[int, ...]] = []
-        self._ints = [1 << wire for wire in range(MOST_WIRES)]
+        self._ints: list[int] = []
         self._places: dict[object, int] = {}
         self._matrices: list[Complex] = []
         self._size = num_operands  # of all matrices so far
@@ -165,9 +196,9 @@ class _Layout:
         self._outcomes += 1 << wires
         self._readings.append(reading)
 
-    def table(self, num_wires: int) -> StepTable:
+    def table(self) -> StepTable:
         """Return all steps."""
-        steps = np.array([*self._rows, (GATE, 0, 0, num_wires, 0, *ALWAYS, -1)], dtype=np.int64)
+        steps = np.array([*self._rows, (GATE, 0, 0, 0, 0, *ALWAYS, -1)], dtype=np.int64)
         return StepTable(
             steps=steps,
             ints=np.array(self._ints, dtype=np.int64),
@@ -214,12 +245,9 @@ class _Layout:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex, products: int) -> Floats:
-    """Return the entries of all matrices of a binding, real and imaginary parts in turn.
-
-    products: the number of entries of the matrices of blocks, which are not known yet.
-    """
-    found = np.concatenate((operands, table.matrices, numbers.entries, np.empty(products, dtype=np.complex128)))
+def matrices_of(table: StepTable, numbers: ChannelTable, operands: Complex) -> Floats:
+    """Return the entries of all matrices of a binding, real and imaginary parts in turn."""
+    found = np.concatenate((operands, table.matrices, numbers.entries))
     for operand, size, at in table.states:
         found[at : at + size * size : size] = operands[operand : operand + size]
     return found.view(np.float64)

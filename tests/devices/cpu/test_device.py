@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -212,27 +209,6 @@ def test_pool_raises_what_work_raises():
     done = []
     pool.share(done.append, 100, 2)
     assert sorted(done) == list(range(100))
-
-
-def test_import_is_light():
-    """Importing the device imports neither Numba nor LLVM."""
-    code = "import sys, qsim_ex.devices.cpu.device; sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_second_process_compiles_nothing(tmp_path):
-    """Compiled kernels are found again by the next process."""
-    code = (
-        "import numpy as np; from qsim_ex.devices.cpu.device import CpuDevice; from qsim_ex.steps import Sweep\n"
-        "from qsim_ex.kernels.cpu import sweep; CpuDevice().prepare([Sweep((), (), 0, 0)], 0, np.complex64)\n"
-        "print(sum(sweep.run_rows.stats.cache_hits.values()), sum(sweep.run_rows.stats.cache_misses.values()))"
-    )
-    environment = {**os.environ, "QSIM_EX_CACHE_DIR": str(tmp_path)}
-    runs = [
-        subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
-        for _ in range(2)
-    ]
-    assert [run.stdout.split() for run in runs] == [["0", "1"], ["1", "0"]]
 
 
 def test_lanes():

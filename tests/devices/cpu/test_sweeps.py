@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned
+from qsim_ex.native import library
 from qsim_ex.reference import extract, replace
 from qsim_ex.steps.step import (
     NUMBERED,
@@ -183,13 +184,13 @@ def state(num_bits, dtype, seed=0):
     return buffer, buffer.astype(np.complex128)
 
 
-def check(num_bits, dtype, lanes, step, numbers, high=0):
+def check(num_bits, dtype, chosen, step, numbers, high=0):
     """Run a step on the device and by definition."""
     buffer, psi = state(num_bits, dtype)
     index = np.arange(psi.size)
     fresh = getattr(step, "fresh", 0)
     buffer[index & fresh != 0] = np.nan  # nobody has written there
-    prepared = EncodedSweeps(num_bits, np.dtype(dtype), lanes)
+    prepared = EncodedSweeps(num_bits, np.dtype(dtype), chosen)
     CpuDevice(2).run(buffer, num_bits, step, numbers, prepared, high)
     wanted = plain(psi, num_bits, step, numbers, high)
     if isinstance(step, Sweep):
@@ -200,34 +201,33 @@ def check(num_bits, dtype, lanes, step, numbers, high=0):
     assert np.linalg.norm(buffer - wanted) <= bound * max(np.linalg.norm(wanted), np.linalg.norm(psi))
 
 
-WIDTHS = [(np.complex64, 4), (np.complex64, 3), (np.complex64, 2)]
-WIDTHS += [(np.complex128, 3), (np.complex128, 2), (np.complex128, 1)]
+SETS = [(dtype, chosen) for dtype in (np.complex64, np.complex128) for chosen in library.instruction_sets()]
 
 
-@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.parametrize(("dtype", "chosen"), SETS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_small_sweeps(dtype, lanes, data):
-    """Any sweep over up to 9 bits does what its items say, for every width of vectors."""
+def test_small_sweeps(dtype, chosen, data):
+    """Any sweep over up to 9 bits does what its items say, for every instruction set."""
     num_bits = data.draw(st.integers(0, 9))
     sweep, numbers = data.draw(sweeps(num_bits, 9, 9))
-    check(num_bits, dtype, lanes, sweep, numbers, data.draw(st.integers(0, 3)))
+    check(num_bits, dtype, chosen, sweep, numbers, data.draw(st.integers(0, 3)))
 
 
-@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.parametrize(("dtype", "chosen"), SETS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_large_sweeps(dtype, lanes, data):
+def test_large_sweeps(dtype, chosen, data):
     """Any sweep over more bits than a tile has does what its items say."""
     num_bits = data.draw(st.integers(10, 17))
     sweep, numbers = data.draw(sweeps(num_bits, data.draw(st.integers(8, 15)), 11))
-    check(num_bits, dtype, lanes, sweep, numbers, data.draw(st.integers(0, 3)))
+    check(num_bits, dtype, chosen, sweep, numbers, data.draw(st.integers(0, 3)))
 
 
-@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.parametrize(("dtype", "chosen"), SETS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_chains_of_cx(dtype, lanes, data):
+def test_chains_of_cx(dtype, chosen, data):
     """Chains of CX, which become permutations of rows, move what each of them would move."""
     num_bits = data.draw(st.integers(2, 12))
     tile = tuple(range(min(num_bits, data.draw(st.integers(5, 12)))))
@@ -241,7 +241,7 @@ def test_chains_of_cx(dtype, lanes, data):
         control = data.draw(st.sampled_from([bit for bit in range(num_bits + 2) if bit != target]))
         items.append(Rename((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
     sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0)
-    check(num_bits, dtype, lanes, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
+    check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -257,14 +257,12 @@ def test_other_steps(dtype, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     reads = masks(data.draw, others, data.draw(st.integers(0, 2)))
     matrices = rng.normal(size=(2, (1 << len(reads)) * size * size)).T @ [1, 1j] / size
-    check(num_bits, dtype, None, DenseMatrix(bits, reads, condition(data.draw, others)), matrices, high)
-    check(
-        num_bits, dtype, None, BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high
-    )
+    check(num_bits, dtype, "", DenseMatrix(bits, reads, condition(data.draw, others)), matrices, high)
+    check(num_bits, dtype, "", BasisPermutation(bits, tuple(int(x) for x in rng.permutation(size))), matrices[:0], high)
     check(
         num_bits,
         dtype,
-        None,
+        "",
         InitialAmplitudes(
             bits,
             int(rng.integers(size)),

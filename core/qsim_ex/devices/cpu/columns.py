@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu.sums import offsets_of
-from qsim_ex.kernels.cpu.pool import in_chunks
+from qsim_ex.kernels.cpu import blocks
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -40,8 +40,8 @@ def wide(buffer: Buffer, num_bits: int, step: DenseMatrix, numbers: Any, high: i
             block |= (np.bitwise_count(columns & (mask & inside)).astype(np.int64) + outside & 1) << k
         for selected in np.unique(block):
             chosen = columns[block == selected]
-            values = _gather(buffer, offsets, chosen, threads)
-            _scatter(buffer, offsets, chosen, matrices[selected] @ values, threads)
+            values = blocks.gather(buffer, offsets, chosen, threads)
+            blocks.scatter(buffer, offsets, chosen, matrices[selected] @ values, threads)
 
     _columns(buffer, num_bits, step.bits, when, work)
 
@@ -52,23 +52,18 @@ def shuffle(buffer: Buffer, num_bits: int, step: BasisPermutation, threads: int)
     targets = offsets[np.array(step.to, dtype=np.int64)]
 
     def work(columns: Places) -> None:
-        _scatter(buffer, targets, columns, _gather(buffer, offsets, columns, threads), threads)
+        blocks.scatter(buffer, targets, columns, blocks.gather(buffer, offsets, columns, threads), threads)
 
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
 
 
 def spread(buffer: Buffer, num_bits: int, step: InitialAmplitudes, numbers: Any, threads: int) -> None:
     """Apply an outer product, in place."""
-    from qsim_ex.kernels.cpu import blocks
-
     offsets = offsets_of(step.bits)
     amplitudes = numbers.astype(buffer.dtype)
 
     def work(columns: Places) -> None:
-        def part(first: int, last: int) -> None:
-            blocks.spread(buffer, offsets, offsets[step.held], columns[first:last], amplitudes)
-
-        in_chunks(len(columns), threads, part, len(offsets))
+        blocks.spread(buffer, offsets, step.held, columns, amplitudes, threads)
 
     _columns(buffer, num_bits, step.bits, ALWAYS, work)
 
@@ -79,7 +74,7 @@ def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) ->
     out = np.zeros((len(offsets), len(offsets)), dtype=np.complex128)
 
     def work(columns: Places) -> None:
-        values = _gather(buffer, offsets, columns, threads).astype(np.complex128)
+        values = blocks.gather(buffer, offsets, columns, threads).astype(np.complex128)
         out[...] += values @ values.conj().T
 
     _columns(buffer, num_bits, bits, ALWAYS, work)
@@ -88,14 +83,12 @@ def density(buffer: Buffer, num_bits: int, bits: Sequence[int], threads: int) ->
 
 def move(buffer: Buffer, num_bits: int, when: When, to: int, threads: int) -> None:
     """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""
-    from qsim_ex.kernels.cpu import blocks
-
     if to == when.value:
         return
     bits = tuple(bit for bit in range(num_bits) if when.mask >> bit & 1)
 
     def work(columns: Places) -> None:
-        in_chunks(len(columns), threads, lambda a, b: blocks.exchange(buffer, columns[a:b], when.value, to), each=2)
+        blocks.exchange(buffer, columns, when.value, to, threads)
 
     _columns(buffer, num_bits, bits, ALWAYS, work, rows=2)
 
@@ -109,34 +102,9 @@ def _columns(
     rows: int = 0,
 ) -> None:
     """Call `work` with the bases of all columns at which `when` holds, as many at a time as the workspace allows."""
-    from qsim_ex.kernels.cpu import blocks
-
     free = ((1 << num_bits) - 1) & ~mask_of(tuple(bits)) & ~when.mask
     total = 1 << free.bit_count()
     rows = rows or 1 << len(bits)
     step = max(1, min(total, _WORKSPACE // (rows * buffer.itemsize)))
     for first in range(0, total, step):
-        columns = np.empty(min(step, total - first), dtype=np.int64)
-        blocks.bases(free, when.value, first, columns)
-        work(columns)
-
-
-def _gather(buffer: Buffer, offsets: Places, columns: Places, threads: int) -> Buffer:
-    from qsim_ex.kernels.cpu import blocks
-
-    out = np.empty((len(offsets), len(columns)), dtype=buffer.dtype)
-
-    def part(first: int, last: int) -> None:
-        blocks.gather(buffer, offsets, columns[first:last], out[:, first:last])
-
-    in_chunks(len(columns), threads, part, len(offsets))
-    return out
-
-
-def _scatter(buffer: Buffer, offsets: Places, columns: Places, values: Buffer, threads: int) -> None:
-    from qsim_ex.kernels.cpu import blocks
-
-    def part(first: int, last: int) -> None:
-        blocks.scatter(buffer, offsets, columns[first:last], values[:, first:last])
-
-    in_chunks(len(columns), threads, part, len(offsets))
+        work(blocks.bases(free, when.value, first, min(step, total - first)))

@@ -1,7 +1,6 @@
-"""The CPU: all cores, NumPy buffers, kernels in Numba.
+"""The CPU: all cores, NumPy buffers, compiled kernels.
 
-This module does not depend on how a kernel works, nor a kernel on devices. Numba is imported when the first kernel
-is needed, not with this module.
+This module does not depend on how a kernel works, nor a kernel on devices.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Copies, CopyQueue
-from qsim_ex.devices.cpu import columns, sums
+from qsim_ex.devices.cpu import buffers, columns, sums
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, compile_sweeps, real_of, run_sweep
+from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import Amplitudes, pageable
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork, host
-from qsim_ex.kernels.cpu.pool import in_chunks
+from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -106,9 +105,9 @@ class CpuDevice(HostCopies, CpuBatches):
         return Shape(tile=tile, near=tile, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0)
 
     def memory(self) -> tuple[int, int]:
-        """Return free and total bytes for this process; memory kept locked for states on GPUs counts as free."""
+        """Return free and total bytes for this process; memory kept for other states counts as free."""
         free, total = host.memory()
-        return free + (pinned.kept_bytes() if pinned.kept else 0), total
+        return min(free + _kept_bytes(), total), total
 
     def allocate(self, num_amplitudes: int, dtype: DTypeLike) -> Buffer:
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
@@ -116,8 +115,9 @@ class CpuDevice(HostCopies, CpuBatches):
         if size <= _UNASKED:
             return aligned(num_amplitudes, np.dtype(dtype))
         free, total = host.memory()
-        if size > free and pinned.kept_bytes():
+        if size > free and _kept_bytes():
             pinned.release()
+            buffers.release()
             free, total = host.memory()
         if size > free:
             raise OutOfMemory(
@@ -133,11 +133,7 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def set_basis(self, buffer: Buffer, index: int) -> None:
         """Set all amplitudes to 0 except the one at `index`, which is 1."""
-
-        def clear(first: int, last: int) -> None:
-            buffer[first:last] = 0
-
-        in_chunks(buffer.size, self.threads, clear)
+        copies.clear(buffer, self.threads)
         buffer[index] = 1
 
     def begin(self, buffer: Buffer) -> None:
@@ -146,22 +142,13 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def write(self, buffer: Buffer, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
-        target = buffer[start : start + len(values)]
-
-        def copy(first: int, last: int) -> None:
-            target[first:last] = values[first:last]
-
-        in_chunks(len(values), self.threads, copy)
+        copies.copy(buffer[start : start + len(values)], values, self.threads)
 
     def read(self, buffer: Buffer, start: int, stop: int) -> NDArray[np.complexfloating]:
         """Copy ``buffer[start:stop]`` to a new array."""
         source = buffer[start:stop]
         out = np.empty_like(source)
-
-        def copy(first: int, last: int) -> None:
-            out[first:last] = source[first:last]
-
-        in_chunks(source.size, self.threads, copy)
+        copies.copy(out, source, self.threads)
         return out
 
     def copy(self, to: Buffer, source: Buffer) -> None:
@@ -169,7 +156,7 @@ class CpuDevice(HostCopies, CpuBatches):
         self.write(to, 0, source)
 
     def prepare(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, compile: str = "auto") -> EncodedSweeps:  # noqa: ARG002
-        """Encode the sweeps, and compile the kernels or fetch them from disk; `compile` is for GPUs."""
+        """Encode the sweeps; `compile` is for GPUs."""
         key = (tuple(map(id, steps)), num_bits, np.dtype(dtype))
         with self._lock:
             found = self._prepared.get(key)
@@ -179,8 +166,6 @@ class CpuDevice(HostCopies, CpuBatches):
         prepared = EncodedSweeps(num_bits, np.dtype(dtype))
         for step in steps:
             prepared.program(step)
-        if any(isinstance(step, Sweep) for step in steps):
-            compile_sweeps(np.dtype(dtype))
         with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
             self._prepared[key] = prepared
             while len(self._prepared) > _KEPT:
@@ -213,26 +198,16 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def _clear(self, buffer: Buffer, fresh: int) -> None:
         """Write zeros where nothing was written; memory there may hold NaN, so it cannot be scaled."""
-        from qsim_ex.kernels.cpu import blocks
-
-        in_chunks(buffer.size, self.threads, lambda first, last: blocks.clear(buffer, fresh, first, last))
+        blocks.clear(buffer, fresh, self.threads)
 
     def permute(self, buffer: Buffer, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits, a tile at a time, in as many passes as needed, without a second copy of the state."""
-        from qsim_ex.kernels.cpu import blocks
         from qsim_ex.kernels.cpu.passes import passes
 
         for tile, moves, turn in passes(tuple(sources), flip):
             free = ((1 << num_bits) - 1) & ~mask_of(tile)
-            tiles = 1 << num_bits - len(tile)
             bits, origin = np.array(tile, dtype=np.int64), np.array(moves, dtype=np.int64)
-
-            def work(
-                first: int, last: int, bits: Any = bits, origin: Any = origin, turn: int = turn, free: int = free
-            ) -> None:
-                blocks.permute_tiles(buffer, bits, origin, turn, free, first, last)
-
-            in_chunks(tiles, self.threads, work, each=1 << len(tile))
+            blocks.permute_tiles(buffer, bits, origin, turn, free, self.threads)
 
     def gather(self, buffer: Buffer, indices: NDArray[np.int64]) -> NDArray[np.complexfloating]:
         """Return the amplitudes at chosen indices."""
@@ -285,16 +260,7 @@ class CpuDevice(HostCopies, CpuBatches):
         outside: float,
     ) -> None:
         """Multiply the amplitudes at which `when` holds by `inside` and all others by `outside`."""
-        from qsim_ex.kernels.cpu import blocks
-
-        real = real_of(buffer.dtype)
-        state = buffer.view(real)
-        factors = real.type(inside), real.type(outside)
-        in_chunks(
-            buffer.size,
-            self.threads,
-            lambda first, last: blocks.scale(state, when.mask, when.value, *factors, first, last),
-        )
+        blocks.scale(buffer, when.mask, when.value, inside, outside, self.threads)
 
     def move(self, buffer: Buffer, num_bits: int, when: When, to: int) -> None:
         """Exchange the amplitudes at which bits under `when.mask` are `when.value` with those where they are `to`."""
@@ -302,6 +268,11 @@ class CpuDevice(HostCopies, CpuBatches):
 
     def synchronize(self) -> None:
         """Return at once, since nothing is pending."""
+
+
+def _kept_bytes() -> int:
+    """Return the bytes that are kept for states and not in use."""
+    return (buffers.kept_bytes() if buffers.kept else 0) + (pinned.kept_bytes() if pinned.kept else 0)
 
 
 def _gib(size: int) -> str:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
-from qsim_ex.devices.cpu.sweeps import real_of
 from qsim_ex.errors import InvalidInput
-from qsim_ex.kernels.cpu.pool import in_chunks, share
+from qsim_ex.kernels.cpu import sums
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 
@@ -25,8 +24,6 @@ _MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
 
 def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, threads: int) -> NDArray[np.float64]:
     """Return for each row the sums of |amplitude|² over all indices at which `when` holds, float64 [rows, 2^bits]."""
-    from qsim_ex.kernels.cpu import sums
-
     width = min(num_bits, _BLOCK_BITS)
     inside = (1 << width) - 1
     named = [bit for bit in range(width) if bit in bits or when.mask >> bit & 1]
@@ -45,37 +42,19 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
     chosen = mask_of(tuple(chosen_bits))
     rest = ((1 << num_bits) - 1) & ~inside & ~chosen & ~when.mask
     share = max(0, min(6 - len(chosen_bits), width + rest.bit_count() - _UNIT_BITS))
-    rows, units = buffer.size >> num_bits, len(groups) << share
-    out = np.zeros((rows, 1 << share, 1 << len(bits)), dtype=np.float64)
-    state, fixed = buffer.view(real_of(buffer.dtype)), when.value & ~inside
-
-    def work(first: int, last: int) -> None:
-        sums.marginals(
-            state, 1 << num_bits, 1 << width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out
-        )  # fmt: skip
-
-    in_chunks(rows * units, threads, work, (1 << num_bits) // units)
+    above = chosen, rest, when.value & ~inside
+    num_bins = 1 << len(bits)
+    out = sums.marginals(buffer, 1 << num_bits, folded, bins, above, share, group_bin, num_bins, threads)
     return np.asarray(out.sum(axis=1))
 
 
 def inner(left: Buffer, right: Buffer, threads: int) -> complex:
     """Return Σ conj(left)·right."""
-    from qsim_ex.kernels.cpu import sums
-
     if left.dtype != right.dtype:
         raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
-    real = real_of(left.dtype)
     width = min(left.size, 1 << _BLOCK_BITS)
     units = _units(left.size)
-    results = np.empty((units, 2), dtype=np.float64)
-    size = left.size // units
-    a, b = left.view(real), right.view(real)
-
-    def work(unit: int) -> None:
-        results[unit] = sums.inner(a, b, width, unit * size, unit * size + size)
-
-    share(work, units, threads)
-    return complex(*results.sum(axis=0))
+    return complex(*sums.inner(left, right, width, units, threads).sum(axis=0))
 
 
 def paulis(
@@ -93,20 +72,11 @@ def paulis(
 
 def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArray[np.complex128], threads: int) -> None:
     """Compute one pass of `paulis`, into complex128 [rows, len(zs)]."""
-    from qsim_ex.kernels.cpu import sums
-
     size = 1 << num_bits
     width = min(size, 1 << _BLOCK_BITS)
     masks = np.array(zs, dtype=np.int64)
-    above, of = np.unique(masks & -width, return_inverse=True)
     rows, units = buffer.size >> num_bits, _units(size)
-    results = np.empty((rows * units, len(zs), 2), dtype=np.float64)
-    state = buffer.view(real_of(buffer.dtype))
-
-    def work(first: int, last: int) -> None:
-        sums.paulis(state, size, x, masks, above, of, width, units, first, last, results)
-
-    in_chunks(rows * units, threads, work, size // units)
+    results = sums.paulis(buffer, size, x, masks, width, units, threads)
     out[...] = results.view(np.complex128).reshape(rows, units, len(zs)).sum(axis=1)
 
 
@@ -119,19 +89,10 @@ def search(
     threads: int,
 ) -> NDArray[np.int64]:
     """Return the value of `bits` that each target falls on: running sums behind one base after the other."""
-    from qsim_ex.kernels.cpu import sums
-
     places = offsets_of(bits)
-    found = np.empty(len(targets), dtype=np.int64)
-    state = buffer.view(real_of(buffer.dtype))
     bases, runs = np.ascontiguousarray(bases, np.int64), np.ascontiguousarray(runs, np.int64)
     targets = np.ascontiguousarray(targets, np.float64)
-
-    def work(first: int, last: int) -> None:
-        sums.search(state, places, bases, runs, targets, first, last, found)
-
-    in_chunks(len(bases), threads, work, len(places))
-    return found
+    return sums.search(buffer, places, bases, runs, targets, threads)
 
 
 def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
-"""CPU kernels in Numba.
+"""CPU kernels: the Python side of `core/native`.
 
 The way of a sweep: ``layout`` orders its items and says which bits are lanes, ``items`` splits matrices,
-``writer`` turns all of it into arrays of integers whose form ``encoding`` describes, and ``sweep`` interprets them tile
-by tile with the vector operations in ``emit``, ``rows`` and ``vectors``. Beside it, ``blocks`` moves amplitudes between
-memory and matrices, ``passes`` plans permutations of bits, ``sums`` holds every sum and the search for a shot,
-``philox`` the random numbers, ``pool`` the threads. Importing this package does not import Numba.
+``writer`` turns all of it into arrays of integers whose form ``encoding`` describes, and ``sweep`` has them interpreted
+tile by tile. Beside it, ``blocks`` moves amplitudes between memory and matrices, ``copies`` copies them, ``passes``
+plans permutations of bits, ``sums`` has every sum and the search for a shot, ``philox`` the random numbers,
+``trajectories`` whole noisy circuits of a few wires, ``ranges`` and ``pool`` the threads.
 """

@@ -1,109 +1,81 @@
 """Amplitudes in and out of matrices: rows are values of some bits, columns are all other bits.
 
-Columns are named by *bases*, the indices at which all row bits are 0; row r is `offsets[r]` further on.
+Columns are named by *bases*, the indices at which all row bits are 0; row r is `offsets[r]` further on. The work is
+done by `core/native/blocks.cpp`.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from qsim_ex.kernels.numba_cache import kernel
+from qsim_ex.kernels.cpu.ranges import in_ranges
+from qsim_ex.native.arguments import address
+from qsim_ex.native.library import function
 
+Buffer = NDArray[np.complexfloating[Any, Any]]
+Places = NDArray[np.int64]
 
-@kernel
-def bases(free, fixed, first, out):
-    """Write to `out` indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
-    x = 0
-    left = first
-    for bit in range(63):
-        if free >> bit & 1:
-            x |= (left & 1) << bit
-            left >>= 1
-    for k in range(len(out)):
-        out[k] = x | fixed
-        x = (x | ~free) + 1 & free
+_function = lru_cache(maxsize=16)(function)
 
 
-@kernel
-def gather(state, offsets, columns, out):
-    """Set ``out[r, c] = state[offsets[r] + columns[c]]``."""
-    for r in range(len(offsets)):
-        for c in range(len(columns)):
-            out[r, c] = state[offsets[r] + columns[c]]
+def bases(free: int, fixed: int, first: int, count: int) -> Places:
+    """Return indices number `first`, `first` + 1, … that are `fixed` plus any value of the bits in `free`."""
+    out = np.empty(count, dtype=np.int64)
+    _function("bases", "iiipi")(free, fixed, first, address(out), count)
+    return out
 
 
-@kernel
-def scatter(state, offsets, columns, values):
+def gather(state: Buffer, offsets: Places, columns: Places, threads: int) -> Buffer:
+    """Return ``out[r, c] = state[offsets[r] + columns[c]]``."""
+    out = np.empty((len(offsets), len(columns)), dtype=state.dtype)
+    given = address(offsets), len(offsets), address(columns), address(out)
+    _share("gather", "pipp", state, given, len(columns), len(offsets), threads)
+    return out
+
+
+def scatter(state: Buffer, offsets: Places, columns: Places, values: Buffer, threads: int) -> None:
     """Set ``state[offsets[r] + columns[c]] = values[r, c]``."""
-    for r in range(len(offsets)):
-        for c in range(len(columns)):
-            state[offsets[r] + columns[c]] = values[r, c]
+    assert values.dtype == state.dtype
+    given = address(offsets), len(offsets), address(columns), address(values)
+    _share("scatter", "pipp", state, given, len(columns), len(offsets), threads)
 
 
-@kernel
-def spread(state, offsets, held, columns, amplitudes):
-    """Set every row to its amplitude times the row that begins at `held`."""
-    for c in range(len(columns)):
-        value = state[held + columns[c]]
-        for r in range(len(offsets)):
-            state[offsets[r] + columns[c]] = amplitudes[r] * value
+def spread(state: Buffer, offsets: Places, held: int, columns: Places, amplitudes: Buffer, threads: int) -> None:
+    """Set every row to its amplitude times row `held`."""
+    assert amplitudes.dtype == state.dtype
+    given = address(offsets), len(offsets), int(offsets[held]), address(columns), address(amplitudes)
+    _share("spread", "piipp", state, given, len(columns), len(offsets), threads)
 
 
-@kernel
-def scale(state, mask, value, inside, outside, first, last):
-    """Multiply amplitudes `first` … `last` − 1 by `inside` where the bits under `mask` are `value`, else by `outside`.
-
-    `state` are real and imaginary parts in turn.
-    """
-    for i in range(first, last):
-        factor = inside if i & mask == value else outside
-        state[2 * i] *= factor
-        state[2 * i + 1] *= factor
+def scale(state: Buffer, mask: int, value: int, inside: float, outside: float, threads: int) -> None:
+    """Multiply amplitudes by `inside` where bits under `mask` are `value`, else by `outside`."""
+    _share("scale", "iidd", state, (mask, value, inside, outside), state.size, 1, threads)
 
 
-@kernel
-def clear(state, mask, first, last):
-    """Write zeros to the amplitudes `first` … `last` − 1 at which a bit under `mask` is 1."""
-    for i in range(first, last):
-        if i & mask:
-            state[i] = 0
+def clear(state: Buffer, mask: int, threads: int) -> None:
+    """Write zeros to the amplitudes at which a bit under `mask` is 1."""
+    _share("clear_bits", "i", state, (mask,), state.size, 1, threads)
 
 
-@kernel
-def exchange(state, columns, here, there):
+def exchange(state: Buffer, columns: Places, here: int, there: int, threads: int) -> None:
     """Exchange the amplitudes at column + `here` and at column + `there`."""
-    for c in range(len(columns)):
-        value = state[columns[c] + here]
-        state[columns[c] + here] = state[columns[c] + there]
-        state[columns[c] + there] = value
+    _share("exchange", "pii", state, (address(columns), here, there), len(columns), 2, threads)
 
 
-@kernel
-def permute_tiles(state, tile, sources, flip, free, first, last):
-    """Move bits inside tiles: in tile coordinates new bit k is old bit ``sources[k]``, XOR bit k of `flip`.
+def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free: int, threads: int) -> None:
+    """Move bits inside tiles: new bit k is old bit ``sources[k]``, XOR bit k of `flip`.
 
-    tile: index bits of a tile, ascending; free: mask of all others. Tiles `first` … `last` − 1 of them.
+    tile: index bits of a tile, ascending, which are numbered in this order; free: mask of all others.
     """
-    size = 1 << len(tile)
-    places = np.zeros(size, dtype=np.int64)
-    origin = np.zeros(size, dtype=np.int64)
-    for k in range(len(tile)):
-        for x in range(1 << k):
-            places[(1 << k) + x] = places[x] | np.int64(1) << tile[k]
-            origin[(1 << k) + x] = origin[x] | np.int64(1) << sources[k]
-    aside = np.empty(size, dtype=state.dtype)
-    shift = 0
-    for k in range(len(tile)):
-        shift |= (flip >> k & 1) << sources[k]
-    base = 0
-    left = first
-    for bit in range(63):
-        if free >> bit & 1:
-            base |= (left & 1) << bit
-            left >>= 1
-    for _ in range(first, last):
-        for x in range(size):
-            aside[x] = state[base + places[x]]
-        for x in range(size):
-            state[base + places[x]] = aside[origin[x] ^ shift]
-        base = (base | ~free) + 1 & free
+    given = address(tile), address(sources), len(tile), flip, free
+    _share("permute_tiles", "ppiii", state, given, state.size >> len(tile), 1 << len(tile), threads)
+
+
+def _share(name: str, kinds: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
+    """Call a native function on amplitudes: `size` items of `each` amplitudes; kinds: of the arguments `given`."""
+    call = _function(name, f"pi{kinds}iiiii")
+    in_ranges(call, address(state), state.dtype == np.complex64, *given, size=size, each=each, threads=threads)

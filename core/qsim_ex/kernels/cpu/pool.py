@@ -1,6 +1,6 @@
-"""The threads of the CPU device. Work is divided into chunks of bounded time, so that Ctrl-C works.
+"""The threads of the CPU device for work in Python. It is divided into chunks of bounded time, so that Ctrl-C works.
 
-Numba's own threads are not used: its default layer ends the process when two Python threads enter it.
+Kernels have threads of their own (`core/native/pool.hpp`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from qsim_ex.kernels import host
 
 CHUNK_BITS = 18
 """log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C."""
+
+SLICE = 50_000
+"""The microseconds that a call of the native library may last between two checks for Ctrl-C."""
 
 _ALONE = 1 << 15
 """The number of amplitudes below which waking a thread does not pay."""

@@ -1,190 +1,92 @@
-"""Sums over amplitudes, all in float64.
-
-A state is divided into *units* that depend on its size alone; threads share the units, those of all rows of a batch,
-and the results of a row's units are added in order. So a sum depends neither on the number of threads nor on that of
-rows. Within a unit, blocks of 2^w neighbouring amplitudes are added up lane by lane before anything is summed across
-them: that is fast, and it rounds little.
-"""
+"""Sums over amplitudes, all in float64: `core/native/sums.cpp`, which says in which order they are added up."""
 
 from __future__ import annotations
 
+import ctypes
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from qsim_ex.kernels.numba_cache import kernel, part
+from qsim_ex.kernels.cpu.ranges import in_ranges
+from qsim_ex.native.arguments import address, structure
+from qsim_ex.native.library import kernel
+
+Buffer = NDArray[np.complexfloating[Any, Any]]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_Marginal = structure("size width num_folded chosen rest fixed share groups num_bins folded bins group_bin")
+_Paulis = structure("size x num_zs num_above width units zs above of")
+_Search = structure("places bases runs targets num_places")
+
+_kernel = lru_cache(maxsize=8)(kernel)
 
 
-@part
-def placed(number, mask):
-    """Spread the bits of `number` over the bits in `mask`."""
-    out = 0
-    for bit in range(63):
-        if mask >> bit & 1:
-            out |= (number & 1) << bit
-            number >>= 1
+def marginals(
+    state: Buffer,
+    size: int,
+    folded: Integers,
+    bins: Integers,
+    above: tuple[int, int, int],
+    share: int,
+    group_bin: Integers,
+    num_bins: int,
+    threads: int,
+) -> Floats:
+    """Return sums of |amplitude|² of all rows of a batch, float64 [rows, 2^share, num_bins].
+
+    size: amplitudes of a row. folded: the bits of a place in a block that are summed over, descending; bins: for each
+    value of its other bits the bin, or −1 to skip it. above: for the bits above a block the mask of those that name a
+    group, the mask of those that are summed over, and the value of the others. group_bin: for each group, its part of
+    the bin. A row has 2^share units for each group, which divide its blocks.
+    """
+    width, rows = len(bins) << len(folded), state.size // size
+    out = np.zeros((rows, 1 << share, num_bins), dtype=np.float64)
+    chosen, rest, fixed = above
+    counts = size, width, len(folded), chosen, rest, fixed, share, len(group_bin), num_bins
+    form = _Marginal(*counts, address(folded), address(bins), address(group_bin))
+    call, units = _kernel("marginals", "pippiiiii"), len(group_bin) << share
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(call, *given, size=rows * units, each=size // units, threads=threads)
     return out
 
 
-@part
-def odd(value):
-    """Return whether a number has an odd count of ones."""
-    value ^= value >> 32
-    value ^= value >> 16
-    value ^= value >> 8
-    value ^= value >> 4
-    return np.int64(0x6996) >> (value & 15) & 1
+def inner(left: Buffer, right: Buffer, width: int, units: int, threads: int) -> Floats:
+    """Return Σ conj(left)·right of units, whole blocks of `width`, float64 [units, 2]."""
+    out = np.empty((units, 2), dtype=np.float64)
+    size = left.size // units
+    given = address(left), address(right), _single(left), width, size, address(out)
+    in_ranges(_kernel("inner", "ppiiipiiiii"), *given, size=units, each=size, threads=threads)
+    return out
 
 
-@kernel
-def marginals(state, size, width, folded, bins, chosen, rest, fixed, share, group_bin, first, last, out):
-    """Add |amplitude|² of units `first` … `last` − 1 of a batch to `out`, float64 [rows, 2^share, bins].
+def paulis(state: Buffer, size: int, x: int, zs: Integers, width: int, units: int, threads: int) -> Floats:
+    """Return Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] of units for each z of `zs`, float64 [all units, zs, 2].
 
-    state: real and imaginary parts in turn, `size` amplitudes a row; width: amplitudes of a block; folded: the bits of
-    a place in a block that are summed over, descending; bins: for each value of its other bits the bin, or −1 to skip
-    it; chosen, rest: masks of the bits above a block that name a group, and that are summed over; fixed:
-    the value of the others. group_bin: for each group, its part of the bin. A row has 2^share units for each group,
-    which divide its blocks.
+    size: amplitudes of a row; width: amplitudes of a block, a power of two; units: the ranges of i in a row.
     """
-    shares = 1 << share
-    units = len(group_bin) * shares
-    blocks = 1 << max(0, _count(rest) - share)
-    total = np.empty(width, dtype=np.float64)
-    for number in range(first, last):
-        row, unit = number // units, number % units
-        group, piece = unit >> share, unit & shares - 1
-        base = row * size + (placed(group, chosen) | fixed)
-        x = placed(piece * blocks, rest)
-        total[:] = 0.0
-        for _ in range(blocks):
-            at = 2 * (base + x)
-            for j in range(width):
-                real, imag = np.float64(state[at + 2 * j]), np.float64(state[at + 2 * j + 1])
-                total[j] += real * real + imag * imag
-            x = (x | ~rest) + 1 & rest
-        left = width
-        for k in range(len(folded)):
-            left = _folded(total, left, 1 << folded[k])
-        sums = out[row, piece]
-        for j in range(left):
-            if bins[j] >= 0:
-                sums[group_bin[group] + bins[j]] += total[j]
+    above, of = np.unique(zs & -width, return_inverse=True)
+    of = np.ascontiguousarray(of, dtype=np.int64)
+    out = np.empty((state.size // size * units, len(zs), 2), dtype=np.float64)
+    form = _Paulis(size, x, len(zs), len(above), width, units, address(zs), address(above), address(of))
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(_kernel("paulis", "pippiiiii"), *given, size=len(out), each=size // units, threads=threads)
+    return out
 
 
-@part
-def _folded(total, length, half):
-    """Sum over one bit of the place, whose value is `half`; `total` is compacted, and its new length is returned."""
-    to = 0
-    for begin in range(0, length, 2 * half):
-        for j in range(half):
-            total[to + j] = total[begin + j] + total[begin + half + j]
-        to += half
-    return to
+def search(state: Buffer, places: Integers, bases: Integers, runs: Integers, targets: Floats, threads: int) -> Integers:
+    """Return the value of the searched bits of each target; see `Device.search`.
 
-
-@part
-def _count(mask):
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
-
-
-@kernel
-def inner(left, right, width, first, last):
-    """Return Σ conj(left)·right over amplitudes `first` … `last` − 1, whole blocks of `width`.
-
-    left, right: real and imaginary parts in turn.
+    places: for each value of the searched bits, the index that has it.
     """
-    real_total = np.zeros(width, dtype=np.float64)
-    imag_total = np.zeros(width, dtype=np.float64)
-    for block in range(first, last, width):
-        for j in range(width):
-            at = 2 * (block + j)
-            a, b = np.float64(left[at]), np.float64(left[at + 1])
-            c, d = np.float64(right[at]), np.float64(right[at + 1])
-            real_total[j] += a * c + b * d
-            imag_total[j] += a * d - b * c
-    real, imag = 0.0, 0.0
-    for j in range(width):
-        real += real_total[j]
-        imag += imag_total[j]
-    return real, imag
+    out = np.empty(len(targets), dtype=np.int64)
+    form = _Search(address(places), address(bases), address(runs), address(targets), len(places))
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(_kernel("search", "pippiiiii"), *given, size=len(bases), each=len(places), threads=threads)
+    return out
 
 
-@kernel
-def paulis(state, size, x, zs, above, of, width, units, first, last, out):
-    """Write Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] over units `first` … `last` − 1, for each z of `zs`.
-
-    state: real and imaginary parts in turn, `size` amplitudes in each row; units: the ranges of i in a row.
-    width: amplitudes of a block, a power of two; above: the distinct parts of the masks above a block; of: for each z,
-    the number of its part. out: float64 [all units, zs, 2].
-    """
-    totals = np.empty((len(above), 2, width), dtype=np.float64)
-    product = np.empty((2, width), dtype=np.float64)
-    aside = np.empty(width, dtype=np.float64)
-    inside = width - 1
-    length = size // units
-    for number in range(first, last):
-        row, unit = number // units, number % units
-        totals[:] = 0.0
-        for block in range(unit * length, unit * length + length, width):
-            here, there = row * size + block, row * size + (block ^ x & ~inside)
-            for j in range(width):
-                at, to = 2 * (here + j), 2 * (there + (j ^ x & inside))
-                a, b = np.float64(state[to]), np.float64(state[to + 1])
-                c, d = np.float64(state[at]), np.float64(state[at + 1])
-                product[0, j] = a * c + b * d
-                product[1, j] = a * d - b * c
-            for k in range(len(above)):
-                sign = -1.0 if odd(block & above[k]) else 1.0
-                for half in range(2):
-                    total, part_of = totals[k, half], product[half]
-                    for j in range(width):
-                        total[j] += sign * part_of[j]
-        for k in range(len(zs)):
-            for half in range(2):
-                out[number, k, half] = _signed(totals[of[k], half], zs[k], aside)
-
-
-@part
-def _signed(values, z, aside):
-    """Return Σ_j (−1)^parity(j & z) · values[j] over a power of two of values, the highest bit of j first."""
-    half = len(values) >> 1
-    if half == 0:
-        return values[0]
-    sign = -1.0 if z & half else 1.0
-    for j in range(half):
-        aside[j] = values[j] + sign * values[half + j]
-    while half > 1:
-        half >>= 1
-        sign = -1.0 if z & half else 1.0
-        for j in range(half):
-            aside[j] += sign * aside[half + j]
-    return aside[0]
-
-
-@kernel
-def search(state, places, bases, runs, targets, first, last, found):
-    """Find for runs `first` … `last` − 1 of targets the value of the searched bits of each; see `Device.search`.
-
-    state: real and imaginary parts in turn; places: for each value of the searched bits, the index that has it.
-    """
-    sums = np.empty(len(places), dtype=np.float64)
-    for run in range(first, last):
-        if runs[run] == runs[run + 1]:
-            continue
-        total = 0.0
-        for v in range(len(places)):
-            at = 2 * (bases[run] ^ places[v])
-            real, imag = np.float64(state[at]), np.float64(state[at + 1])
-            total += real * real + imag * imag
-            sums[v] = total
-        most = np.nextafter(total, -1.0)
-        for k in range(runs[run], runs[run + 1]):
-            target = min(targets[k], most)
-            value, step = 0, len(places) >> 1
-            while step:
-                if sums[value + step - 1] <= target:
-                    value += step
-                step >>= 1
-            found[k] = value
+def _single(state: Buffer) -> bool:
+    return state.dtype == np.complex64

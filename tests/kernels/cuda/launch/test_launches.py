@@ -12,7 +12,6 @@ from support.cuda.emulated_runtime import EmulatedRuntime
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
-from qsim_ex.kernels.cuda.launch.launches import native
 from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.placement.single import Single
@@ -23,14 +22,6 @@ from qsim_ex.steps import Layout
 WIRES = 9
 FRESH = (1 << WIRES) - 1
 TOLERANCE = {np.complex64: 2e-6, np.complex128: 1e-13}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled():
-    """The compiled code is there."""
-    native.fetch()
-    native.wait()
-    assert native.fetch() is not None
 
 
 @pytest.fixture(params=[np.complex64, np.complex128], ids=["single", "double"])

@@ -1,61 +1,27 @@
-"""All launches of a plan in one call of compiled host code, which is `kernels/cuda/launch/enqueue.py`.
+"""All launches of a plan in one call of native host code, which is `kernels/cuda/launch/enqueue.py`.
 
 Step by step, a run of 20 wires takes the host longer than the GPU: for each launch Python lays out arguments, for each
 instruction of the number program it calls NumPy. A `LaunchList` is all of that as flat arrays, made once for a plan
-whose kernels are settled. The compiled code is fetched in the background, since the first time on a machine takes
-seconds; until it is there, runs go step by step.
+whose kernels are settled.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels import fork
+from qsim_ex.kernels.cuda.launch.enqueue import RunWords
 from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
 from qsim_ex.kernels.cuda.launch.queued import Queued
 from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
+from qsim_ex.native.arguments import address
 from qsim_ex.steps.numbers import Numbers
 
-Enqueue = Callable[..., int]
 Places = NDArray[np.int64]
-
-
-class HostCode:
-    """The compiled host code, which a thread of its own loads when it is first requested."""
-
-    def __init__(self) -> None:
-        self._found: Enqueue | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = fork.lock()
-
-    def fetch(self) -> Enqueue | None:
-        """Return the compiled code if it is loaded; if not, start to load it."""
-        if self._found is None:
-            with self._lock:
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._work, name="qsim-ex-enqueue")
-                    self._thread.start()
-        return self._found
-
-    def wait(self) -> None:
-        """Wait for the code, if it is being loaded."""
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        from qsim_ex.kernels.cuda.launch import enqueue
-
-        self._found = enqueue.compiled()
-
-
-native = HostCode()
-"""The compiled code of this process."""
 
 
 class LaunchStage(NamedTuple):
@@ -118,13 +84,12 @@ class LaunchList:
         words += [END] * LENGTH[LAUNCH]  # the reader reads that many words at once
         self._runtime = runtime
         self._kernels = [stage.launch.kernel for stage in stages]  # a runtime unloads kernels without a reference
-        self._words = np.array(words, dtype=np.int64)
-        self._places = program.places.all()
+        self._enqueue = RunWords(np.array(words, dtype=np.int64), program.places.all())
         self._size = room.size // 8
         self._tables, self._real = tables, real
         self._rooms: dict[int, list[tuple[NDArray[np.float64], Array]]] = {}
 
-    def __call__(self, enqueue: Enqueue, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
+    def __call__(self, state: Array, operands: NDArray[np.complex128], begin: bool) -> None:
         """Queue a run on a state; begin: whether its amplitude 0 is to be written first."""
         runtime = self._runtime
         # Runs on one stream follow one another, so they may make their tables in the same place.
@@ -135,5 +100,5 @@ class LaunchList:
             room = np.zeros(self._size)
             tables = runtime.empty(self._tables, self._real) if self._tables else None
         where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1
-        runtime.natively(enqueue, *where, operands, self._words, self._places, room)
+        runtime.natively(self._enqueue, *where, operands, address(room))
         rooms.append((room, tables))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage, native
+from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
 from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
@@ -79,10 +79,7 @@ class Loaded:
         launches, operands = self._loader.launches, self._numbers.operands
         if launches is None or operands is None:
             return False
-        enqueue = native.fetch()
-        if enqueue is None:
-            return False
-        launches(enqueue, state, operands, begin)
+        launches(state, operands, begin)
         return True
 
 

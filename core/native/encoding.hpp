@@ -1,0 +1,84 @@
+// The form of an encoded sweep, as qsim_ex.kernels.cpu.encoding describes it; a test compares the two.
+#pragma once
+
+#include "export.hpp"
+
+namespace qx {
+
+enum class Kind : Int {
+    LANES,
+    LANE,
+    SCALE_REAL,
+    SCALE_COMPLEX,
+    PAIR_REAL,
+    PAIR_COMPLEX,
+    QUAD_REAL,
+    QUAD_COMPLEX,
+    DENSE,
+    EXCHANGE,
+    PERMUTE,
+};
+
+struct Instruction {
+    Kind kind;
+    Int outside_mask;
+    Int outside_value;
+    Int free;
+    Int fixed;
+    Int count;
+    Int table;
+    Int block;
+    Int reads;
+    Int columns;
+    Int size;
+    Int per_lane;
+    Int offsets[8];
+};
+
+struct Fill {
+    Int to;
+    Int blocks;
+    Int entries;
+    Int from;
+    Int lane_columns;
+    Int lane_mask;
+    Int lane_value;
+    Int identity;
+    Int splat;
+};
+
+struct Geometry {
+    Int num_bits;
+    Int row_bits;
+    Int tile_mask;
+    Int load;
+    Int load_lanes;
+    Int load_direct;
+    Int store;
+    Int store_lanes;
+    Int store_direct;
+    Int last;
+};
+
+// Tables over rows are split: one for the lowest bits of the row number, one for the others.
+constexpr Int low_rows = 6, low_mask = 63;
+
+// The place of rows that memory does not hold: padding, and zeros that were never written.
+constexpr Int nowhere = Int{1} << 60;
+
+// Codes of constants among the coefficients, see qsim_ex.kernels.cpu.items.
+constexpr Int code_zero = -1, code_one = -2;
+
+// A whole encoded sweep. coefficients: the number of reals that are looked up when it runs.
+struct Program {
+    const Instruction* instructions;
+    Int num_instructions;
+    const Fill* fills;
+    Int num_fills;
+    const Int* codes;
+    const Int* integers;
+    const Geometry* geometry;
+    Int coefficients;
+};
+
+}  // namespace qx

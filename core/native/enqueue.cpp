@@ -1,0 +1,134 @@
+// The host's part of a run on a GPU: it evaluates a plan's number program and queues all kernels.
+//
+// Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
+// qsim_ex.kernels.cuda.launch.run_words says what the words mean.
+
+#include <cmath>
+
+#include "export.hpp"
+
+namespace {
+
+using qx::Int;
+
+enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH };
+enum Argument : Int { PLAIN, STATE, TABLES, STRUCT };
+
+constexpr Int LENGTH[] = {1, 2, 4, 3, 4, 4, 4, 5};
+constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
+constexpr double TINY = 1e-300;
+
+// The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
+using Launch = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
+
+struct Complex {
+    double real, imag;
+};
+
+Complex operator*(Complex a, Complex b) {
+    return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+}
+
+Complex operator-(Complex a) { return {-a.real, -a.imag}; }
+
+Complex conjugate(Complex a) { return {a.real, -a.imag}; }
+
+// Returns the phase of a number; that of 0 is 1.
+Complex phase(Complex a) {
+    const double size = std::hypot(a.real, a.imag);
+    return size < TINY ? Complex{1, 0} : Complex{a.real / size, a.imag / size};
+}
+
+// Computes entries of products of matrices, each a sum of products of two numbers.
+void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
+    for (Int k = 0; k < count; ++k) {
+        Complex& to = numbers[*at++];
+        Complex sum{0, 0};
+        for (Int term = 0; term < terms; ++term, at += 2) {
+            const Complex one = numbers[at[0]] * numbers[at[1]];
+            sum = {sum.real + one.real, sum.imag + one.imag};
+        }
+        to = sum;
+    }
+}
+
+// Computes Euler angles of unitary 2×2 matrices; see steps.Euler. planning.numbers.binding has the reasons.
+void eulers(Complex* numbers, const std::int32_t* at, Int count) {
+    for (Int k = 0; k < count; ++k, at += 5) {
+        const Complex a = numbers[at[0]], b = numbers[at[1]], c = numbers[at[2]], d = numbers[at[3]];
+        const double cosine = std::hypot(a.real, a.imag), sine = std::hypot(c.real, c.imag);
+        const Complex gamma = phase(a), alpha = phase(c) * conjugate(gamma);
+        const Complex beta = sine <= cosine ? phase(d) * conjugate(alpha) : -phase(b);
+        Complex* to = numbers + at[4];
+        to[0] = to[3] = {cosine, 0};
+        to[1] = {-sine, 0};
+        to[2] = {sine, 0};
+        to[4] = alpha;
+        to[5] = beta * conjugate(gamma);
+        to[6] = gamma;
+    }
+}
+
+// Returns the product of some numbers.
+Complex product(const Complex* numbers, const std::int32_t* at, Int count) {
+    Complex found{1, 0};
+    for (Int k = 0; k < count; ++k) found = found * numbers[at[k]];
+    return found;
+}
+
+// Lays out the arguments of a launch in the room; returns the address of the pointers to them.
+Int arguments(const Int* words, Int count, Int slots, double* room, Int state, Int tables) {
+    const Int begin = reinterpret_cast<Int>(room);
+    Int* values = reinterpret_cast<Int*>(room + slots);
+    for (Int k = 0; k < count; ++k) {
+        const Int kind = words[2 * k], value = words[2 * k + 1];
+        values[k] = value + (kind == STATE ? state : kind == TABLES ? tables : 0);
+        values[MOST_ARGUMENTS + k] = kind == STRUCT ? begin + value : begin + 8 * (slots + k);
+    }
+    return begin + 8 * (slots + MOST_ARGUMENTS);
+}
+
+}  // namespace
+
+// Runs `words`, except launches before number `first`; returns the driver's status, 0 for success.
+//
+// driver: the address of cuLaunchKernel. stream: the stream's handle. state, tables: addresses on the device.
+// operands: the circuit's, complex128. A room is for one run at a time.
+QX_EXPORT(enqueue)
+(Launch driver, Int stream, Int state, Int tables, Int first, const Complex* operands, const Int* words,
+ const std::int32_t* places, double* room) {
+    auto* numbers = reinterpret_cast<Complex*>(room);
+    auto* singles = reinterpret_cast<float*>(room);
+    Int launched = 0;
+    for (const Int* at = words + HEAD; *at != END; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
+        const Int a = at[1], b = at[2], c = at[3];
+        switch (*at) {
+            case OPERANDS:
+                for (Int k = 0; k < a; ++k) numbers[k] = operands[k];
+                break;
+            case PRODUCTS:
+                products(numbers, places + a, b, c);
+                break;
+            case EULERS:
+                eulers(numbers, places + a, b);
+                break;
+            case ENTRY:
+                numbers[a] = product(numbers, places + b, c);
+                break;
+            case TAKE:
+                for (Int k = 0; k < b; ++k) room[c + k] = room[places[a + k]];
+                break;
+            case TAKE_SINGLE:
+                for (Int k = 0; k < b; ++k) singles[c + k] = static_cast<float>(room[places[a + k]]);
+                break;
+            case LAUNCH:
+                if (launched++ >= first) {
+                    const Int pointers = arguments(at + 5, at[4], words[SLOTS], room, state, tables);
+                    const auto blocks = static_cast<unsigned>(b), threads = static_cast<unsigned>(c);
+                    if (int status = driver(a, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, 0)) return status;
+                }
+                break;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,211 @@
+// Sums over amplitudes, all in float64. States are real and imaginary parts in turn.
+//
+// A state is divided into *units* that depend on its size alone; threads share the units, those of all rows of a batch,
+// and the results of a row's units are added in order. Within a unit, blocks of 2^w neighbouring amplitudes are added up
+// lane by lane before anything is summed across them: that is fast, and it rounds little. So a sum depends neither on
+// the number of threads or rows nor on the width of vectors; no product is fused with an addition here either.
+
+#include <cmath>
+
+#include "array.hpp"
+#include "index_bits.hpp"
+#include "ranges.hpp"
+
+
+namespace {
+
+using qx::Int;
+
+// Adds up neighbours in `total` whose places differ in one bit, of value `half`; returns the new length of `total`.
+Int folded(double* total, Int length, Int half) {
+    Int to = 0;
+    for (Int begin = 0; begin < length; begin += 2 * half, to += half)
+        for (Int j = 0; j < half; ++j) total[to + j] = total[begin + j] + total[begin + half + j];
+    return to;
+}
+
+// The form of a marginal: see qsim_ex.kernels.cpu.sums.
+struct Marginal {
+    Int size, width, num_folded, chosen, rest, fixed, share, groups, num_bins;
+    const Int *folded_bits, *bins, *group_bin;
+};
+
+template <class Real>
+void marginals(const Real* state, const Marginal& of, Int first, Int last, double* out) {
+    const Int shares = Int{1} << of.share, units = of.groups * shares;
+    const int shifted = qx::ones(of.rest) - static_cast<int>(of.share);
+    const Int blocks = Int{1} << (shifted > 0 ? shifted : 0);
+    qx::Array<double> totals(of.width);
+    double* total = totals.begin();
+    for (Int number = first; number < last; ++number) {
+        const Int row = number / units, unit = number % units;
+        const Int group = unit >> of.share, piece = unit & (shares - 1);
+        const Int base = row * of.size + (qx::placed(group, of.chosen) | of.fixed);
+        Int x = qx::placed(piece * blocks, of.rest);
+        for (Int j = 0; j < of.width; ++j) total[j] = 0.0;
+        for (Int block = 0; block < blocks; ++block, x = qx::next_placed(x, of.rest)) {
+            const Real* at = state + 2 * (base + x);
+            for (Int j = 0; j < of.width; ++j) {
+                const double real = at[2 * j], imag = at[2 * j + 1];
+                total[j] += real * real + imag * imag;
+            }
+        }
+        Int left = of.width;
+        for (Int k = 0; k < of.num_folded; ++k) left = folded(total, left, Int{1} << of.folded_bits[k]);
+        double* sums = out + ((row << of.share) + piece) * of.num_bins + of.group_bin[group];
+        for (Int j = 0; j < left; ++j)
+            if (of.bins[j] >= 0) sums[of.bins[j]] += total[j];
+    }
+}
+
+template <class Real>
+void inner(const Real* left, const Real* right, Int width, Int first, Int last, double* out) {
+    qx::Array<double> totals(2 * width, 0.0);
+    double *reals = totals.begin(), *imags = reals + width;
+    for (Int block = first; block < last; block += width) {
+        const Real *at = left + 2 * block, *to = right + 2 * block;
+        for (Int j = 0; j < width; ++j) {
+            const double a = at[2 * j], b = at[2 * j + 1], c = to[2 * j], d = to[2 * j + 1];
+            reals[j] += a * c + b * d;
+            imags[j] += a * d - b * c;
+        }
+    }
+    out[0] = out[1] = 0.0;
+    for (Int j = 0; j < width; ++j) {
+        out[0] += reals[j];
+        out[1] += imags[j];
+    }
+}
+
+// Returns Σ_j (−1)^parity(j & z) · values[j] over a power of two of values, the highest bit of j first.
+double signed_sum(const double* values, Int length, Int z, double* aside) {
+    Int half = length >> 1;
+    if (!half) return values[0];
+    double sign = z & half ? -1.0 : 1.0;
+    for (Int j = 0; j < half; ++j) aside[j] = values[j] + sign * values[half + j];
+    while (half > 1) {
+        half >>= 1;
+        sign = z & half ? -1.0 : 1.0;
+        for (Int j = 0; j < half; ++j) aside[j] += sign * aside[half + j];
+    }
+    return aside[0];
+}
+
+struct Paulis {
+    Int size, x, num_zs, num_above, width, units;
+    const Int *zs, *above, *of;
+};
+
+template <class Real>
+void paulis(const Real* state, const Paulis& of, Int first, Int last, double* out) {
+    const Int width = of.width, inside = width - 1, length = of.size / of.units;
+    qx::Array<double> memory(width * (2 * of.num_above + 3));
+    double *totals = memory.begin(), *reals = totals + 2 * of.num_above * width, *imags = reals + width;
+    double* aside = imags + width;
+    for (Int number = first; number < last; ++number) {
+        const Int row = number / of.units, unit = number % of.units;
+        for (Int k = 0; k < 2 * of.num_above * width; ++k) totals[k] = 0.0;
+        for (Int block = unit * length; block < unit * length + length; block += width) {
+            const Real* here = state + 2 * (row * of.size + block);
+            const Real* there = state + 2 * (row * of.size + (block ^ (of.x & ~inside)));
+            for (Int j = 0; j < width; ++j) {
+                const Int to = 2 * (j ^ (of.x & inside));
+                const double a = there[to], b = there[to + 1], c = here[2 * j], d = here[2 * j + 1];
+                reals[j] = a * c + b * d;
+                imags[j] = a * d - b * c;
+            }
+            for (Int k = 0; k < of.num_above; ++k) {
+                const double sign = qx::odd(block & of.above[k]) ? -1.0 : 1.0;
+                double *real_total = totals + 2 * k * width, *imag_total = real_total + width;
+                for (Int j = 0; j < width; ++j) {
+                    real_total[j] += sign * reals[j];
+                    imag_total[j] += sign * imags[j];
+                }
+            }
+        }
+        for (Int k = 0; k < of.num_zs; ++k)
+            for (Int half = 0; half < 2; ++half)
+                out[2 * (number * of.num_zs + k) + half] =
+                    signed_sum(totals + (2 * of.of[k] + half) * width, width, of.zs[k], aside);
+    }
+}
+
+struct Search {
+    const Int *places, *bases, *runs;
+    const double* targets;
+    Int num_places;
+};
+
+template <class Real>
+void search(const Real* state, const Search& of, Int first, Int last, Int* found) {
+    qx::Array<double> memory(of.num_places);
+    double* sums = memory.begin();
+    for (Int run = first; run < last; ++run) {
+        if (of.runs[run] == of.runs[run + 1]) continue;
+        double total = 0.0;
+        for (Int v = 0; v < of.num_places; ++v) {
+            const Real* at = state + 2 * (of.bases[run] ^ of.places[v]);
+            const double real = at[0], imag = at[1];
+            total += real * real + imag * imag;
+            sums[v] = total;
+        }
+        const double most = std::nextafter(total, -1.0);
+        for (Int k = of.runs[run]; k < of.runs[run + 1]; ++k) {
+            const double target = of.targets[k] < most ? of.targets[k] : most;
+            Int value = 0;
+            for (Int step = of.num_places >> 1; step; step >>= 1)
+                if (sums[value + step - 1] <= target) value += step;
+            found[k] = value;
+        }
+    }
+}
+
+}  // namespace
+
+// Each function exists for complex64 and for complex128; `single` says which one a state has. Items are units.
+
+QX_EXPORT_SET(marginals)
+(const void* state, Int single, const Marginal* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            marginals(static_cast<const float*>(state), *of, first, last, out);
+        else
+            marginals(static_cast<const double*>(state), *of, first, last, out);
+    });
+}
+
+// length: amplitudes of a unit, whole blocks of `width`. out: [units, 2].
+QX_EXPORT_SET(inner)
+(const void* left, const void* right, Int single, Int width, Int length, double* out, Int size, Int each, Int chunk,
+ Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        for (Int unit = first; unit < last; ++unit) {
+            const Int begin = unit * length, end = begin + length;
+            if (single)
+                inner(static_cast<const float*>(left), static_cast<const float*>(right), width, begin, end, out + 2 * unit);
+            else
+                inner(static_cast<const double*>(left), static_cast<const double*>(right), width, begin, end, out + 2 * unit);
+        }
+    });
+}
+
+QX_EXPORT_SET(paulis)
+(const void* state, Int single, const Paulis* of, double* out, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            paulis(static_cast<const float*>(state), *of, first, last, out);
+        else
+            paulis(static_cast<const double*>(state), *of, first, last, out);
+    });
+}
+
+// Items are runs of targets.
+QX_EXPORT_SET(search)
+(const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk, Int threads, Int slice) {
+    return qx::in_ranges({size, each, chunk, threads, slice}, [=](Int first, Int last) {
+        if (single)
+            search(static_cast<const float*>(state), *of, first, last, found);
+        else
+            search(static_cast<const double*>(state), *of, first, last, found);
+    });
+}

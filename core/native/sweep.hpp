@@ -1,0 +1,282 @@
+// The interpreter of encoded sweeps: for each tile, load it into rows, run the instructions, store it.
+#pragma once
+
+#include "rows.hpp"
+
+namespace qx::QX_SET {
+
+inline Int parity(Int value) { return __builtin_parityll(static_cast<unsigned long long>(value)); }
+
+// Spreads the bits of `number` over the bits in `mask`.
+inline Int placed(Int number, Int mask) {
+    Int out = 0;
+    for (Int left = mask; left; left &= left - 1, number >>= 1) out |= (number & 1) ? left & -left : 0;
+    return out;
+}
+
+// Looks up all coefficients of a sweep, one for each lane. numbers: real and imaginary parts in turn.
+template <class Real>
+void expand(const Program& program, const double* numbers, Real* out) {
+    constexpr int n = lanes<Real>;
+    auto number = [&](Int code) -> Real {
+        if (code >= 0) return static_cast<Real>(code & 1 ? -numbers[code >> 1] : numbers[code >> 1]);
+        return code == code_zero ? 0 : code == code_one ? 1 : -1;
+    };
+    for (Int f = 0; f < program.num_fills; ++f) {
+        const Fill& fill = program.fills[f];
+        const Int* columns = program.integers + fill.lane_columns;
+        Int selects[n] = {};  // for each lane, what it flips in the number of its block
+        bool alike = fill.lane_mask == 0;
+        for (int bit = 0; bit < lane_bits<Real>; ++bit) {
+            alike &= columns[bit] == 0;
+            for (int lane = 0; lane < 1 << bit; ++lane) selects[lane | 1 << bit] = selects[lane] ^ columns[bit];
+        }
+        const Int* codes = program.codes + fill.from;
+        const Int* identity = program.codes + fill.identity;
+        Real* to = out + fill.to;
+        for (Int block = 0; block < fill.blocks; ++block) {
+            for (Int entry = 0; entry < fill.entries; ++entry) {
+                if (fill.splat || alike) {
+                    Real value = number(codes[block * fill.entries + entry]);
+                    for (int lane = 0; lane < (fill.splat ? 1 : n); ++lane) *to++ = value;
+                    continue;
+                }
+                for (int lane = 0; lane < n; ++lane) {
+                    bool acts = (lane & fill.lane_mask) == fill.lane_value;
+                    *to++ = number(acts ? codes[(block ^ selects[lane]) * fill.entries + entry] : identity[entry]);
+                }
+            }
+        }
+    }
+}
+
+// The memory of one thread while it runs a sweep: a tile, the rows behind it for the inputs of one large matrix, and
+// tables over rows.
+template <class Real>
+struct Workspace {
+    static constexpr Int aside_rows = 32;
+    char* tile;
+    char* aside;
+    Int* high;              // [rows >> low_rows]
+    std::int32_t* origins;  // [rows], of a permutation
+    Int low[low_mask + 1];
+
+    static std::size_t tile_bytes(Int row_bits) { return ((Int{1} << row_bits) + aside_rows) * Rows<Real>::bytes; }
+
+    // The bytes of all of it, whole cache lines.
+    static std::size_t bytes(Int row_bits) {
+        std::size_t rows = std::size_t{1} << row_bits, high = (rows >> low_rows) + 1;
+        return (tile_bytes(row_bits) + high * sizeof(Int) + rows * sizeof(std::int32_t) + 63) / 64 * 64;
+    }
+
+    Workspace(char* memory, Int row_bits) : tile(memory), aside(memory + (Rows<Real>::bytes << row_bits)) {
+        high = reinterpret_cast<Int*>(memory + tile_bytes(row_bits));
+        origins = reinterpret_cast<std::int32_t*>(high + ((Int{1} << row_bits) >> low_rows) + 1);
+    }
+};
+
+// Runs one program; a thread has its own, and its own workspace.
+template <class Real>
+class Interpreter {
+    static constexpr Int row_bytes = Rows<Real>::bytes, amplitude_bytes = 2 * sizeof(Real), vector_bytes = row_bytes / 2;
+    static constexpr Int rows_ahead = 32;  // by which prefetching is ahead of loading; 16 to 64 were equally fast
+
+  public:
+    Interpreter(const Program& program, char* memory)
+        : program(program),
+          geometry(*program.geometry),
+          rows(Int{1} << geometry.row_bits),
+          load_places(program.integers + geometry.load),
+          store_places(program.integers + geometry.store),
+          space(memory, geometry.row_bits) {}
+
+    // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state.
+    void run(char* state, const Real* coefficients, Int first, Int last, Int high) {
+        Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
+        Int place = placed(first, outside);
+        for (Int tile = first; tile < last; ++tile) {
+            char* memory = state + place * amplitude_bytes;
+            if (geometry.load_direct) load_rows(memory);
+            else load_lanes(memory);
+            index = place | high << geometry.num_bits;
+            Int following = ((place | ~outside) + 1) & outside;
+            Int count = program.num_instructions - geometry.last;
+            for (Int k = 0; k < count; ++k) {
+                // A part of the next tile is fetched meanwhile, so that memory works while we compute.
+                if (geometry.load_direct && following) {
+                    prefetch(state + following * amplitude_bytes, rows * k / count, rows * (k + 1) / count);
+                }
+                run_instruction(program.instructions[k], coefficients);
+            }
+            if (geometry.last) store_permuted(memory, program.instructions[count]);
+            else if (geometry.store_direct) store_rows(memory, [](Int row) { return row; });
+            else store_lanes(memory, [](Int row) { return row; });
+            place = following;
+        }
+    }
+
+  private:
+    const Program& program;
+    const Geometry& geometry;
+    const Int rows;
+    const Int* const load_places;
+    const Int* const store_places;
+    Workspace<Real> space;
+    Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
+
+    static Int place_of(const Int* places, Int row) {
+        return places[row & low_mask] + places[low_mask + 1 + (row >> low_rows)];
+    }
+
+    void prefetch(const char* memory, Int first, Int last) const {
+        for (Int row = first; row < last; ++row) {
+            Int place = place_of(load_places, row);
+            if (place >= nowhere) continue;
+            for (Int line = 0; line < row_bytes; line += 64) {
+                __builtin_prefetch(memory + place * amplitude_bytes + line, 0, 2);
+            }
+        }
+    }
+
+    // Loads amplitudes into rows that are vectors in memory too.
+    void load_rows(const char* memory) {
+        for (Int row = 0; row < rows; ++row) {
+            Int soon = (row + rows_ahead) & (rows - 1);
+            prefetch(memory, soon, soon + 1);
+            Int place = place_of(load_places, row);
+            Vector<Real> real{}, imag{};
+            if (place < nowhere) split<Real>(memory + place * amplitude_bytes, real, imag);
+            at<Real>(space.tile + row * row_bytes) = real;
+            at<Real>(space.tile + row * row_bytes + vector_bytes) = imag;
+        }
+    }
+
+    template <class Function>
+    void store_rows(char* memory, const Function& to) const {
+        for (Int row = 0; row < rows; ++row) {
+            const char* here = space.tile + row * row_bytes;
+            Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
+            merge<Real>(real, imag, memory + place_of(store_places, to(row)) * amplitude_bytes);
+        }
+    }
+
+    // Loads amplitudes one by one, if lanes are anywhere in memory; padding is zero.
+    void load_lanes(const char* memory) {
+        const Int* lane_places = program.integers + geometry.load_lanes;
+        const Real* amplitudes = reinterpret_cast<const Real*>(memory);
+        Real* tile = reinterpret_cast<Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, tile += 2 * lanes<Real>) {
+            Int place = place_of(load_places, row);
+            for (int lane = 0; lane < lanes<Real>; ++lane) {
+                Int here = place + lane_places[lane];
+                tile[lane] = here < nowhere ? amplitudes[2 * here] : 0;
+                tile[lane + lanes<Real>] = here < nowhere ? amplitudes[2 * here + 1] : 0;
+            }
+        }
+    }
+
+    template <class Function>
+    void store_lanes(char* memory, const Function& to) const {
+        const Int* lane_places = program.integers + geometry.store_lanes;
+        Real* amplitudes = reinterpret_cast<Real*>(memory);
+        const Real* tile = reinterpret_cast<const Real*>(space.tile);
+        for (Int row = 0; row < rows; ++row, tile += 2 * lanes<Real>) {
+            Int place = place_of(store_places, to(row));
+            for (int lane = 0; lane < lanes<Real>; ++lane) {
+                Int here = place + lane_places[lane];
+                if (here >= nowhere) continue;
+                amplitudes[2 * here] = tile[lane];
+                amplitudes[2 * here + 1] = tile[lane + lanes<Real>];
+            }
+        }
+    }
+
+    // Stores each row where a permutation of rows moves it.
+    void store_permuted(char* memory, const Instruction& permutation) {
+        select(permutation, 1);
+        Int flips = permutation.fixed;
+        auto to = [&](Int row) { return space.low[row & low_mask] ^ space.high[row >> low_rows] ^ flips; };
+        if (geometry.store_direct) store_rows(memory, to);
+        else store_lanes(memory, to);
+    }
+
+    // Fills the two tables whose XOR is the block that a row selects, as an offset in bytes. Offsets XOR as the numbers
+    // of blocks do, since a block is a power of two.
+    void select(const Instruction& instruction, Int block_bytes) {
+        const Int* columns = program.integers + instruction.columns;
+        Int block = 0;
+        for (Int k = 0; k < instruction.reads; ++k) block |= parity(index & columns[geometry.row_bits + k]) << k;
+        space.low[0] = block * block_bytes;
+        space.high[0] = 0;
+        for (Int bit = 0; bit < geometry.row_bits; ++bit) {
+            Int* table = bit < low_rows ? space.low : space.high;
+            Int size = Int{1} << (bit < low_rows ? bit : bit - low_rows), column = columns[bit] * block_bytes;
+            for (Int x = 0; x < size; ++x) table[size + x] = table[x] ^ column;
+        }
+    }
+
+    // Moves rows along the cycles of a permutation; one of each cycle is kept aside.
+    void permute(const Instruction& instruction) {
+        std::int32_t* origins = space.origins;
+        auto row_at = [&](Int row) { return space.tile + row * row_bytes; };
+        for (Int row = 0; row < rows; ++row) {
+            Int to = space.low[row & low_mask] ^ space.high[row >> low_rows] ^ instruction.fixed;
+            origins[to] = static_cast<std::int32_t>(row);
+        }
+        for (Int start = 0; start < rows; ++start) {
+            if (origins[start] == start) continue;
+            copy_row<Real>(row_at(start), space.aside);
+            Int row = start;
+            while (origins[row] != start) {
+                Int origin = origins[row];
+                copy_row<Real>(row_at(origin), row_at(row));
+                origins[row] = static_cast<std::int32_t>(row);
+                row = origin;
+            }
+            copy_row<Real>(space.aside, row_at(row));
+            origins[row] = static_cast<std::int32_t>(row);
+        }
+    }
+
+    template <int lane>
+    void exchange_one_lane(const Rows<Real>& where, const Instruction& instruction) {
+        if constexpr (lane < lane_bits<Real>) {
+            if (instruction.size == lane) exchange_lane<Real, lane>(where, instruction.offsets[0]);
+            else exchange_one_lane<lane + 1>(where, instruction);
+        }
+    }
+
+    void run_instruction(const Instruction& it, const Real* coefficients) {
+        if ((index & it.outside_mask) != it.outside_value) return;
+        if (it.reads) select(it, it.kind == Kind::PERMUTE ? 1 : it.block * Int{sizeof(Real)});
+        Rows<Real> where{space.tile, it.free, it.fixed, it.count};
+        const char* first = reinterpret_cast<const char*>(coefficients + it.table);
+        Table table{first, it.reads ? space.low : nullptr, space.high};
+        const Int* offsets = it.offsets;
+        switch (it.kind) {
+            case Kind::QUAD_COMPLEX: return complex_matrix<Real, 4>(where, offsets, table);
+            case Kind::PAIR_COMPLEX: return complex_matrix<Real, 2>(where, offsets, table);
+            case Kind::QUAD_REAL:
+                real_matrix<Real, 4, 1>(where, offsets, table);
+                table.at += 16 * vector_bytes;
+                return real_matrix<Real, 4, 1>(where, offsets + 4, table);
+            case Kind::PAIR_REAL: return real_matrix<Real, 2, 2>(where, offsets, table);
+            case Kind::SCALE_COMPLEX:
+                if (it.per_lane) return complex_matrix<Real, 1, true>(where, offsets, table);
+                return complex_matrix<Real, 1, false>(where, offsets, table);
+            case Kind::SCALE_REAL:
+                if (it.per_lane) return scale_real<Real, true>(where, table);
+                return scale_real<Real, false>(where, table);
+            case Kind::DENSE:
+                offsets = program.integers + it.offsets[0];
+                if (it.per_lane) return dense<Real, true>(where, offsets, it.size, table, space.aside);
+                return dense<Real, false>(where, offsets, it.size, table, space.aside);
+            case Kind::EXCHANGE: return exchange_rows<Real>(where, offsets[0], offsets[1]);
+            case Kind::PERMUTE: return permute(it);
+            case Kind::LANES: return exchange_lanes<Real>(where, offsets);
+            case Kind::LANE: return exchange_one_lane<0>(where, it);
+        }
+    }
+};
+
+}  // namespace qx::QX_SET

@@ -1,0 +1,113 @@
+"""The threads of the native library: who shares work, for how long, and what a fork leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from qsim_ex.circuit.ops import ALWAYS, pattern
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.kernels.cpu import copies, pool
+from qsim_ex.steps import Mix, Phase, Slot, Sweep
+
+NUM_BITS = 18
+TURN = np.array([0.6, 0.8, 0.8, -0.6], dtype=np.complex128)
+
+
+def reflections(times: int) -> Sweep:
+    """Return reflections of bit 6, one after the other."""
+    items = tuple(Mix((6,), (), ALWAYS, pattern("rrrr"), Slot(0, 4)) for _ in range(times))
+    return Sweep(tuple(range(10)), (Phase((6,), items),), 4, 0)
+
+
+def turned(state: np.ndarray, threads: int = 3) -> np.ndarray:
+    """Apply a reflection to bit 6 of a state, in place, and return the state."""
+    CpuDevice(threads).run(state, NUM_BITS, reflections(1), TURN)
+    return state
+
+
+def state(seed: int = 0) -> np.ndarray:
+    """Return random amplitudes."""
+    return np.random.default_rng(seed).normal(size=2 << NUM_BITS).view(np.complex128)
+
+
+def test_two_python_threads_share_work_at_once() -> None:
+    """Calls from several Python threads do not disturb each other."""
+    wanted = [turned(state(k), threads=1) for k in range(6)]
+    found: dict[int, np.ndarray] = {}
+
+    def work(k: int) -> None:
+        for _ in range(20):
+            found[k] = turned(state(k))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(6):
+        np.testing.assert_array_equal(found[k], wanted[k])
+
+
+def test_a_call_that_runs_out_of_time_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that is cut into slices of a microsecond is the same work."""
+    wanted, zeros = turned(state()), np.zeros(1 << NUM_BITS, np.complex128)
+    monkeypatch.setattr(pool, "SLICE", 1)
+    for threads in (1, 3):
+        np.testing.assert_array_equal(turned(state(), threads=threads), wanted)
+        copied = np.empty_like(wanted)
+        copies.copy(copied, wanted, threads)
+        np.testing.assert_array_equal(copied, wanted)
+        copies.clear(copied, threads)
+        np.testing.assert_array_equal(copied, zeros)
+
+
+def test_copies_of_any_arrays() -> None:
+    """Arrays of other strides and dtypes are copied as NumPy copies them."""
+    source, target = state(), np.zeros(1 << NUM_BITS, np.complex64)
+    copies.copy(target, source, 2)
+    np.testing.assert_array_equal(target, source.astype(np.complex64))
+    copies.copy(source[::2], target[::2].astype(np.complex128), 2)
+    np.testing.assert_array_equal(source[::2], target[::2])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_a_forked_child_shares_work() -> None:
+    """A child, which has none of its parent's threads, starts its own, and so does its child."""
+    wanted = turned(state())
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(turned(state()), wanted)
+        grandchild = os.fork()
+        if grandchild == 0:
+            os._exit(not np.array_equal(turned(state()), wanted))
+        os._exit(not same or os.waitpid(grandchild, 0)[1] != 0)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_array_equal(turned(state()), wanted)
+
+
+def test_ctrl_c_ends_a_long_sweep() -> None:
+    """Ctrl-C is raised within the time of a slice, not at the end of the sweep, and work is shared afterwards."""
+    wanted = turned(state())
+    device, large = CpuDevice(2), np.zeros(1 << 22, np.complex128)
+    sweep = reflections(4000)  # seconds of work
+    prepared = device.prepare([sweep], 22, np.complex128)
+    pressed = []
+
+    def press() -> None:
+        time.sleep(0.2)
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        device.run(large, 22, sweep, TURN, prepared)
+    assert time.perf_counter() - pressed[0] < 1
+    thread.join()
+    np.testing.assert_array_equal(turned(state()), wanted)

@@ -1,0 +1,85 @@
+"""Run tests of the native library under clang's sanitizers: ``python -m tools.sanitize_native [TEST …]``.
+
+It builds the library with Debian's clang twice, once with AddressSanitizer and UBSan and once with ThreadSanitizer, and
+runs the tests with each. A finding ends the tests at once and is printed. Needs: ``apt-get install clang``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools import native
+
+COMPILER = "clang++"
+TESTS = ("tests/devices/cpu", "tests/kernels/cpu")
+SANITIZERS = {"address,undefined": "asan", "thread": "tsan"}
+"""Each choice of sanitizers, and the folder of what is built with it."""
+
+OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=0",  # Python itself frees little at its end
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0:die_after_fork=0",
+    "PYTHONMALLOC": "malloc",  # so that memory of Python is checked too
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+LAUNCHER = """
+#include <Python.h>
+int main(int count, char** words) { return Py_BytesMain(count, words); }
+"""
+
+RUN = """
+import sys
+from pathlib import Path
+from qsim_ex.native import library
+library.FILE = Path(sys.argv[1])
+import pytest
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--capture=sys", *sys.argv[2:]]))
+"""
+
+
+def launcher(sanitize: str, folder: Path) -> Path:
+    """Compile a Python whose process begins with the runtime of some sanitizers, as theirs have to."""
+    source, made = folder / "python.cpp", folder / "python"
+    source.write_text(LAUNCHER)
+    config = sysconfig.get_config_vars()
+    libraries = [f"-L{config['LIBDIR']}", f"-Wl,-rpath,{config['LIBDIR']}", f"-lpython{config['LDVERSION']}"]
+    flags = [f"-fsanitize={sanitize}", "-rdynamic", f"-I{config['INCLUDEPY']}"]
+    command = [COMPILER, *flags, str(source), *libraries, "-ldl", "-lm", "-lutil", "-o", str(made)]
+    subprocess.run(command, check=True)
+    return made
+
+
+def run(sanitize: str, tests: Sequence[str]) -> int:
+    """Build with some sanitizers and run tests; return the exit status."""
+    folder = native.ROOT / "build" / SANITIZERS[sanitize]
+    library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
+    ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))
+    found = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": os.pathsep.join(map(str, ours))}
+    # ThreadSanitizer needs memory where it expects it, hence no random addresses.
+    command = ["setarch", "-R", str(launcher(sanitize, folder)), "-c", RUN, str(library), *tests]
+    print(sanitize, *tests, flush=True)
+    return subprocess.run(command, env={**os.environ, **OPTIONS, **found}, cwd=native.ROOT, check=False).returncode
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Run tests of the native library under sanitizers.")
+    parser.add_argument("tests", nargs="*", default=TESTS, help="arguments for pytest")
+    parser.add_argument("--only", choices=SANITIZERS, help="one choice of sanitizers; all by default")
+    given, others = parser.parse_known_args()
+    if shutil.which(COMPILER) is None:
+        parser.error(f"expected {COMPILER} on this machine; install it with: apt-get install clang")
+    chosen = [given.only] if given.only else list(SANITIZERS)
+    return max(run(sanitize, [*given.tests, *others]) for sanitize in chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
