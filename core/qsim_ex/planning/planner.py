@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import OptionError
+from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
@@ -47,8 +48,23 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
+        if num_wires <= MOST_WIRES:
+            return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
-    else:
+    return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
+
+
+def python_plan(
+    instructions: tuple[Unitary, ...],
+    num_wires: int,
+    start: Layout,
+    shape: Shape,
+    fresh: int,
+    levels: Levels,
+    place: bool,
+) -> Plan:
+    """Return the plan of `make_plan`, made in Python: for states on several levels, and the oracle of compiled plans."""
+    if levels.local < num_wires:
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)

@@ -1,0 +1,57 @@
+// The choice of bits to bring near, at every level of the memory hierarchy; see qsim_ex.planning.locality.
+//
+// Work may run when the directions that it mixes are near and no earlier work that is left behind has to run before it.
+// One scan finds the reason of every piece of work: the directions that would have to come near before it could run.
+// Choosing directions is then a coverage problem over those sets, solved greedily; no second scan.
+#pragma once
+
+#include <vector>
+
+#include "plan_piece.hpp"
+
+namespace qx::plan {
+
+// Pieces that have not run yet, in their order: some that were looked at and left behind, and all from `next` on.
+// What is never looked at is never copied, so that planning takes time in proportion to the work.
+struct Pending {
+    const std::vector<Piece>* work = nullptr;
+    const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
+    std::vector<Index> front;
+    std::size_t next = 0;
+
+    std::size_t end() const { return all ? all->size() : work->size(); }
+    std::size_t size() const { return front.size() + end() - next; }
+    bool empty() const { return !size(); }
+    Index number(std::size_t k) const {
+        if (k < front.size()) return front[k];
+        k += next - front.size();
+        return all ? (*all)[k] : static_cast<Index>(k);
+    }
+    const Piece& operator[](std::size_t k) const { return (*work)[number(k)]; }
+};
+
+// What a piece waits for. never: no choice of directions is enough, since a step of its own has to run first.
+struct Reason {
+    Directions missing;
+    bool never = false;
+
+    bool met(Directions near) const { return !never && missing.within(near); }
+    bool none() const { return !never && missing.empty(); }
+};
+
+constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
+
+// Sets `out` to the reason of each piece, for directions that are near; it is shorter if the window ended.
+void find_reasons(const Pending& pending, Directions near, std::vector<Reason>& out);
+
+// Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
+Directions choose(
+    const Pending& pending, const std::vector<Reason>& reasons, Directions near, Directions allowed, int capacity);
+
+// The multiply-adds per amplitude of the work that can run.
+double arithmetic(const Pending& pending, const std::vector<Reason>& reasons, Directions near);
+
+// Appends the pieces that can run to `ready`, and leaves the others pending; both in order.
+void split(Pending& pending, const std::vector<Reason>& reasons, Directions near, std::vector<Index>& ready);
+
+}  // namespace qx::plan
