@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "plan_rotate.hpp"
+#include "plan_writer.hpp"
 
 namespace qx::plan {
 
@@ -235,6 +236,29 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     write(made->start.address), write(made->end.address);
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
     *out++ = made->numbers.num_operands, *out++ = made->reordered;
+    return 0;
+}
+
+// Returns the encoded sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
+// numbers; writes the address and the length of each of their arrays.
+QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
+    auto* plan = reinterpret_cast<Planner*>(planner);
+    auto* made = new EncodedSweeps;
+    Writer writer(*plan->book, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
+                  static_cast<int>(real_bytes), *made);
+    for (const Step& step : plan->steps.steps)
+        if (step.type == Step::sweep) writer.encode(step);
+    auto write = [&](const auto& values) {
+        *out++ = reinterpret_cast<qx::Int>(values.data());
+        *out++ = static_cast<qx::Int>(values.size());
+    };
+    write(made->instructions), write(made->fills), write(made->codes), write(made->integers), write(made->geometry);
+    write(made->ends);
+    return reinterpret_cast<qx::Int>(made);
+}
+
+QX_EXPORT(plan_free_encoded)(qx::Int encoded) {
+    delete reinterpret_cast<EncodedSweeps*>(encoded);
     return 0;
 }
 

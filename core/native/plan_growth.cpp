@@ -15,7 +15,7 @@ double power_of_two(int exponent) { return static_cast<double>(Mask{1} << expone
 
 }  // namespace
 
-Directions Growth::tile(const Pending& pending, std::vector<Reason>& reasons) {
+Directions Growth::tile(const Pending& pending, std::vector<Directions>& reasons) {
     if (shape_.tile >= num_bits_ && pending.size() <= window) {  // nothing is to be chosen
         complete();
         find_reasons(pending, every_, reasons);
@@ -36,13 +36,13 @@ Directions Growth::tile(const Pending& pending, std::vector<Reason>& reasons) {
 //
 // The larger state has at least two bits more. Running work later costs its arithmetic three times more; running it now
 // costs one more pass over the state as it is.
-bool Growth::worth_a_sweep(const Pending& pending, const std::vector<Reason>& reasons, Directions& out) const {
+bool Growth::worth_a_sweep(const Pending& pending, const std::vector<Directions>& reasons, Directions& out) const {
     bool last = reach_ == every_;
     if (!last && reach_.size() < shape_.start) return false;
     out = choose(pending, reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
     if (last) return true;
     bool runs = false;
-    for (const Reason& reason : reasons) runs = runs || reason.met(out);
+    for (Directions reason : reasons) runs = runs || reason.within(out);
     return runs && 3 * arithmetic(pending, reasons, out) >= shape_.balance;
 }
 
@@ -52,7 +52,7 @@ Directions Growth::larger(const Pending& pending) const {
     int room = others.size();
     int free = std::min(room, std::max(0, shape_.start - reach_.size()));
     int tried = 0;
-    std::vector<Reason> reasons;
+    std::vector<Directions> reasons;
     for (int more : at_once) {
         int size = std::max(1, free + more);
         if (size == tried || size >= room) continue;
@@ -75,7 +75,7 @@ double foresee(const std::vector<Piece>& work, int num_bits, const Shape& shape,
             left += work[k].work;
         }
     pending.work = &work, pending.all = &swept;
-    std::vector<Reason> reasons;
+    std::vector<Directions> reasons;
     std::vector<Index> ready;
     while (!pending.empty()) {
         double before = power_of_two(growth.size());

@@ -21,14 +21,14 @@ class Growth {
 
     // Returns the next tile: the low bits, bits that let work run, and the lowest of the others. `reasons` are set to
     // those of the pending work.
-    Directions tile(const Pending& pending, std::vector<Reason>& reasons);
+    Directions tile(const Pending& pending, std::vector<Directions>& reasons);
     // Records that all bits are there: the zeros of fresh bits have been written.
     void complete() { fresh = {}, reach_ = every_; }
     // The number of bits that the state has.
     int size() const { return num_bits_ - fresh.size(); }
 
   private:
-    bool worth_a_sweep(const Pending& pending, const std::vector<Reason>& reasons, Directions& out) const;
+    bool worth_a_sweep(const Pending& pending, const std::vector<Directions>& reasons, Directions& out) const;
     Directions larger(const Pending& pending) const;
 
     int num_bits_;

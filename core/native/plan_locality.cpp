@@ -32,11 +32,55 @@ class Candidates {
         used_[at] = static_cast<std::uint16_t>(++size_);
         return size_ < most_candidates;
     }
-    Candidate* begin() { return found_; }
+
+    // Takes directions out of all reasons: some become alike then, and those that are met are left out.
+    void remove(Directions added) {
+        int before = size_;
+        std::memset(used_, 0, sizeof used_);
+        size_ = 0;
+        for (int k = 0; k < before; ++k) {
+            Candidate candidate = found_[k];
+            Directions missing = candidate.missing.without(added);
+            if (!missing.empty()) add(missing, candidate.weight);
+        }
+    }
+
+    // Returns the first of the reasons of at most `room` directions that bring the most weight for each; -1 for none.
+    int best(int room) const {
+        Lacks lacks[64] = {};  // for each direction the reasons that contain it
+        Directions every;
+        for (int k = 0; k < size_; ++k) {
+            every |= found_[k].missing;
+            each(found_[k].missing.units, [&](int one) { lacks[one].word[k / 64] |= unit(k % 64); });
+        }
+        int best = -1, least = 1;
+        Int most = 0;
+        for (int k = 0; k < size_; ++k) {
+            Directions missing = found_[k].missing;
+            if (missing.size() > room) continue;
+            Lacks others{};  // the reasons that would not be met
+            each(every.without(missing).units, [&](int one) {
+                for (int w = 0; w < words; ++w) others.word[w] |= lacks[one].word[w];
+            });
+            Int gain = 0;
+            for (int w = 0; w < words; ++w) {
+                Mask met = ~others.word[w] & below(std::min(64, std::max(0, size_ - 64 * w)));
+                each(met, [&](int one) { gain += found_[64 * w + one].weight; });
+            }
+            if (best < 0 || gain * least > most * missing.size()) best = k, most = gain, least = missing.size();
+        }
+        return best;
+    }
+
+    Candidate& operator[](int k) { return found_[k]; }
     int size() const { return size_; }
 
   private:
     static constexpr std::size_t slots = 512;
+    static constexpr int words = (most_candidates + 63) / 64;
+    struct Lacks {
+        Mask word[words];
+    };
     Candidate found_[most_candidates];
     std::uint16_t used_[slots] = {};
     int size_ = 0;
@@ -44,96 +88,59 @@ class Candidates {
 
 }  // namespace
 
-void find_reasons(const Pending& pending, Directions near, std::vector<Reason>& out) {
+void find_reasons(const Pending& pending, Directions near, std::vector<Directions>& out) {
     out.clear();
-    Reason mixing[64], touching[64];  // for each bit, the reasons of the waiting pieces that mix it, or touch it
+    Directions mixing[64], touching[64];  // for each bit, the reasons of the waiting pieces that mix it, or touch it
     Mask mixed_bits = 0, touched_bits = 0;
     std::size_t size = pending.size();
     int waiting = 0;
     for (std::size_t k = 0; k < size; ++k) {
         const Piece& piece = pending[k];
-        Reason reason{piece.mixed.without(near), !piece.in_a_sweep()};
-        each(piece.touched & mixed_bits, [&](int bit) {
-            reason.missing |= mixing[bit].missing;
-            reason.never |= mixing[bit].never;
-        });
-        each(piece.mixed.units & touched_bits, [&](int bit) {
-            reason.missing |= touching[bit].missing;
-            reason.never |= touching[bit].never;
-        });
+        Directions reason = piece.mixed.without(near);
+        if (!piece.in_a_sweep()) reason |= never;
+        each(piece.touched & mixed_bits, [&](int bit) { reason |= mixing[bit]; });
+        each(piece.mixed.units & touched_bits, [&](int bit) { reason |= touching[bit]; });
         out.push_back(reason);
-        if (reason.none()) continue;
+        if (reason.empty()) continue;
         mixed_bits |= piece.mixed.units;
         touched_bits |= piece.touched;
-        each(piece.mixed.units, [&](int bit) {
-            mixing[bit].missing |= reason.missing;
-            mixing[bit].never |= reason.never;
-        });
-        each(piece.touched, [&](int bit) {
-            touching[bit].missing |= reason.missing;
-            touching[bit].never |= reason.never;
-        });
+        each(piece.mixed.units, [&](int bit) { mixing[bit] |= reason; });
+        each(piece.touched, [&](int bit) { touching[bit] |= reason; });
         if (++waiting >= window) break;
     }
 }
 
 Directions choose(
-    const Pending& pending, const std::vector<Reason>& reasons, Directions near, Directions allowed, int capacity) {
+    const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed, int capacity) {
     Candidates candidates;
-    Directions possible = near | allowed;
+    Directions possible = near | allowed, every;
     for (std::size_t k = 0; k < reasons.size(); ++k) {
-        const Reason& reason = reasons[k];
-        if (reason.none() || !reason.met(possible) || reason.missing.size() > capacity) continue;
-        if (!candidates.add(reason.missing, pending[k].weight())) break;
+        if (reasons[k].empty() || !reasons[k].within(possible) || reasons[k].size() > capacity) continue;
+        every |= reasons[k];
+        if (!candidates.add(reasons[k], pending[k].weight())) break;
     }
-    Candidate* found = candidates.begin();
-    int size = candidates.size();
-    Directions every{};
-    for (int k = 0; k < size; ++k) {
-        every |= found[k].missing;
-        found[k].weight *= rank_unit + size - k;
-    }
-    if (every.size() <= capacity) return near | every;  // no need to choose
-    Directions added{};
+    if (every.size() <= capacity) return near | every;  // nothing is to be chosen
+    for (int k = 0; k < candidates.size(); ++k) candidates[k].weight *= rank_unit + candidates.size() - k;
+    Directions added;
     for (;;) {
-        // Without what is added, some reasons have become alike, and those that are met are no longer compared.
-        int left = 0;
-        for (int k = 0; k < size; ++k) {
-            Directions missing = found[k].missing.without(added);
-            if (missing.empty()) continue;
-            int same = 0;
-            while (same < left && !(found[same].missing == missing)) ++same;
-            if (same < left)
-                found[same].weight += found[k].weight;
-            else
-                found[left++] = {missing, found[k].weight};
-        }
-        size = left;
-        int room = capacity - added.size(), best = -1, best_size = 1;
-        Int most = 0;
-        for (int k = 0; k < size; ++k) {
-            Directions missing = found[k].missing;
-            if (missing.size() > room) continue;
-            Int gain = 0;
-            for (int j = 0; j < size; ++j) gain += found[j].missing.within(missing) ? found[j].weight : 0;
-            if (best < 0 || gain * best_size > most * missing.size()) best = k, most = gain, best_size = missing.size();
-        }
+        int best = candidates.best(capacity - added.size());
         if (best < 0) return near | added;
-        added |= found[best].missing;
+        added |= candidates[best].missing;
+        candidates.remove(added);
     }
 }
 
-double arithmetic(const Pending& pending, const std::vector<Reason>& reasons, Directions near) {
+double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near) {
     double sum = 0;
     for (std::size_t k = 0; k < reasons.size(); ++k)
-        if (reasons[k].met(near)) sum += pending[k].work;
+        if (reasons[k].within(near)) sum += pending[k].work;
     return sum;
 }
 
-void split(Pending& pending, const std::vector<Reason>& reasons, Directions near, std::vector<Index>& ready) {
+void split(Pending& pending, const std::vector<Directions>& reasons, Directions near, std::vector<Index>& ready) {
     std::vector<Index> left;
     for (std::size_t k = 0; k < reasons.size(); ++k)
-        (reasons[k].met(near) ? ready : left).push_back(pending.number(k));
+        (reasons[k].within(near) ? ready : left).push_back(pending.number(k));
     std::size_t looked = reasons.size(), front = pending.front.size();
     if (looked < front)
         left.insert(left.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked), pending.front.end());

@@ -30,28 +30,22 @@ struct Pending {
     const Piece& operator[](std::size_t k) const { return (*work)[number(k)]; }
 };
 
-// What a piece waits for. never: no choice of directions is enough, since a step of its own has to run first.
-struct Reason {
-    Directions missing;
-    bool never = false;
-
-    bool met(Directions near) const { return !never && missing.within(near); }
-    bool none() const { return !never && missing.empty(); }
-};
+// A direction that is never near: a step of its own has to run first.
+constexpr Directions never{Mask{1} << 63};
 
 constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
 
 // Sets `out` to the reason of each piece, for directions that are near; it is shorter if the window ended.
-void find_reasons(const Pending& pending, Directions near, std::vector<Reason>& out);
+void find_reasons(const Pending& pending, Directions near, std::vector<Directions>& out);
 
 // Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
 Directions choose(
-    const Pending& pending, const std::vector<Reason>& reasons, Directions near, Directions allowed, int capacity);
+    const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed, int capacity);
 
 // The multiply-adds per amplitude of the work that can run.
-double arithmetic(const Pending& pending, const std::vector<Reason>& reasons, Directions near);
+double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near);
 
 // Appends the pieces that can run to `ready`, and leaves the others pending; both in order.
-void split(Pending& pending, const std::vector<Reason>& reasons, Directions near, std::vector<Index>& ready);
+void split(Pending& pending, const std::vector<Directions>& reasons, Directions near, std::vector<Index>& ready);
 
 }  // namespace qx::plan

@@ -11,6 +11,20 @@ namespace {
 constexpr Index most_columns = 52;  // rows of more factors are not compared
 constexpr Index euler_numbers = 7;
 
+// Returns the numbers of the keys in ascending order, equal keys in theirs; the keys have so many bits.
+std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, int bits) {
+    std::vector<Index> order(size), next(size);
+    for (Index k = 0; k < size; ++k) order[k] = k;
+    for (int shift = 0; shift < bits; shift += 8) {
+        Index begin[257] = {};
+        for (Index k = 0; k < size; ++k) ++begin[(keys[k] >> shift & 255) + 1];
+        for (int digit = 0; digit < 256; ++digit) begin[digit + 1] += begin[digit];
+        for (Index k : order) next[begin[keys[k] >> shift & 255]++] = k;
+        order.swap(next);
+    }
+    return order;
+}
+
 }  // namespace
 
 Places NumberProgram::product(ProductKind kind, Index at) {
@@ -36,12 +50,7 @@ Places NumberProgram::fold(
         for (Index row = 0; row < entries; ++row) which[row] = row;
         incidence_.insert(incidence_.end(), incidence.begin(), incidence.end());
     } else {
-        std::vector<Index> order(entries);
-        for (Index row = 0; row < entries; ++row) order[row] = row;
-        auto less = [&](Index a, Index b) {
-            return incidence[a * words] != incidence[b * words] ? incidence[a * words] < incidence[b * words] : a < b;
-        };
-        if (words) std::sort(order.begin(), order.end(), less);
+        std::vector<Index> order = sorted(incidence, entries, static_cast<int>(columns));
         kept = 0;
         for (Index k = 0; k < entries; ++k) {
             if (!k || (words && incidence[order[k]] != incidence[order[k - 1]])) {

@@ -66,7 +66,7 @@ class Scheduler {
     StepArrays& out_;
     Growth growth_;
     Pending pending_;
-    std::vector<Reason> reasons_;
+    std::vector<Directions> reasons_;
 
     bool sweeping_ = false;
     bool phases_done_ = false;

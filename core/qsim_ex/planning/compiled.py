@@ -60,7 +60,7 @@ def compiled_plan(
         dtype=np.int64,
     )
     rates = np.array([fitted.item_work, fitted.balance, fitted.block or 0.0])
-    planner = _Planner(given, rates)
+    planner = _Planner(_calls(), given, rates)
     planner.run()
     arrays, (flip, end_flip, reordered) = planner.arrays()
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered else start
@@ -82,13 +82,13 @@ def compiled_plan(
 class _Planner:
     """A planner in native code, and the memory of the arrays that it makes."""
 
-    def __init__(self, given: Integers, rates: NDArray[np.float64]) -> None:
-        self._free = _calls().free
-        self._handle = _calls().begin(given.ctypes.data, rates.ctypes.data)
+    def __init__(self, calls: _Calls, given: Integers, rates: NDArray[np.float64]) -> None:
+        self._calls = calls
+        self.handle = calls.begin(given.ctypes.data, rates.ctypes.data)
 
     def run(self) -> None:
         """Plan to the end; raises `PlanError` for a plan that would never end."""
-        while (state := _calls().advance(self._handle, _SLICE)) > 0:
+        while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             pass  # here Python looks for signals
         if state < 0:
             raise PlanError(
@@ -98,12 +98,12 @@ class _Planner:
     def arrays(self) -> tuple[PlanArrays, tuple[int, int, int]]:
         """Return the arrays, which keep this object, and the flips of both layouts; and whether wires were moved."""
         out = np.empty(2 * len(NAMES) + 4, dtype=np.int64)
-        _calls().arrays(self._handle, out.ctypes.data)
+        self._calls.arrays(self.handle, out.ctypes.data)
         *found, flip, end_flip, num_operands, reordered = out.tolist()
         return PlanArrays(self, found, num_operands), (flip, end_flip, reordered)
 
     def __del__(self) -> None:
-        self._free(self._handle)
+        self._calls.free(self.handle)
 
 
 class _Calls(NamedTuple):

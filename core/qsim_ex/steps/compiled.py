@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,17 +53,29 @@ NAMES = (
 
 # Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
 KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL = range(16)
-_SWEEP, _DENSE_MATRIX, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
-_MIX, _DIAGONAL, _RENAME = range(3)
-_PRODUCT, _EULER, _FOLD = range(3)
+SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
+_, _DIAGONAL, _RENAME = range(3)
+_PRODUCT, _EULER, _ = range(3)
 
 
-class _Memory:
-    """An array in memory of native code, which lives as long as this object."""
+class Owner(Protocol):
+    """Keeps the memory of a plan's arrays; `handle` is the plan in native code."""
+
+    @property
+    def handle(self) -> int:
+        """The address of the plan."""
+
+
+class Memory:
+    """An array in memory of native code, which its owner keeps."""
 
     def __init__(self, owner: object, address: int, count: int, kind: str) -> None:
-        self.owner = owner
-        self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": f"<{kind}", "version": 3}
+        self.owner, self._kind, self._count = owner, kind, count
+        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": f"<{kind}", "version": 3}
+
+    def array(self) -> NDArray[Any]:
+        """Return the array, without a copy."""
+        return np.asarray(self) if self._count else np.zeros(0, dtype=self._kind)
 
 
 class PlanArrays:
@@ -88,28 +100,28 @@ class PlanArrays:
     start: NDArray[np.int32]
     end: NDArray[np.int32]
 
-    def __init__(self, owner: object, found: list[int], num_operands: int) -> None:
+    def __init__(self, owner: Owner, found: list[int], num_operands: int) -> None:
+        self.owner = owner
         self.num_operands = num_operands
         for (name, kind, row), address, length in zip(NAMES, found[::2], found[1::2], strict=True):
-            count = length * row
-            made = np.asarray(_Memory(owner, address, count, kind)) if count else np.zeros(0, dtype=kind)
+            made = Memory(owner, address, length * row, kind).array()
             setattr(self, name, made.reshape(-1, row) if row > 1 else made)
 
     def step(self, number: int) -> Step:
         """Return a step; the phases of a sweep are made when they are asked for."""
         row = self.steps[number].tolist()
-        bits, when, label = self._bits(row[WORDS], row[BITS]), _when(row[MASK], row[VALUE]), self._labels[row[LABEL]]
-        match row[KIND]:
-            case 0:
-                return CompiledSweep.of(self, number, row)
-            case 1:
-                return DenseMatrix(bits, self._reads(row[WORDS], row[BITS], row[READS]), when, label)
-            case 2:
-                return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
-            case 3:
-                return InitialAmplitudes(bits, row[HELD], label)
-            case _:
-                return ZeroFill(row[FRESH])
+        kind, bits = row[KIND], self._bits(row[WORDS], row[BITS])
+        if kind == SWEEP:
+            return CompiledSweep.of(self, number, row)
+        if kind == _ZERO_FILL:
+            return ZeroFill(row[FRESH])
+        label = self._labels[row[LABEL]]
+        if kind == _BASIS_PERMUTATION:
+            return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
+        if kind == _INITIAL_AMPLITUDES:
+            return InitialAmplitudes(bits, row[HELD], label)
+        reads = self._reads(row[WORDS], row[BITS], row[READS])
+        return DenseMatrix(bits, reads, _when(row[MASK], row[VALUE]), label)
 
     def made_phases(self, begin: int, end: int) -> tuple[Phase, ...]:
         """Return some phases with their items."""
@@ -132,16 +144,14 @@ class PlanArrays:
             begin, at = at, at + int(np.prod(shape))
             return self.places[begin:at].astype(np.int64).reshape(shape)
 
-        match kind:
-            case 0:
-                return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
-            case 1:
-                return Euler(taken(count, 4))
-            case _:
-                words = -(-factors // 64)
-                rows = self.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
-                unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
-                return Fold(unpacked.astype(np.float64), taken(count, factors))
+        if kind == _PRODUCT:
+            return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
+        if kind == _EULER:
+            return Euler(taken(count, 4))
+        words = -(-factors // 64)
+        rows = self.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
+        unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
+        return Fold(unpacked.astype(np.float64), taken(count, factors))
 
     def _items(self, first: int, last: int) -> tuple[Item, ...]:
         return tuple(self._item(*row) for row in self.items[first:last].tolist())
@@ -295,3 +305,8 @@ class CompiledNumbers(Numbers):
     def packed(self, packed: tuple[Integers, ...]) -> None:
         object.__setattr__(self, "arrays", None)
         object.__setattr__(self, "_packed", packed)
+
+
+# Users see what an object is, not how it was made.
+CompiledSweep.__name__ = CompiledSweep.__qualname__ = "Sweep"
+CompiledNumbers.__name__ = CompiledNumbers.__qualname__ = "Numbers"
