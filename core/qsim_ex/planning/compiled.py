@@ -149,7 +149,8 @@ class _Instructions(NamedTuple):
         """
         kinds, ops = _as_ops(instructions)
         count = len(ops)
-        mixes, reads, when, patterns, operands, names, unitary = zip(*ops, strict=True) if ops else ((),) * 7
+        fields, size = list(chain.from_iterable(ops)), len(Op._fields)
+        mixes, reads, when, patterns, operands, names, unitary = (fields[place::size] for place in range(size))
         pattern_of, known_patterns = _numbered(patterns)
         name_of, known_names = _numbered(names)
         lengths, read_lengths = _column(map(len, mixes), count), _column(map(len, reads), count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ NAMES = (
 KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL = range(16)
 SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
 _, _DIAGONAL, _RENAME = range(3)
-_PRODUCT, _EULER, _ = range(3)
+PRODUCT, EULER, FOLD = range(3)
 
 
 class Owner(Protocol):
@@ -144,9 +144,9 @@ class PlanArrays:
             begin, at = at, at + int(np.prod(shape))
             return self.places[begin:at].astype(np.int64).reshape(shape)
 
-        if kind == _PRODUCT:
+        if kind == PRODUCT:
             return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
-        if kind == _EULER:
+        if kind == EULER:
             return Euler(taken(count, 4))
         words = -(-factors // 64)
         rows = self.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
@@ -305,6 +305,57 @@ class CompiledNumbers(Numbers):
     def packed(self, packed: tuple[Integers, ...]) -> None:
         object.__setattr__(self, "arrays", None)
         object.__setattr__(self, "_packed", packed)
+
+
+class ProgramArrays(NamedTuple):
+    """A number program as arrays, for native code; the struct Instruction of plan_numbers.hpp has the columns of a row.
+
+    size: how many numbers the program appends.
+    """
+
+    rows: Integers
+    places: NDArray[np.uint32]
+    incidence: NDArray[np.uint64]
+    size: int
+
+
+def program_arrays(numbers: Numbers) -> ProgramArrays:
+    """Return a number program as arrays: those of its plan, if native code made it."""
+    if isinstance(numbers, CompiledNumbers) and numbers.arrays is not None:
+        arrays = numbers.arrays
+        return ProgramArrays(arrays.program, arrays.places, arrays.incidence, _appended(arrays.program))
+    rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
+    at = bits = 0
+    for row in numbers.program:
+        match row:
+            case Product(left, right):
+                count, blocks, size, columns = right.shape
+                rows.append([PRODUCT, count, blocks, size, columns, 0, 0, at, 0])
+                new = [left, right]
+            case Euler(matrices):
+                rows.append([EULER, len(matrices), 0, 0, 0, 0, 0, at, 0])
+                new = [matrices]
+            case Fold(table, factors):
+                count, entries, num_factors = table.shape
+                rows.append([FOLD, count, 0, 0, 0, entries, num_factors, at, bits])
+                padded = np.zeros((count, entries, -(-num_factors // 64) * 64), dtype=np.uint8)
+                padded[..., :num_factors] = table != 0
+                incidence.append(np.packbits(padded, axis=-1, bitorder="little").reshape(-1).view(np.uint64))
+                bits += incidence[-1].size
+                new = [factors]
+            case _:
+                assert_never(row)
+        places += [part.reshape(-1).astype(np.uint32) for part in new]
+        at += sum(part.size for part in new)
+    found = np.array(rows, dtype=np.int64).reshape(-1, 9)
+    return ProgramArrays(found, np.concatenate(places), np.concatenate(incidence), _appended(found))
+
+
+def _appended(rows: Integers) -> int:
+    """Return how many numbers instructions append."""
+    kind, count, blocks, size, columns, entries = rows[:, :6].T
+    each = np.where(kind == PRODUCT, blocks * size * columns, np.where(kind == EULER, 7, entries))
+    return int((count * each).sum())
 
 
 # Users see what an object is, not how it was made.
