@@ -9,6 +9,7 @@ namespace qx::plan {
 namespace {
 
 constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of bits by which growing a large state is tried
+constexpr int most_at_once = 6;
 constexpr double rounded = 1 + 1e-9;           // of sums of times, so that no choice is discarded that is as good
 
 double power_of_two(int exponent) { return static_cast<double>(Mask{1} << exponent); }
@@ -18,10 +19,10 @@ double power_of_two(int exponent) { return static_cast<double>(Mask{1} << expone
 Directions Growth::tile(const Pending& pending, std::vector<Directions>& reasons) {
     if (shape_.tile >= num_bits_ && pending.size() <= window) {  // nothing is to be chosen
         complete();
-        find_reasons(pending, every_, reasons);
+        find_reasons(pending, every_, 64, reasons);
         return every_;
     }
-    find_reasons(pending, low_, reasons);
+    find_reasons(pending, low_, shape_.tile - shape_.low, reasons);
     Directions tile;
     while (!worth_a_sweep(pending, reasons, tile)) reach_ = larger(pending);
     tile = fill(tile, every_.without(fresh), shape_.tile, true);
@@ -57,7 +58,7 @@ Directions Growth::larger(const Pending& pending) const {
         int size = std::max(1, free + more);
         if (size == tried || size >= room) continue;
         tried = size;
-        if (reasons.empty()) find_reasons(pending, reach_, reasons);
+        if (reasons.empty()) find_reasons(pending, reach_, free + most_at_once, reasons);
         Directions bits = choose(pending, reasons, reach_, others, size);
         if (!(bits == reach_) && arithmetic(pending, reasons, bits) >= shape_.balance) return bits;
     }
@@ -66,7 +67,6 @@ Directions Growth::larger(const Pending& pending) const {
 
 double foresee(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask low, double most) {
     Growth growth(num_bits, shape, below(num_bits), low);
-    Pending pending;
     std::vector<Index> swept;
     double time = 0, left = 0;
     for (std::size_t k = 0; k < work.size(); ++k)
@@ -74,7 +74,7 @@ double foresee(const std::vector<Piece>& work, int num_bits, const Shape& shape,
             swept.push_back(static_cast<Index>(k));
             left += work[k].work;
         }
-    pending.work = &work, pending.all = &swept;
+    Pending pending = Pending::of(work, &swept);
     std::vector<Directions> reasons;
     std::vector<Index> ready;
     while (!pending.empty()) {

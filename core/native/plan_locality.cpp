@@ -88,14 +88,17 @@ class Candidates {
 
 }  // namespace
 
-void find_reasons(const Pending& pending, Directions near, std::vector<Directions>& out) {
+void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out) {
     out.clear();
+    Mask open = pending.scope;  // bits whose next work may run
+    std::size_t free = pending.free;
     Directions mixing[64], touching[64];  // for each bit, the reasons of the waiting pieces that mix it, or touch it
     Mask mixed_bits = 0, touched_bits = 0;
     std::size_t size = pending.size();
     int waiting = 0;
     for (std::size_t k = 0; k < size; ++k) {
         const Piece& piece = pending[k];
+        free -= pending.is_free(piece);
         Directions reason = piece.mixed.without(near);
         if (!piece.in_a_sweep()) reason |= never;
         each(piece.touched & mixed_bits, [&](int bit) { reason |= mixing[bit]; });
@@ -104,9 +107,12 @@ void find_reasons(const Pending& pending, Directions near, std::vector<Direction
         if (reason.empty()) continue;
         mixed_bits |= piece.mixed.units;
         touched_bits |= piece.touched;
-        each(piece.mixed.units, [&](int bit) { mixing[bit] |= reason; });
+        each(piece.mixed.units, [&](int bit) {
+            mixing[bit] |= reason;
+            if (mixing[bit].size() > capacity) open &= ~unit(bit);
+        });
         each(piece.touched, [&](int bit) { touching[bit] |= reason; });
-        if (++waiting >= window) break;
+        if (++waiting >= window || !(open || free)) break;
     }
 }
 
@@ -141,6 +147,7 @@ void split(Pending& pending, const std::vector<Directions>& reasons, Directions 
     std::vector<Index> left;
     for (std::size_t k = 0; k < reasons.size(); ++k)
         (reasons[k].within(near) ? ready : left).push_back(pending.number(k));
+    for (std::size_t k = 0; pending.free && k < reasons.size(); ++k) pending.free -= pending.is_free(pending[k]);
     std::size_t looked = reasons.size(), front = pending.front.size();
     if (looked < front)
         left.insert(left.end(), pending.front.begin() + static_cast<std::ptrdiff_t>(looked), pending.front.end());

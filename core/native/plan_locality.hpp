@@ -18,7 +18,19 @@ struct Pending {
     const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
     std::vector<Index> front;
     std::size_t next = 0;
+    Mask scope = 0;        // all bits that some piece mixes
+    std::size_t free = 0;  // how many pieces touch none of them, and can run at any time
 
+    // All of some work, or of some of its pieces.
+    static Pending of(const std::vector<Piece>& work, const std::vector<Index>* all = nullptr) {
+        Pending out;
+        out.work = &work, out.all = all;
+        for (std::size_t k = 0; k < out.end(); ++k) out.scope |= out[k].mixed.units;
+        for (std::size_t k = 0; k < out.end(); ++k) out.free += out.is_free(out[k]);
+        return out;
+    }
+
+    bool is_free(const Piece& piece) const { return !(piece.touched & scope); }
     std::size_t end() const { return all ? all->size() : work->size(); }
     std::size_t size() const { return front.size() + end() - next; }
     bool empty() const { return !size(); }
@@ -36,7 +48,10 @@ constexpr Directions never{Mask{1} << 63};
 constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
 
 // Sets `out` to the reason of each piece, for directions that are near; it is shorter if the window ended.
-void find_reasons(const Pending& pending, Directions near, std::vector<Directions>& out);
+//
+// capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
+// runs is the same, and most scans end after a few layers of a circuit.
+void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out);
 
 // Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
 Directions choose(

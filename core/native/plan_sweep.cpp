@@ -17,7 +17,7 @@ Scheduler::Scheduler(const std::vector<Piece>& work, int num_bits, const Shape& 
                      NumberProgram& program, StepArrays& out)
     : shape_(shape), book_(book), program_(program), out_(out),
       growth_(num_bits, shape, fresh, below(shape.low)) {
-    pending_.work = &work;
+    pending_ = Pending::of(work);
 }
 
 bool Scheduler::advance() {
@@ -63,7 +63,7 @@ void Scheduler::begin_sweep() {
     tile_ = growth_.tile(pending_, reasons_);
     ready_.clear(), phases_.clear(), in_phases_.clear();
     split(pending_, reasons_, tile_, ready_);
-    left_ = {pending_.work, &ready_, {}, 0};
+    left_ = Pending::of(*pending_.work, &ready_);
     sweeping_ = true, phases_done_ = false;
 }
 
@@ -72,7 +72,7 @@ void Scheduler::next_phases() {
     Directions edge{below(shape_.edge)}, middle = tile_.without(edge);
     for (int k = 0; k < phases_at_once && !phases_done_; ++k) {
         bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
-        find_reasons(left_, {}, reasons_);
+        find_reasons(left_, {}, shape_.near, reasons_);
         Directions chosen = choose(left_, reasons_, {}, first || last ? middle : tile_, shape_.near);
         Directions near = fill(chosen, middle, shape_.near, false);
         split(left_, reasons_, near, in_phases_);
