@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.native.library import function
+from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.ordering import TRIES
 from qsim_ex.planning.rewrite.absorb import Unitary
 from qsim_ex.steps.compiled import NAMES, CompiledNumbers, PlanArrays
@@ -89,7 +90,7 @@ class _Planner:
     def run(self) -> None:
         """Plan to the end; raises `PlanError` for a plan that would never end."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
-            pass  # here Python looks for signals
+            check_cancelled()  # and here Python looks for Ctrl-C
         if state < 0:
             raise PlanError(
                 "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."

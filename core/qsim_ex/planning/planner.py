@@ -2,15 +2,17 @@
 
 absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger than
 one device, the work is divided into stages in between.
+
+Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
+this room plans states on several levels of memory, and is what tests compare compiled plans with.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
+from qsim_ex.planning.kept import kept
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
@@ -27,7 +29,7 @@ from qsim_ex.steps.step import ZeroFill
 __all__ = ["bind", "make_plan"]
 
 
-@lru_cache(maxsize=256)
+@kept(size_of=len)
 def make_plan(
     instructions: tuple[Unitary, ...],
     num_wires: int,

@@ -29,6 +29,7 @@ from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
 from qsim_ex.planning.cut import cut
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
@@ -102,7 +103,8 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
-    return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
+    with cancelled_by(cancel):
+        return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
 
 def _run_separated(call: BatchCall) -> BatchResult:
