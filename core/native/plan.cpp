@@ -85,20 +85,19 @@ void Planner::rotate_all() {
 // Tries the next choice of the lowest bits of a new state; see qsim_ex.planning.ordering.
 void Planner::reorder() {
     Mask first = below(shape_.low);
-    std::size_t pieces = std::min(work_.size(), looked_at);
-    if (!tried_ && !lows_.empty()) {
-        best_ = first;
-        std::vector<Piece> seen;
-        if (work_.size() > looked_at) seen.assign(work_.begin(), work_.begin() + looked_at);
-        least_ = foresee(seen.empty() ? work_ : seen, num_bits_, shape_, first, std::numeric_limits<double>::infinity());
-        double runs = least_ / static_cast<double>(unit(shape_.start)) / static_cast<double>(std::max<std::size_t>(pieces, 1));
-        tries_ = static_cast<std::size_t>(std::min(patience * runs, static_cast<double>(lows_.size())));
+    if (outlines_.empty()) {
+        std::size_t seen = lows_.empty() ? 0 : std::min(work_.size(), looked_at);
+        outlines_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(seen));
+        if (seen) {
+            best_ = first;
+            least_ = foresee(outlines_, num_bits_, shape_, first, std::numeric_limits<double>::infinity());
+            double runs = least_ / static_cast<double>(unit(shape_.start)) / static_cast<double>(seen);
+            tries_ = static_cast<std::size_t>(std::min(patience * runs, static_cast<double>(lows_.size())));
+        }
     }
     if (tried_ < tries_) {
-        std::vector<Piece> seen;
-        if (work_.size() > looked_at) seen.assign(work_.begin(), work_.begin() + looked_at);
         Mask low = lows_[tried_++];
-        double time = foresee(seen.empty() ? work_ : seen, num_bits_, shape_, low, least_);
+        double time = foresee(outlines_, num_bits_, shape_, low, least_);
         if (time < least_) best_ = low, least_ = time;
         return;
     }
@@ -109,7 +108,8 @@ void Planner::reorder() {
         each(below(num_bits_) & ~best_, [&](int bit) { to[bit] = place++; });
         move(to);
     }
-    scheduler_.reset(new Scheduler(work_, num_bits_, shape_, fresh_, *book, program_, steps));
+    outlines_.assign(work_.begin(), work_.end());
+    scheduler_.reset(new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps));
     state_ = State::schedule;
 }
 
@@ -134,6 +134,7 @@ void Planner::schedule() {
     if (scheduler_->fresh()) scheduler_->clear(scheduler_->fresh());
     scheduler_.reset();
     std::vector<Piece>().swap(work_);
+    std::vector<Outline>().swap(outlines_);
     state_ = State::finish;
 }
 

@@ -42,6 +42,7 @@ class Planner {
     Absorber absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;
+    std::vector<Outline> outlines_;
     std::vector<Mask> lows_;
     std::size_t tried_ = 0, tries_ = 0;
     Mask best_ = 0;

@@ -65,7 +65,7 @@ Directions Growth::larger(const Pending& pending) const {
     return every_;
 }
 
-double foresee(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask low, double most) {
+double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shape, Mask low, double most) {
     Growth growth(num_bits, shape, below(num_bits), low);
     std::vector<Index> swept;
     double time = 0, left = 0;

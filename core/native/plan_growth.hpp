@@ -39,6 +39,6 @@ class Growth {
 
 // Returns the time of a plan for a new state with the bits of `low` lowest, in passes over one amplitude; a time that is
 // sure to be `most` or longer is not computed to the end.
-double foresee(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask low, double most);
+double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shape, Mask low, double most);
 
 }  // namespace qx::plan

@@ -185,6 +185,9 @@ void Packer::write(Group& group) {
     std::vector<std::uint64_t> incidence(entries * words);
     std::vector<char> classes(entries, one);
     std::vector<Index> factors;
+    char product_of[entry_classes][entry_classes];
+    for (char a = 0; a < entry_classes; ++a)
+        for (char b = 0; b < entry_classes; ++b) product_of[static_cast<int>(a)][static_cast<int>(b)] = times(a, b);
     for (const Piece& piece : group.members) {
         // The value of its parities is linear in the entry's number: the sum of one column for each bit of that.
         Mask column[64] = {};
@@ -217,7 +220,7 @@ void Packer::write(Group& group) {
             Index block = static_cast<Index>(value & block_of);
             if (of[block] == one) continue;
             incidence[gray * words + number[block] / 64] |= unit(static_cast<int>(number[block] % 64));
-            classes[gray] = times(classes[gray], of[block]);
+            classes[gray] = product_of[static_cast<int>(classes[gray])][static_cast<int>(of[block])];
         }
     }
     Index pattern = book_.patterns.of({classes.data(), classes.size()});

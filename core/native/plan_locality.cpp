@@ -97,7 +97,7 @@ void find_reasons(const Pending& pending, Directions near, int capacity, std::ve
     std::size_t size = pending.size();
     int waiting = 0;
     for (std::size_t k = 0; k < size; ++k) {
-        const Piece& piece = pending[k];
+        const Outline& piece = pending[k];
         free -= pending.is_free(piece);
         Directions reason = piece.mixed.without(near);
         if (!piece.in_a_sweep()) reason |= never;

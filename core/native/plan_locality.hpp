@@ -14,7 +14,7 @@ namespace qx::plan {
 // Pieces that have not run yet, in their order: some that were looked at and left behind, and all from `next` on.
 // What is never looked at is never copied, so that planning takes time in proportion to the work.
 struct Pending {
-    const std::vector<Piece>* work = nullptr;
+    const std::vector<Outline>* work = nullptr;
     const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
     std::vector<Index> front;
     std::size_t next = 0;
@@ -22,7 +22,7 @@ struct Pending {
     std::size_t free = 0;  // how many pieces touch none of them, and can run at any time
 
     // All of some work, or of some of its pieces.
-    static Pending of(const std::vector<Piece>& work, const std::vector<Index>* all = nullptr) {
+    static Pending of(const std::vector<Outline>& work, const std::vector<Index>* all = nullptr) {
         Pending out;
         out.work = &work, out.all = all;
         for (std::size_t k = 0; k < out.end(); ++k) out.scope |= out[k].mixed.units;
@@ -30,7 +30,7 @@ struct Pending {
         return out;
     }
 
-    bool is_free(const Piece& piece) const { return !(piece.touched & scope); }
+    bool is_free(const Outline& piece) const { return !(piece.touched & scope); }
     std::size_t end() const { return all ? all->size() : work->size(); }
     std::size_t size() const { return front.size() + end() - next; }
     bool empty() const { return !size(); }
@@ -39,7 +39,7 @@ struct Pending {
         k += next - front.size();
         return all ? (*all)[k] : static_cast<Index>(k);
     }
-    const Piece& operator[](std::size_t k) const { return (*work)[number(k)]; }
+    const Outline& operator[](std::size_t k) const { return (*work)[number(k)]; }
 };
 
 // A direction that is never near: a step of its own has to run first.

@@ -7,6 +7,7 @@ namespace qx::plan {
 
 // The class of one entry of a matrix, as in qsim_ex.circuit.ops.
 enum Entry : char { zero, one, minus_one, real, imag, complex_ };
+constexpr int entry_classes = 6;
 
 // Tells whether a kernel is given the number of such an entry; 0, 1 and -1 are written into its code.
 inline bool numbered(char entry) { return entry >= real; }

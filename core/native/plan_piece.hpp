@@ -21,12 +21,22 @@ struct When {
     Mask value = 0;
 };
 
+// The part of a piece that says when it may run; scans read nothing else.
+struct Outline {
+    Directions mixed;  // all its directions
+    Mask touched = 0;  // all bits that it mixes, reads or is under a condition of
+    double work = 0;   // multiply-adds per amplitude
+    Kind kind = Kind::mix;
+
+    // How much the piece counts when bits are chosen: diagonals run wherever the work before them runs.
+    int weight() const { return kind == Kind::diagonal ? 1 : 10; }
+    bool in_a_sweep() const { return kind <= Kind::rename; }
+};
+
 // One operation on index bits. Its `num_mixed` directions stand at `words` of `Book::words`, then as many parities, then
 // the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
 // the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.
-struct Piece {
-    Directions mixed;      // all its directions
-    Mask touched = 0;      // all bits that it mixes, reads or is under a condition of
+struct Piece : Outline {
     When when;             // where it applies
     std::uint32_t words = 0;
     Index pattern = 0;     // classes of the entries [2^reads, 2^mixed, 2^mixed]
@@ -35,21 +45,13 @@ struct Piece {
     Places source;         // of each entry of the pattern
     Index to = 0;          // of renames: where each value moves to, at `to` of `Book::values`
     std::uint32_t level = 0;
-    double work = 0;       // multiply-adds per amplitude
     Mask held = 0;         // of initial amplitudes: the value that all its bits hold before
-    Kind kind = Kind::mix;
     std::uint8_t num_mixed = 0;
     std::uint8_t num_reads = 0;
     bool unitary = true;
 
     int size() const { return 1 << num_mixed; }
-    // How much the piece counts when bits are chosen: diagonals run wherever the work before them runs.
-    int weight() const { return kind == Kind::diagonal ? 1 : 10; }
-    bool in_a_sweep() const { return kind <= Kind::rename; }
 };
-
-// Tells whether two pieces may not change places: one mixes a bit that the other touches.
-inline bool ordered(const Piece& a, const Piece& b) { return a.mixed.units & b.touched || b.mixed.units & a.touched; }
 
 // All pieces of one plan refer to these arrays.
 struct Book {

@@ -13,11 +13,11 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 
 }  // namespace
 
-Scheduler::Scheduler(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, Book& book,
-                     NumberProgram& program, StepArrays& out)
-    : shape_(shape), book_(book), program_(program), out_(out),
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits,
+                     const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out)
+    : work_(work), shape_(shape), book_(book), program_(program), out_(out),
       growth_(num_bits, shape, fresh, below(shape.low)) {
-    pending_ = Pending::of(work);
+    pending_ = Pending::of(outlines);
 }
 
 bool Scheduler::advance() {
@@ -25,7 +25,7 @@ bool Scheduler::advance() {
         if (!phases_done_) return next_phases(), true;
         return end_sweep();
     }
-    const Piece& piece = pending_[0];
+    const Piece& piece = work_[pending_.number(0)];
     if (piece.in_a_sweep())
         begin_sweep();
     else
@@ -94,7 +94,7 @@ bool Scheduler::end_sweep() {
     std::vector<Piece> work;
     for (std::size_t k = 0; k < phases_.size(); ++k) {
         if (blocks) work = packer.take_held();
-        for (; at < phases_[k].end; ++at) work.push_back((*pending_.work)[in_phases_[at]]);
+        for (; at < phases_[k].end; ++at) work.push_back(work_[in_phases_[at]]);
         if (blocks) work = gathered(work, phases_[k].near.units, shape_.block, book_, program_);
         packer.phase(phases_[k].near, work, k + 1 == phases_.size());
         work.clear();

@@ -37,7 +37,7 @@ struct StepArrays {
 // Turns the work of one stage into steps, one step at a time.
 class Scheduler {
   public:
-    Scheduler(const std::vector<Piece>& work, int num_bits, const Shape& shape, Mask fresh, Book& book,
+    Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits, const Shape& shape, Mask fresh, Book& book,
               NumberProgram& program, StepArrays& out);
 
     bool done() const { return pending_.empty() && !sweeping_; }
@@ -60,6 +60,7 @@ class Scheduler {
     void next_phases();
     bool end_sweep();
 
+    const std::vector<Piece>& work_;
     const Shape& shape_;
     Book& book_;
     NumberProgram& program_;
