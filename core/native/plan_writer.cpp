@@ -236,9 +236,11 @@ CoefficientTable Writer::table(
     });
     per_lane = per_lane || lane_mask;
     bool splat = scalars && !per_lane;
+    out_.codes.resize(out_.codes.size() + static_cast<std::size_t>(all_blocks * entries));
+    Int* to = out_.codes.data() + first_code_ + here;
     for (Int block = 0; block < all_blocks; ++block) {
         const Int* from = given.codes.data() + (number.empty() ? block : number[block]) * entries;
-        for (Int k = 0; k < entries; ++k) out_.codes.push_back(from[k] >= 0 ? from[k] + 4 * slot : from[k]);
+        for (Int k = 0; k < entries; ++k) *to++ = from[k] + (from[k] >= 0 ? 4 * slot : 0);
     }
     Int identity = here + all_blocks * entries;
     out_.codes.insert(out_.codes.end(), given.identity.begin(), given.identity.end());
