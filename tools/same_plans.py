@@ -1,8 +1,9 @@
-"""Compare compiled plans with those of the Python planner on drawn circuits: ``python -m tools.same_plans --cases 10000``.
+"""Compare compiled plans with those of the Python planner, for drawn circuits: ``python -m tools.same_plans``.
 
-A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial states
-and operations that are not unitary, the shape of a machine (drawn, or a real one for either precision), a layout to begin
-with, fresh index bits. Plans have to be equal in everything: steps, labels, layouts, number program.
+A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
+states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
+to begin with, and fresh index bits. Plans have to be equal in everything: steps, labels, layouts, number program, and
+the sweeps as a CPU runs them.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ def difference(compiled: Plan, expected: Plan) -> str:
 
 
 def _equal(ours: Any, theirs: Any) -> bool:
-    same = [a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(ours, theirs, strict=False)]
+    same = [
+        a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(ours, theirs, strict=False)
+    ]
     return len(ours) == len(theirs) and all(same)
 
 

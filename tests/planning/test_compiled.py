@@ -14,10 +14,9 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import Cancelled
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
-from qsim_ex.planning.kept import LARGE
-from qsim_ex.planning.planner import make_plan, python_plan
+from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.steps import Layout, Levels, Sweep
-from qsim_ex.steps.compiled import CompiledSweep
+from qsim_ex.steps.compiled import NativeSweep
 from tools.same_plans import REAL_SHAPES, case, check, difference
 
 CPU = REAL_SHAPES[0]
@@ -53,16 +52,21 @@ def test_a_compiled_sweep_is_a_sweep() -> None:
     circuit, given = case(3)
     sweep = compiled_plan(circuit.instructions, **given).sweeps[0]
     plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh)
-    assert isinstance(sweep, CompiledSweep) and type(plain) is Sweep
-    assert sweep == plain and plain == sweep and hash(sweep) == hash(plain) and repr(sweep) == repr(plain)
+    assert isinstance(sweep, NativeSweep)
+    assert sweep == plain
+    assert plain == sweep
+    assert (hash(sweep), repr(sweep)) == (hash(plain), repr(plain))
     changed = replace(sweep, phases=sweep.phases[:1])
-    assert changed.phases == sweep.phases[:1] and changed.tile == sweep.tile and (changed == plain) == (len(plain.phases) == 1)
+    assert (changed.phases, changed.tile) == (sweep.phases[:1], sweep.tile)
+    assert (changed == plain) == (len(plain.phases) == 1)
 
 
 def rotations(wires: int, gates: int) -> Circuit:
     """Gates of a transpiled circuit on neighbours, in a fixed order that looks drawn."""
     builder, rng = CircuitBuilder(wires), np.random.default_rng(7)
-    for kind, wire in zip(rng.integers(4, size=gates).tolist(), rng.integers(wires - 1, size=gates).tolist(), strict=True):
+    for kind, wire in zip(
+        rng.integers(4, size=gates).tolist(), rng.integers(wires - 1, size=gates).tolist(), strict=True
+    ):
         match kind:
             case 0:
                 builder.gate("cx", [wire, wire + 1])
@@ -114,4 +118,4 @@ def test_more_wires_than_a_mask_has() -> None:
     for wire in (0, 30, MOST_WIRES):
         builder.gate("h", [wire])
     plan = make_plan(builder.build().instructions, MOST_WIRES + 1, Layout.identity(MOST_WIRES + 1), CPU)
-    assert type(plan.sweeps[0]) is Sweep and not isinstance(plan.sweeps[0], CompiledSweep)
+    assert type(plan.sweeps[0]) is Sweep

@@ -12,9 +12,8 @@ from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
-from qsim_ex.planning.kept import kept
 from qsim_ex.planning.numbers.binding import fill, fill_batch
-from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.planner import kept, make_plan
 from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan

@@ -1,4 +1,4 @@
-"""Cancelling while a plan is made: planning asks from time to time whether the run that needs the plan was cancelled."""
+"""Cancelling while a plan is made: planning asks from time to time whether its run was cancelled."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from contextvars import ContextVar
 
 from qsim_ex.errors import Cancelled
 
-_cancel: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+CANCEL: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+"""The event that ends planning when it is set; None for a run that cannot be cancelled."""
 
 
 @contextmanager
 def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
     """Let an event end the planning inside this block; a finished plan is kept, an unfinished one is discarded."""
-    token = _cancel.set(cancel)
+    token = CANCEL.set(cancel)
     try:
         yield
     finally:
-        _cancel.reset(token)
+        CANCEL.reset(token)
 
 
 def check_cancelled() -> None:
     """Raise `Cancelled` if the event of `cancelled_by` is set."""
-    cancel = _cancel.get()
+    cancel = CANCEL.get()
     if cancel is not None and cancel.is_set():
         raise Cancelled("cancelled while the circuit was planned.")

@@ -1,4 +1,4 @@
-"""`make_plan` in native code, for a state on one device: core/native/plan.cpp, which reads like the Python in this room.
+"""`make_plan` in native code, for a state on one device: core/native/plan.cpp, which reads like the Python here.
 
 The instructions become arrays, native code works for some milliseconds at a time, so that Ctrl-C and `cancel` end it,
 and its arrays become a `Plan` without being copied.
@@ -21,7 +21,7 @@ from qsim_ex.native.library import function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.ordering import TRIES
 from qsim_ex.planning.rewrite.absorb import Unitary
-from qsim_ex.steps.compiled import NAMES, CompiledNumbers, PlanArrays
+from qsim_ex.steps.compiled import NAMES, NativeNumbers, PlanArrays
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
 
@@ -71,7 +71,7 @@ def compiled_plan(
         stages=(Stage(steps, fresh=fresh),) if steps else (),
         start=moved,
         end=Layout(tuple(arrays.end.tolist()), end_flip),
-        numbers=CompiledNumbers.of(arrays),
+        numbers=NativeNumbers.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
         made_from=(instructions, num_wires, start, shape, fresh, *((place,) if reordered else ())),
@@ -150,7 +150,8 @@ class _Instructions(NamedTuple):
         """
         kinds, ops = _as_ops(instructions)
         count = len(ops)
-        fields, size = list(chain.from_iterable(ops)), len(Op._fields)
+        size = len(Op._fields)
+        fields: list[Any] = list(chain.from_iterable(ops))
         mixes, reads, when, patterns, operands, names, unitary = (fields[place::size] for place in range(size))
         pattern_of, known_patterns = _numbered(patterns)
         name_of, known_names = _numbered(names)
@@ -214,7 +215,9 @@ def _numbered(values: Sequence[Any]) -> tuple[Integers, list[Any]]:
 
 def _joined(parts: Sequence[bytes]) -> tuple[Any, Integers]:
     """Return byte strings one behind the other, and where each ends."""
-    return np.frombuffer(b"".join(parts) or b"\0", dtype=np.uint8), np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return np.frombuffer(b"".join(parts) or b"\0", dtype=np.uint8), np.cumsum(
+        [len(part) for part in parts], dtype=np.int64
+    )
 
 
 @lru_cache(maxsize=64)

@@ -1,14 +1,15 @@
-"""The steps and numbers of a plan that native code made: arrays of integers, and objects made from them when asked for.
+"""The steps and numbers of a plan that native code made: arrays of integers, and objects made from them on demand.
 
-Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes a GPU's
-kernels, sees the same `Sweep` and `Numbers` as everywhere else.
+Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes the
+kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, assert_never
+from itertools import pairwise
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ class PlanArrays:
         row = self.steps[number].tolist()
         kind, bits = row[KIND], self._bits(row[WORDS], row[BITS])
         if kind == SWEEP:
-            return CompiledSweep.of(self, number, row)
+            return NativeSweep.of(self, number, row)
         if kind == _ZERO_FILL:
             return ZeroFill(row[FRESH])
         label = self._labels[row[LABEL]]
@@ -137,7 +138,16 @@ class PlanArrays:
         return tuple(self._instruction(*row) for row in self.program.tolist())
 
     def _instruction(
-        self, kind: int, count: int, blocks: int, size: int, columns: int, entries: int, factors: int, at: int, bits: int
+        self,
+        kind: int,
+        count: int,
+        blocks: int,
+        size: int,
+        columns: int,
+        entries: int,
+        factors: int,
+        at: int,
+        bits: int,
     ) -> Product | Euler | Fold:
         def taken(*shape: int) -> Integers:
             nonlocal at
@@ -199,14 +209,14 @@ class PlanArrays:
 def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
     """Return the byte strings that stand one behind the other."""
     whole, bounds = data.tobytes(), [0, *ends.tolist()]
-    return [made(whole[begin:end]) for begin, end in zip(bounds, bounds[1:], strict=False)]
+    return [made(whole[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def _when(mask: int, value: int) -> When:
     return When(mask, value) if mask else ALWAYS
 
 
-class CompiledSweep(Sweep):
+class NativeSweep(Sweep):
     """A sweep whose phases are made from the arrays of its plan when they are asked for.
 
     arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
@@ -227,7 +237,7 @@ class CompiledSweep(Sweep):
             object.__setattr__(made, name, value)
         return made
 
-    @property  # type: ignore[override]
+    @property
     def phases(self) -> tuple[Phase, ...]:
         """The phases, in order."""
         if self._phases is None:
@@ -257,7 +267,7 @@ def _fields(sweep: Sweep) -> tuple[Any, ...]:
     return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh
 
 
-class CompiledNumbers(Numbers):
+class NativeNumbers(Numbers):
     """The numbers of a compiled plan; instructions and places are made from its arrays when they are asked for.
 
     arrays: those of the plan; None for a changed copy.
@@ -278,7 +288,7 @@ class CompiledNumbers(Numbers):
             object.__setattr__(made, name, value)
         return made
 
-    @property  # type: ignore[override]
+    @property
     def program(self) -> tuple[Product | Euler | Fold, ...]:
         """The instructions, in order."""
         if self._program is None:
@@ -292,7 +302,7 @@ class CompiledNumbers(Numbers):
         object.__setattr__(self, "arrays", None)
         object.__setattr__(self, "_program", program)
 
-    @property  # type: ignore[override]
+    @property
     def packed(self) -> tuple[Integers, ...]:
         """For each step the entries of the buffer that it is given."""
         if self._packed is None:
@@ -307,57 +317,6 @@ class CompiledNumbers(Numbers):
         object.__setattr__(self, "_packed", packed)
 
 
-class ProgramArrays(NamedTuple):
-    """A number program as arrays, for native code; the struct Instruction of plan_numbers.hpp has the columns of a row.
-
-    size: how many numbers the program appends.
-    """
-
-    rows: Integers
-    places: NDArray[np.uint32]
-    incidence: NDArray[np.uint64]
-    size: int
-
-
-def program_arrays(numbers: Numbers) -> ProgramArrays:
-    """Return a number program as arrays: those of its plan, if native code made it."""
-    if isinstance(numbers, CompiledNumbers) and numbers.arrays is not None:
-        arrays = numbers.arrays
-        return ProgramArrays(arrays.program, arrays.places, arrays.incidence, _appended(arrays.program))
-    rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
-    at = bits = 0
-    for row in numbers.program:
-        match row:
-            case Product(left, right):
-                count, blocks, size, columns = right.shape
-                rows.append([PRODUCT, count, blocks, size, columns, 0, 0, at, 0])
-                new = [left, right]
-            case Euler(matrices):
-                rows.append([EULER, len(matrices), 0, 0, 0, 0, 0, at, 0])
-                new = [matrices]
-            case Fold(table, factors):
-                count, entries, num_factors = table.shape
-                rows.append([FOLD, count, 0, 0, 0, entries, num_factors, at, bits])
-                padded = np.zeros((count, entries, -(-num_factors // 64) * 64), dtype=np.uint8)
-                padded[..., :num_factors] = table != 0
-                incidence.append(np.packbits(padded, axis=-1, bitorder="little").reshape(-1).view(np.uint64))
-                bits += incidence[-1].size
-                new = [factors]
-            case _:
-                assert_never(row)
-        places += [part.reshape(-1).astype(np.uint32) for part in new]
-        at += sum(part.size for part in new)
-    found = np.array(rows, dtype=np.int64).reshape(-1, 9)
-    return ProgramArrays(found, np.concatenate(places), np.concatenate(incidence), _appended(found))
-
-
-def _appended(rows: Integers) -> int:
-    """Return how many numbers instructions append."""
-    kind, count, blocks, size, columns, entries = rows[:, :6].T
-    each = np.where(kind == PRODUCT, blocks * size * columns, np.where(kind == EULER, 7, entries))
-    return int((count * each).sum())
-
-
 # Users see what an object is, not how it was made.
-CompiledSweep.__name__ = CompiledSweep.__qualname__ = "Sweep"
-CompiledNumbers.__name__ = CompiledNumbers.__qualname__ = "Numbers"
+NativeSweep.__name__ = NativeSweep.__qualname__ = "Sweep"
+NativeNumbers.__name__ = NativeNumbers.__qualname__ = "Numbers"

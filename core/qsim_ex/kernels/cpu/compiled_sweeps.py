@@ -23,15 +23,16 @@ def encode_all(arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: in
 
     Cached, since sweeps are asked for one after the other; who prepares a plan keeps them.
     """
-    made = _Encoded(_calls(), arrays, num_bits, lane_bits, real_bytes)
+    made = _Encoded(_encoder(), arrays, num_bits, lane_bits, real_bytes)
     instructions, fills, codes, integers, geometry, ends = made.arrays
     numbers = np.flatnonzero(arrays.steps[:, KIND] == SWEEP).tolist()
     out, before = {}, [0, 0, 0, 0]
     for number, row, place, (*bounds, coefficients) in zip(
         numbers, geometry, geometry.tolist(), ends.tolist(), strict=True
     ):
-        parts = [whole[a:b] for whole, a, b in zip((instructions, fills, codes, integers), before, bounds, strict=True)]
+        a, b, c, d = map(slice, before, bounds)
         outside = place[NUM_BITS] - place[TILE_MASK].bit_count()
+        parts = instructions[a], fills[b], codes[c], integers[d]
         out[number] = EncodedSweep(*parts, row, coefficients, outside, place[ROW_BITS])
         before = bounds
     return out
@@ -40,10 +41,10 @@ def encode_all(arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: in
 class _Encoded:
     """Arrays in memory of native code, which lives as long as this object."""
 
-    def __init__(self, calls: _Calls, arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> None:
-        self._calls = calls
+    def __init__(self, encoder: _Encoder, arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> None:
+        self._encoder = encoder
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
-        self._handle = calls.encode(arrays.owner.handle, num_bits, lane_bits, real_bytes, out.ctypes.data)
+        self._handle = encoder.encode(arrays.owner.handle, num_bits, lane_bits, real_bytes, out.ctypes.data)
         found = out.tolist()
         self.arrays: list[NDArray[np.int64]] = []
         for row, address, length in zip(_ARRAYS, found[::2], found[1::2], strict=True):
@@ -51,14 +52,14 @@ class _Encoded:
             self.arrays.append(made.reshape(-1, row) if row > 1 else made)
 
     def __del__(self) -> None:
-        self._calls.free(self._handle)
+        self._encoder.free(self._handle)
 
 
-class _Calls(NamedTuple):
+class _Encoder(NamedTuple):
     encode: Callable[..., int]
     free: Callable[..., int]
 
 
 @lru_cache(maxsize=1)
-def _calls() -> _Calls:
-    return _Calls(function("plan_encode", "iiiip"), function("plan_free_encoded", "i"))
+def _encoder() -> _Encoder:
+    return _Encoder(function("plan_encode", "iiiip"), function("plan_free_encoded", "i"))

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.phases import roots
 from qsim_ex.native.library import function
-from qsim_ex.steps.compiled import FOLD, KIND, program_arrays
-from qsim_ex.steps.numbers import Bound, MakeTables, Numbers
+from qsim_ex.steps.compiled import EULER, FOLD, KIND, PRODUCT, NativeNumbers
+from qsim_ex.steps.numbers import Bound, Euler, Fold, MakeTables, Numbers, Product
 from qsim_ex.steps.plan import Plan
 
 Complex = NDArray[np.complex128]
+
 
 def bind(plan: Plan, operands: Complex) -> Bound:
     """Run a plan's number program on operands [1, total]; return one packed array [count] for each of `plan.steps`.
@@ -59,8 +61,6 @@ class _Binder:
         self._size = numbers.num_operands + self._program.size
         self._work = bool(len(rows)) and bool((rows[:, KIND] != FOLD).any())
         self._folds = bool(len(rows)) and bool((rows[:, KIND] == FOLD).any())
-        # The native library is loaded when numbers are made, not when a plan is.
-        self._bind: Callable[..., int] | None = None
 
     def __call__(self, operands: Complex) -> Complex:
         """Return the number buffer without tables."""
@@ -106,8 +106,63 @@ class _Binder:
         return buffer
 
     def _run(self, buffer: Complex, *, tables: bool) -> None:
-        if self._bind is None:
-            self._bind = function("plan_bind", "pippippi")
         rows, places, incidence, _ = self._program
         addresses = rows.ctypes.data, len(rows), places.ctypes.data, incidence.ctypes.data
-        self._bind(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables)
+        _native()(*addresses, self._num_operands, buffer.ctypes.data, roots().ctypes.data, tables)
+
+
+@lru_cache(maxsize=1)
+def _native() -> Callable[..., int]:
+    """Return the binder in native code."""
+    return function("plan_bind", "pippippi")
+
+
+class ProgramArrays(NamedTuple):
+    """A number program as arrays, for native code; the struct Instruction of plan_numbers.hpp has the columns of a row.
+
+    size: how many numbers the program appends.
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.uint32]
+    incidence: NDArray[np.uint64]
+    size: int
+
+
+def program_arrays(numbers: Numbers) -> ProgramArrays:
+    """Return a number program as arrays: those of its plan, if native code made it."""
+    if isinstance(numbers, NativeNumbers) and numbers.arrays is not None:
+        arrays = numbers.arrays
+        return ProgramArrays(arrays.program, arrays.places, arrays.incidence, _appended(arrays.program))
+    rows, places, incidence = [], [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.uint64)]
+    at = bits = 0
+    for row in numbers.program:
+        match row:
+            case Product(left, right):
+                count, blocks, size, columns = right.shape
+                rows.append([PRODUCT, count, blocks, size, columns, 0, 0, at, 0])
+                new = [left, right]
+            case Euler(matrices):
+                rows.append([EULER, len(matrices), 0, 0, 0, 0, 0, at, 0])
+                new = [matrices]
+            case Fold(table, factors):
+                count, entries, num_factors = table.shape
+                rows.append([FOLD, count, 0, 0, 0, entries, num_factors, at, bits])
+                padded = np.zeros((count, entries, -(-num_factors // 64) * 64), dtype=np.uint8)
+                padded[..., :num_factors] = table != 0
+                incidence.append(np.packbits(padded, axis=-1, bitorder="little").reshape(-1).view(np.uint64))
+                bits += incidence[-1].size
+                new = [factors]
+            case _:
+                assert_never(row)
+        places += [part.reshape(-1).astype(np.uint32) for part in new]
+        at += sum(part.size for part in new)
+    found = np.array(rows, dtype=np.int64).reshape(-1, 9)
+    return ProgramArrays(found, np.concatenate(places), np.concatenate(incidence), _appended(found))
+
+
+def _appended(rows: NDArray[np.int64]) -> int:
+    """Return how many numbers instructions append."""
+    kind, count, blocks, size, columns, entries = rows[:, :6].T
+    each = np.where(kind == PRODUCT, blocks * size * columns, np.where(kind == EULER, 7, entries))
+    return int((count * each).sum())
