@@ -38,7 +38,7 @@ def plan_of(
     return plan
 
 
-@kept(size_of=lambda program: sum([len(level.work) for level in program.levels]))
+@kept(size_of=lambda program: len(program.levels) + len(program.levels[0].work))
 def plans_of(
     program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False
 ) -> tuple[Plan, ...]:
