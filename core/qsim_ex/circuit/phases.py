@@ -72,11 +72,12 @@ def _around(whole: Floats, rest: Floats, out: Complex) -> None:
     np.multiply(square, rest, out=factor.imag)
     at = whole.astype(np.int64)
     at &= TURN - 1
-    np.multiply(_roots().take(at), factor, out=out)
+    np.multiply(roots().take(at), factor, out=out)
 
 
 @cache
-def _roots() -> Complex:
+def roots() -> Complex:
+    """Return the roots of unity of all parts of a turn, complex128 [TURN]."""
     angles = np.arange(-TURN // 8, TURN // 8) * _PART  # a quarter of a turn around 0: small angles are the exact ones
     quarter = np.cos(angles) + 1j * np.sin(angles)
     return np.roll(np.outer(np.array([1, 1j, -1, -1j]), quarter).reshape(-1), -TURN // 8)

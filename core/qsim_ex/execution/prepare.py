@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any, assert_never, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ from qsim_ex.devices.base import Device, LoadsNumbers
 from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
-from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.planner import kept, make_plan
 from qsim_ex.program.program import BranchPoint, Program, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
@@ -23,7 +22,7 @@ Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device the prepared steps of a plan, and the numbers of each step."""
 
 
-@lru_cache(maxsize=256)
+@kept(size_of=lambda segment: len(segment.work))
 def plan_of(
     segment: Segment,
     num_wires: int,
@@ -39,7 +38,7 @@ def plan_of(
     return plan
 
 
-@lru_cache(maxsize=256)
+@kept(size_of=lambda program: len(program.levels) + len(program.levels[0].work))
 def plans_of(
     program: Program, num_wires: int, shape: Shape, levels: Levels | None = None, grows: bool = False
 ) -> tuple[Plan, ...]:

@@ -36,6 +36,12 @@ _MOST_BITS = 64
 _STAYS = 1e-3
 """The weight, in pieces of work, of keeping a bit far that is far already: it breaks ties."""
 
+_TENTHS = 10
+"""Weights are compared as integers, in this part of a piece of work."""
+
+_RANK_UNIT = 1_000_000
+"""The share of a reason's weight by which each place that it comes earlier counts more."""
+
 _IN_A_SWEEP = frozenset({"mix", "diagonal", "rename"})
 
 
@@ -92,19 +98,20 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
 
     Greedy: repeatedly add the missing bits of the reason that bring the most weight for each bit.
     """
-    weights: dict[int, float] = {}
+    weights: dict[int, int] = {}
     forbidden = ~(near | allowed)
     for piece, reason in zip(pending, found, strict=False):
         if reason and not reason & forbidden and reason.bit_count() <= capacity:
-            weights[reason] = weights.get(reason, 0.0) + piece.weight
+            weights[reason] = weights.get(reason, 0) + round(_TENTHS * piece.weight)
             if len(weights) >= _CANDIDATES:
                 break
     if not weights:
         return near
     masks = np.fromiter(weights, dtype=np.uint64, count=len(weights))
-    weight_of = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
-    # Earlier reasons win ties: the earliest work tends to hold up the most.
-    weight_of = weight_of * (1 + 1e-6 * np.arange(len(weights), 0, -1))
+    weight_of = np.fromiter(weights.values(), dtype=np.int64, count=len(weights))
+    # Earlier reasons win ties: the earliest work tends to hold up the most. Sums of integers are exact, so that a plan
+    # does not depend on the order in which a processor adds them up.
+    weight_of = weight_of * (_RANK_UNIT + np.arange(len(weights), 0, -1))
     added = np.uint64(0)
     while True:
         missing = np.bitwise_count(masks & ~added)

@@ -25,6 +25,9 @@ _PATIENCE = 2.0
 """How much of the time of a run may be spent on trying; see `_tries`."""
 
 
+_LOOKED_AT = 4096
+"""The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
+
 _ROUNDED = 1 + 1e-9
 """The error of a sum of times by rounding, so that no choice is discarded that is as good as another."""
 
@@ -35,6 +38,7 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     All bits are fresh, and they are more than a tile holds: otherwise every tile is all bits, whichever are low.
     The same work always gives the same order: plans have names, and kernels are stored under them.
     """
+    pending = pending[:_LOOKED_AT]
     first = (1 << shape.low) - 1
     best, least = first, foresee(pending, num_bits, shape, first)
     chance = random.Random(0)

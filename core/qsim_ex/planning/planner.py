@@ -2,14 +2,20 @@
 
 absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger than
 one device, the work is divided into stages in between.
+
+Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
+this room plans states on several levels of memory, and is what tests compare compiled plans with.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import OptionError
+from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
@@ -25,8 +31,48 @@ from qsim_ex.steps.step import ZeroFill
 
 __all__ = ["bind", "make_plan"]
 
+LARGE = 1 << 13
+"""A plan of more instructions than this is large; it takes about half a KiB for each of them."""
 
-@lru_cache(maxsize=256)
+_MANY, _FEW = 256, 4
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+class Kept(Generic[Given, Made]):
+    """A function that keeps its results; `size_of` says how many instructions its first argument has."""
+
+    def __init__(self, make: Callable[Given, Made], size_of: Callable[[Any], int]) -> None:
+        self._size_of = size_of
+        self._many = lru_cache(maxsize=_MANY)(make)
+        self._few = lru_cache(maxsize=_FEW)(make)
+        update_wrapper(self, make)
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Made:
+        """Return the result, made now or before."""
+        kept = self._few if self._size_of(given[0]) > LARGE else self._many
+        return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
+
+    def cache_info(self) -> Any:
+        """Return the counts of `functools.lru_cache`, of small circuits and large ones together."""
+        many, few = self._many.cache_info(), self._few.cache_info()
+        return many._replace(
+            hits=many.hits + few.hits, misses=many.misses + few.misses, currsize=many.currsize + few.currsize
+        )
+
+    def cache_clear(self) -> None:
+        """Forget all results."""
+        self._many.cache_clear()
+        self._few.cache_clear()
+
+
+def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Given, Made]], Kept[Given, Made]]:
+    """Return a decorator for functions whose results are kept; see `Kept`."""
+    return lambda make: Kept(make, size_of)
+
+
+@kept(size_of=len)
 def make_plan(
     instructions: tuple[Unitary, ...],
     num_wires: int,
@@ -47,8 +93,23 @@ def make_plan(
     Raises `OptionError` for levels that do not fit, `NotSupported` for an operation wider than a sub state vector.
     """
     if levels is None or levels.local >= num_wires:
+        if num_wires <= MOST_WIRES:
+            return compiled_plan(instructions, num_wires, start, shape, fresh, place)
         levels = Levels(num_wires)
-    else:
+    return python_plan(instructions, num_wires, start, shape, fresh, levels, place)
+
+
+def python_plan(
+    instructions: tuple[Unitary, ...],
+    num_wires: int,
+    start: Layout,
+    shape: Shape,
+    fresh: int,
+    levels: Levels,
+    place: bool,
+) -> Plan:
+    """Return the plan of `make_plan`, made in Python: for states on several levels, and to test native code against."""
+    if levels.local < num_wires:
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)

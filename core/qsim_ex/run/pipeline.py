@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
 from qsim_ex.options import Checkpoint, Options
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.kraus import entropy
@@ -102,7 +104,8 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
-    return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
+    with nullcontext() if cancel is None else cancelled_by(cancel):
+        return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
 
 def _run_separated(call: BatchCall) -> BatchResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
@@ -27,6 +27,7 @@ from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
+from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
@@ -106,7 +107,8 @@ class StateVector(Wiring, MemoryLender):
             program = unitary_program(circuit.structure, self._touched)
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
             given = program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new
-            plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))
+            with nullcontext() if cancel is None else cancelled_by(cancel):
+                plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))
             work = prepare(plan, circuit.operands, self.where.devices, self.dtype, options.compile)
             size = work_of(self.num_wires, plan.num_gates, 1)
             ticker = Ticker(cancel, options.progress, options.watch, size)

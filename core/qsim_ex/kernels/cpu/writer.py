@@ -16,8 +16,10 @@ import numpy as np
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.kernels.cpu import encoding as p
 from qsim_ex.kernels.cpu import items
+from qsim_ex.kernels.cpu.compiled_sweeps import encode_all
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
+from qsim_ex.steps.compiled import NativeSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 _FEW_EXCHANGES = 8
@@ -25,7 +27,17 @@ _FEW_EXCHANGES = 8
 
 
 def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
-    """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes."""
+    """Encode a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes.
+
+    The sweeps of a compiled plan are encoded by native code, all others by `encode_in_python`.
+    """
+    if isinstance(sweep, NativeSweep) and sweep.arrays is not None:
+        return encode_all(sweep.arrays, num_bits, lane_bits, real_bytes)[sweep.number]
+    return encode_in_python(sweep, num_bits, lane_bits, real_bytes)
+
+
+def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.EncodedSweep:
+    """Return the result of `encode`, made in Python: for plans on several levels, and the oracle of native code."""
     pending = touches(sweep)
     layout, direct = TileLayout.first(sweep.tile, pending, lane_bits)
     writer = Writer(layout, lane_bits, (2 << lane_bits) * real_bytes)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import PlanError
+from qsim_ex.planning.cancellation import CANCEL, check_cancelled
 from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, reasons, split
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.assemble import Packer, items_of
@@ -42,6 +43,8 @@ def schedule(
     steps: Packed = []
     pending = list(work)
     while pending:
+        if CANCEL.get() is not None:
+            check_cancelled()
         alone = _alone(pending[0])
         if alone is not None:
             if growth.fresh:  # only sweeps may run on fresh bits

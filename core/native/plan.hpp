@@ -1,0 +1,53 @@
+// A plan for one device, from a circuit's instructions: the steps of planning in their order.
+#pragma once
+
+#include <memory>
+
+#include "plan_absorb.hpp"
+#include "plan_fuse.hpp"
+#include "plan_sweep.hpp"
+
+namespace qx::plan {
+
+class Planner {
+  public:
+    // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
+    Planner(const Circuit& circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+            std::vector<Mask> lows, std::unique_ptr<Book> book);
+
+    enum class State { absorb, rotate, reorder, schedule, finish, done, failed };
+
+    // Does a bounded amount of work; the last state is `done`, or `failed` if a sweep would run no work.
+    State advance();
+
+    Layout start, end;
+    bool reordered = false;
+    StepArrays steps;
+    NumberArrays numbers;
+    std::unique_ptr<Book> book;
+
+  private:
+    void absorb();
+    void rotate_all();
+    void reorder();
+    void move(const std::vector<int>& to);
+    void schedule();
+    void finish();
+
+    int num_bits_;
+    Shape shape_;
+    Mask fresh_;
+    State state_ = State::absorb;
+    NumberProgram program_;
+    Absorber absorber_;
+    std::unique_ptr<Fuser> fuser_;
+    std::vector<Piece> work_;
+    std::vector<Outline> outlines_;
+    std::vector<Mask> lows_;
+    std::size_t tried_ = 0, tries_ = 0;
+    Mask best_ = 0;
+    double least_ = 0;
+    std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,49 @@
+// From instructions on wires to work on index bits: SWAPs and Xs become changes of the layout and vanish.
+#pragma once
+
+#include "plan_circuit.hpp"
+#include "plan_piece.hpp"
+
+namespace qx::plan {
+
+// Where each wire is: its index bit, and the mask of bits that are stored inverted.
+struct Layout {
+    std::vector<int> address;
+    Mask flip = 0;
+};
+
+// Reads a circuit, one instruction at a time.
+class Absorber {
+  public:
+    Absorber(const Circuit& circuit, const Layout& start, const Shape& shape, Book& book);
+
+    bool done() const { return at_ == circuit_.size; }
+    // Reads the next instruction; returns whether a piece of work is left of it, which is put into `out`.
+    bool next(Piece& out);
+    const Layout& layout() const { return layout_; }
+
+  private:
+    bool op(Piece& out);
+    bool permutation(Piece& out);
+    void initialize(Piece& out);
+    bool place(Piece& out, const std::vector<int>& bits, const std::vector<Mask>& reads);
+    Mask moved(Mask wires) const;
+    void relabel(const Relabeling& found);
+    Mask flips(const std::vector<int>& bits) const;
+    void bits_of_mixes();
+
+    Circuit circuit_;
+    Layout layout_;
+    const Shape& shape_;
+    Book& book_;
+    bool identity_ = true;
+    Int at_ = 0;
+    const Int* mixes_;
+    const Int* reads_;
+    std::vector<int> bits_;
+    std::vector<Mask> masks_;
+    std::vector<Index> picked_, other_;
+    std::vector<char> classes_;
+};
+
+}  // namespace qx::plan

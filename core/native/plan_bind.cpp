@@ -1,0 +1,174 @@
+// The execution of a plan's number program on the operands of one circuit; see qsim_ex.steps.numbers.
+//
+// This is all that a variational loop does on the host for each point. A row of a batch is one call's work, so that it
+// does not depend on other rows.
+
+#include <cmath>
+
+#include "plan_numbers.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr double tiny = 1e-300;      // below, a number counts as 0, and dividing by it may overflow
+constexpr double rounding = 1e-15;   // how far |phase|^2 may be from 1 by rounding alone
+constexpr int parts_of_turn = 4096;  // TURN of qsim_ex.circuit.phases, whose table of roots of unity is passed on
+constexpr double two_pi = 6.283185307179586477;
+constexpr int at_once = 8;           // factors whose sums are looked up together
+constexpr Index dense = 32;          // tables from this size up look sums up, smaller ones add factor by factor
+
+struct Complex {
+    double re = 0, im = 0;
+
+    Complex operator*(Complex other) const { return {re * other.re - im * other.im, re * other.im + im * other.re}; }
+    Complex operator*(double size) const { return {re * size, im * size}; }
+    Complex operator-() const { return {-re, -im}; }
+    Complex& operator+=(Complex other) { return re += other.re, im += other.im, *this; }
+    Complex conj() const { return {re, -im}; }
+};
+
+// Products left [blocks, size, size] * right [blocks, size, columns]. Most entries of a gate within two qubits are 0 or 1,
+// the first two places of the buffer.
+void multiply(const Instruction& row, const Index* places, Complex* buffer, Complex* out) {
+    const Index* left = places + row.at;
+    const Index* right = left + row.count * row.blocks * row.size * row.size;
+    for (Int block = 0; block < row.count * row.blocks; ++block) {
+        for (Int i = 0; i < row.size; ++i) {
+            Complex* to = out + i * row.columns;
+            for (Int j = 0; j < row.columns; ++j) to[j] = {};
+            for (Int k = 0; k < row.size; ++k) {
+                Index place = left[i * row.size + k];
+                if (place == 0) continue;
+                Complex factor = buffer[place];
+                const Index* from = right + k * row.columns;
+                for (Int j = 0; j < row.columns; ++j)
+                    if (from[j]) to[j] += place == 1 ? buffer[from[j]] : factor * buffer[from[j]];
+            }
+        }
+        left += row.size * row.size;
+        right += row.size * row.columns;
+        out += row.size * row.columns;
+    }
+}
+
+// Euler angles of unitary 2x2 matrices; see steps.Euler.
+//
+// A small entry has an inexact phase, since it may be the rest of a cancellation. So the phase of a large entry is never
+// computed from those of small ones: beta comes from the larger of b and d.
+void split_rotation(const Index* places, const Complex* buffer, Complex* out) {
+    double sizes[4];
+    Complex units[4];
+    for (int k = 0; k < 4; ++k) {
+        Complex entry = buffer[places[k]];
+        sizes[k] = std::hypot(entry.re, entry.im);
+        bool none = sizes[k] < tiny;  // the phase of 0 is 1
+        units[k] = none ? Complex{1, 0} : Complex{entry.re / sizes[k], entry.im / sizes[k]};
+    }
+    double cosine = sizes[0], sine = sizes[2];
+    Complex gamma = units[0], alpha = units[2] * gamma.conj();
+    out[0] = out[3] = {cosine, 0};
+    out[1] = {-sine, 0}, out[2] = {sine, 0};
+    out[4] = alpha;
+    out[5] = (sine <= cosine ? units[3] * alpha.conj() : -units[1]) * gamma.conj();
+    out[6] = gamma;
+}
+
+// e^{i angle} for an angle in parts of a turn: a root of unity, times a series for the small angle that is left.
+Complex phase_of(double turns, const Complex* roots) {
+    constexpr double shift = 6755399441055744.0;  // adding and subtracting it rounds to an integer
+    double whole = (turns + shift) - shift, rest = (turns - whole) * (two_pi / parts_of_turn), square = rest * rest;
+    Complex factor{(square * (1.0 / 24) - 0.5) * square + 1, (square * (-1.0 / 6) + 1) * rest};
+    return roots[static_cast<Int>(whole) & (parts_of_turn - 1)] * factor;
+}
+
+// Sums of the terms of the factors of each entry of a table.
+class Sums {
+  public:
+    Sums(const std::vector<double>& terms, Index entries) : terms_(terms), groups_((terms.size() + at_once - 1) / at_once) {
+        if (entries < dense) return;
+        sums_.resize(groups_ << at_once);
+        for (std::size_t group = 0; group < groups_; ++group) {
+            double* sums = sums_.data() + (group << at_once);
+            for (std::size_t k = 0; k < at_once; ++k) {
+                double term = group * at_once + k < terms.size() ? terms[group * at_once + k] : 0;
+                for (std::size_t set = 0; set < std::size_t{1} << k; ++set) sums[set + (std::size_t{1} << k)] = sums[set] + term;
+            }
+        }
+    }
+    double operator()(const std::uint64_t* bits) const {
+        double sum = 0;
+        if (sums_.empty()) {
+            for (std::size_t word = 0; word < (terms_.size() + 63) / 64; ++word)
+                each(bits[word], [&](int bit) { sum += terms_[64 * word + static_cast<std::size_t>(bit)]; });
+            return sum;
+        }
+        for (std::size_t group = 0; group < groups_; ++group)
+            sum += sums_[(group << at_once) + (bits[group / 8] >> group % 8 * at_once & 255)];
+        return sum;
+    }
+
+  private:
+    const std::vector<double>& terms_;
+    std::size_t groups_;
+    std::vector<double> sums_;
+};
+
+// A table of products of phases: angles are added, and the sums are turned into phases. A phase whose size differs from 1
+// by more than rounding (matrices may deviate in single precision) keeps its size: logarithms are added.
+void make_table(const Index* factors, Index columns, Index entries, const std::uint64_t* bits, const Complex* buffer,
+                const Complex* roots, Complex* out) {
+    std::vector<double> turns(columns), logs;
+    bool exact = true;
+    for (Index k = 0; k < columns; ++k) {
+        Complex factor = buffer[factors[k]];
+        turns[k] = std::atan2(factor.im, factor.re) * (parts_of_turn / two_pi);
+        exact = exact && std::fabs(factor.re * factor.re + factor.im * factor.im - 1) <= rounding;
+    }
+    std::size_t words = (columns + 63) / 64;
+    Sums sums(turns, entries);
+    for (Index entry = 0; entry < entries; ++entry) out[entry] = phase_of(sums(bits + entry * words), roots);
+    if (exact) return;
+    for (Index k = 0; k < columns; ++k) {
+        Complex factor = buffer[factors[k]];
+        logs.push_back(std::log(factor.re * factor.re + factor.im * factor.im) / 2);
+    }
+    Sums sizes(logs, entries);
+    for (Index entry = 0; entry < entries; ++entry) out[entry] = out[entry] * std::exp(sizes(bits + entry * words));
+}
+
+}  // namespace
+
+}  // namespace qx::plan
+
+// Runs the part of a number program that is no tables (or, with `tables`, that part) on a buffer that begins with the
+// operands. program, size: rows of Instruction; places, incidence: what they refer to. roots: e^{2 pi i k / 4096}.
+QX_EXPORT(plan_bind)(const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
+                     void* numbers, const void* roots, qx::Int tables) {
+    using namespace qx::plan;
+    const auto* rows = static_cast<const qx::plan::Instruction*>(program);
+    const auto* at = static_cast<const Index*>(places);
+    auto* buffer = static_cast<Complex*>(numbers);
+    Complex* out = buffer + num_operands;
+    for (const Instruction* row = rows; row < rows + size; ++row) {
+        switch (row->type) {
+            case Instruction::product:
+                if (!tables) multiply(*row, at, buffer, out);
+                out += row->count * row->blocks * row->size * row->columns;
+                break;
+            case Instruction::euler:
+                for (qx::Int k = 0; k < row->count; ++k, out += 7)
+                    if (!tables) split_rotation(at + row->at + 4 * k, buffer, out);
+                break;
+            default: {
+                const auto* bits = static_cast<const std::uint64_t*>(incidence) + row->bits;
+                qx::Int words = row->entries * ((row->factors + 63) / 64);
+                for (qx::Int k = 0; k < row->count; ++k, out += row->entries, bits += words)
+                    if (tables)
+                        make_table(at + row->at + k * row->factors, static_cast<Index>(row->factors),
+                                   static_cast<Index>(row->entries), bits, buffer, static_cast<const Complex*>(roots), out);
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+// Dense blocks: the work of a phase on its near bits alone, as one matrix, where the device has matrix units.
+#pragma once
+
+#include "plan_circuit.hpp"
+#include "plan_numbers.hpp"
+
+namespace qx::plan {
+
+// Returns a phase's work with a block in it if that is cheaper; the block's product is added to `program`.
+//
+// work: in order; diagonals that earlier phases passed on come first. near: the phase's near bits.
+std::vector<Piece> gathered(
+    const std::vector<Piece>& work, Mask near, double block, Book& book, NumberProgram& program);
+
+}  // namespace qx::plan

@@ -1,0 +1,77 @@
+// Merging neighbours where that lowers the number of multiply-adds.
+//
+// Two pieces of work are neighbours when nothing between them touches their bits. A piece whose bits all lie within its
+// neighbour's is multiplied into it if the product, judged by its pattern, costs no more than the two.
+#pragma once
+
+#include "plan_numbers.hpp"
+
+namespace qx::plan {
+
+// Multiply-adds per amplitude, by pattern; a condition counts the share of amplitudes where it holds.
+double work_of(const Piece& piece, Book& book);
+
+// The joined labels of pieces that became one, the latest first, as in a product of matrices.
+Index joined_label(const std::vector<Index>& labels, Book& book);
+
+// Sets the order and the cost of each piece.
+void number_pieces(std::vector<Piece>& work, Book& book);
+
+class Fuser {
+  public:
+    // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic.
+    Fuser(Book& book, NumberProgram& program, double item_work)
+        : book_(book), program_(program), item_work_(item_work), on_bit_(64) {}
+
+    void add(Piece piece);
+    // Returns the work with neighbours merged.
+    std::vector<Piece> finish();
+
+  private:
+    static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
+    static constexpr int most_entries = 1 << 2 * most_bits;
+    static constexpr Index none = ~Index{0};
+
+    struct Bits {
+        int bit[most_bits];
+        int size;
+        int local(int wanted) const { return bit[0] == wanted ? 0 : 1; }
+        Mask local(Mask mask) const {
+            Mask out = 0;
+            for (int k = 0; k < size; ++k) out |= (mask >> bit[k] & 1) << k;
+            return out;
+        }
+    };
+    // An operation as one dense matrix. entry: 0 (the constant 0), 1 (the constant 1), or 2 + a number of its source.
+    struct Embedding {
+        Index pattern;
+        Index entry[most_entries];
+    };
+
+    bool small(const Piece& piece) const {
+        return piece.in_a_sweep() && piece.touched && count(piece.touched) <= most_bits;
+    }
+    bool dense(const Piece& piece) const {
+        return piece.kind == Kind::mix && !piece.num_reads && !piece.when.mask && piece.num_mixed <= most_bits;
+    }
+    Bits bits_of(const Piece& piece) const;
+    Embedding embed(const Piece& piece, const Bits& bits);
+    bool merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out);
+    bool settle(Piece& piece);
+    bool into_earlier(const Piece& piece, Index at);
+    bool with_earlier(Piece& piece, const Index* tops, int num_tops);
+    bool run(Piece& piece);
+    bool on_top(const Piece& piece, Index at) const;
+    void push(const Piece& piece);
+    void pop(Index at);
+
+    Book& book_;
+    NumberProgram& program_;
+    double item_work_;
+    std::vector<Piece> kept_;
+    std::vector<bool> gone_;
+    std::vector<std::vector<Index>> on_bit_;  // for each bit the pieces that touch it, the latest last
+    Memo labels_;
+};
+
+}  // namespace qx::plan

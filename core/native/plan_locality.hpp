@@ -1,0 +1,66 @@
+// The choice of bits to bring near, at every level of the memory hierarchy; see qsim_ex.planning.locality.
+//
+// Work may run when the directions that it mixes are near and no earlier work that is left behind has to run before it.
+// One scan finds the reason of every piece of work: the directions that would have to come near before it could run.
+// Choosing directions is then a coverage problem over those sets, solved greedily; no second scan.
+#pragma once
+
+#include <vector>
+
+#include "plan_piece.hpp"
+
+namespace qx::plan {
+
+// Pieces that have not run yet, in their order: some that were looked at and left behind, and all from `next` on.
+// What is never looked at is never copied, so that planning takes time in proportion to the work.
+struct Pending {
+    const std::vector<Outline>* work = nullptr;
+    const std::vector<Index>* all = nullptr;  // numbers of pieces in `work`; all of `work` if null
+    std::vector<Index> front;
+    std::size_t next = 0;
+    Mask scope = 0;        // all bits that some piece mixes
+    std::size_t free = 0;  // how many pieces touch none of them, and can run at any time
+
+    // All of some work, or of some of its pieces.
+    static Pending of(const std::vector<Outline>& work, const std::vector<Index>* all = nullptr) {
+        Pending out;
+        out.work = &work, out.all = all;
+        for (std::size_t k = 0; k < out.end(); ++k) out.scope |= out[k].mixed.units;
+        for (std::size_t k = 0; k < out.end(); ++k) out.free += out.is_free(out[k]);
+        return out;
+    }
+
+    bool is_free(const Outline& piece) const { return !(piece.touched & scope); }
+    std::size_t end() const { return all ? all->size() : work->size(); }
+    std::size_t size() const { return front.size() + end() - next; }
+    bool empty() const { return !size(); }
+    Index number(std::size_t k) const {
+        if (k < front.size()) return front[k];
+        k += next - front.size();
+        return all ? (*all)[k] : static_cast<Index>(k);
+    }
+    const Outline& operator[](std::size_t k) const { return (*work)[number(k)]; }
+};
+
+// A direction that is never near: a step of its own has to run first.
+constexpr Directions never{Mask{1} << 63};
+
+constexpr int window = 768;  // how many pieces may be left behind before the scan stops looking further ahead
+
+// Sets `out` to the reason of each piece, for directions that are near; it is shorter if the window ended.
+//
+// capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
+// runs is the same, and most scans end after a few layers of a circuit.
+void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out);
+
+// Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
+Directions choose(
+    const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed, int capacity);
+
+// The multiply-adds per amplitude of the work that can run.
+double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near);
+
+// Appends the pieces that can run to `ready`, and leaves the others pending; both in order.
+void split(Pending& pending, const std::vector<Directions>& reasons, Directions near, std::vector<Index>& ready);
+
+}  // namespace qx::plan

@@ -1,0 +1,96 @@
+// A piece of work: the data that each step of planning passes to the next.
+#pragma once
+
+#include "plan_patterns.hpp"
+
+namespace qx::plan {
+
+// "mix" is dense on near bits, "rename" permutes them; the last three are steps of their own.
+enum class Kind : std::uint8_t { mix, diagonal, rename, dense_matrix, basis_permutation, initial_amplitudes };
+
+// Places in the number buffer: `count` in a row from `first` on, or, with a table, those at `table` of `Book::places`.
+struct Places {
+    static constexpr Index none = ~Index{0};
+    Index first = 0;
+    Index count = 0;
+    Index table = none;
+};
+
+struct When {
+    Mask mask = 0;
+    Mask value = 0;
+};
+
+// The part of a piece that says when it may run; scans read nothing else.
+struct Outline {
+    Directions mixed;  // all its directions
+    Mask touched = 0;  // all bits that it mixes, reads or is under a condition of
+    double work = 0;   // multiply-adds per amplitude
+    Kind kind = Kind::mix;
+
+    // How much the piece counts when bits are chosen: diagonals run wherever the work before them runs.
+    int weight() const { return kind == Kind::diagonal ? 1 : 10; }
+    bool in_a_sweep() const { return kind <= Kind::rename; }
+};
+
+// One operation on index bits. Its `num_mixed` directions stand at `words` of `Book::words`, then as many parities, then
+// the `num_reads` parities that it reads. Gate k flips direction k, and the parity k of the stored index says which of
+// the two amplitudes is the 0: both are the mask of one bit as long as layouts only permute bits.
+struct Piece : Outline {
+    When when;             // where it applies
+    std::uint32_t words = 0;
+    Index pattern = 0;     // classes of the entries [2^reads, 2^mixed, 2^mixed]
+    Index label = 0;
+    Index order = 0;       // position in the program
+    Places source;         // of each entry of the pattern
+    Index to = 0;          // of renames: where each value moves to, at `to` of `Book::values`
+    std::uint32_t level = 0;
+    Mask held = 0;         // of initial amplitudes: the value that all its bits hold before
+    std::uint8_t num_mixed = 0;
+    std::uint8_t num_reads = 0;
+    bool unitary = true;
+
+    int size() const { return 1 << num_mixed; }
+};
+
+// All pieces of one plan refer to these arrays.
+struct Book {
+    Patterns patterns;
+    Interned labels;
+    std::vector<Mask> words;
+    std::vector<Index> values;
+    std::vector<Index> places;
+
+    const Mask* directions(const Piece& piece) const { return words.data() + piece.words; }
+    const Mask* reads(const Piece& piece) const { return words.data() + piece.words + 2 * piece.num_mixed; }
+    int bit(const Piece& piece, int k) const { return lowest(directions(piece)[k]); }
+    Index place(const Places& of, Index k) const { return of.table == Places::none ? of.first + k : places[of.table + k]; }
+
+    // Gives a piece its bits and reads, and sets the masks that follow from them and from its condition.
+    void put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads);
+    // Appends the places of a piece that a list of entries picks.
+    Places picked(const Places& of, const Index* entries, std::size_t size);
+};
+
+inline void Book::put(Piece& piece, const int* bits, int num_mixed, const Mask* reads, int num_reads) {
+    piece.words = static_cast<std::uint32_t>(words.size());
+    piece.num_mixed = static_cast<std::uint8_t>(num_mixed);
+    piece.num_reads = static_cast<std::uint8_t>(num_reads);
+    piece.mixed = {};
+    for (int copy = 0; copy < 2; ++copy)  // directions, and parities
+        for (int k = 0; k < num_mixed; ++k) words.push_back(unit(bits[k]));
+    for (int k = 0; k < num_mixed; ++k) piece.mixed |= {unit(bits[k])};
+    piece.touched = piece.mixed.units | piece.when.mask;
+    for (int k = 0; k < num_reads; ++k) {
+        words.push_back(reads[k]);
+        piece.touched |= reads[k];
+    }
+}
+
+inline Places Book::picked(const Places& of, const Index* entries, std::size_t size) {
+    Places out{0, static_cast<Index>(size), static_cast<Index>(places.size())};
+    for (std::size_t k = 0; k < size; ++k) places.push_back(place(of, entries[k]));
+    return out;
+}
+
+}  // namespace qx::plan

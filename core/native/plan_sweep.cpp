@@ -1,0 +1,122 @@
+// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+
+#include "plan_sweep.hpp"
+
+#include "plan_blocks.hpp"
+#include "plan_items.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+constexpr int phases_at_once = 64;  // of a sweep that has many, so that planning can be cancelled
+
+}  // namespace
+
+Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits,
+                     const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out)
+    : work_(work), shape_(shape), book_(book), program_(program), out_(out),
+      growth_(num_bits, shape, fresh, below(shape.low)) {
+    pending_ = Pending::of(outlines);
+}
+
+bool Scheduler::advance() {
+    if (sweeping_) {
+        if (!phases_done_) return next_phases(), true;
+        return end_sweep();
+    }
+    const Piece& piece = work_[pending_.number(0)];
+    if (piece.in_a_sweep())
+        begin_sweep();
+    else
+        alone(piece);
+    return true;
+}
+
+void Scheduler::clear(Mask fresh) {
+    Step step{};
+    step.type = Step::zero_fill, step.fresh = static_cast<Int>(fresh), step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+}
+
+void Scheduler::alone(const Piece& piece) {
+    if (!growth_.fresh.empty()) {  // only sweeps may run on fresh bits
+        clear(growth_.fresh.units);
+        growth_.complete();
+    }
+    Step step{};
+    step.type = static_cast<Int>(piece.kind) - static_cast<Int>(Kind::dense_matrix) + Step::dense_matrix;
+    step.words = piece.words, step.num_bits = piece.num_mixed, step.num_reads = piece.num_reads;
+    step.when_mask = static_cast<Int>(piece.when.mask), step.when_value = static_cast<Int>(piece.when.value);
+    step.to = piece.to, step.held = static_cast<Int>(piece.held), step.label = piece.label;
+    for (Index k = 0; k < piece.source.count; ++k) out_.packed.push_back(book_.place(piece.source, k));
+    step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+    if (pending_.front.empty())
+        ++pending_.next;
+    else
+        pending_.front.erase(pending_.front.begin());
+}
+
+void Scheduler::begin_sweep() {
+    fresh_before_ = growth_.fresh.units;
+    tile_ = growth_.tile(pending_, reasons_);
+    ready_.clear(), phases_.clear(), in_phases_.clear();
+    split(pending_, reasons_, tile_, ready_);
+    left_ = Pending::of(*pending_.work, &ready_);
+    sweeping_ = true, phases_done_ = false;
+}
+
+// Finds phases for the work of the sweep; edge bits are not near in the first and the last phase.
+void Scheduler::next_phases() {
+    Directions edge{below(shape_.edge)}, middle = tile_.without(edge);
+    for (int k = 0; k < phases_at_once && !phases_done_; ++k) {
+        bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
+        find_reasons(left_, {}, shape_.near, reasons_);
+        Directions chosen = choose(left_, reasons_, {}, first || last ? middle : tile_, shape_.near);
+        Directions near = fill(chosen, middle, shape_.near, false);
+        split(left_, reasons_, near, in_phases_);
+        phases_.push_back({near, in_phases_.size()});
+        phases_done_ = last || left_.empty();
+    }
+    if (phases_done_ && phases_.back().near.meets(edge))
+        phases_.push_back({fill({}, middle, shape_.near, false), in_phases_.size()});
+}
+
+// Writes the sweep with its items; work that did not fit into its phases is pending again.
+bool Scheduler::end_sweep() {
+    bool blocks = shape_.has_blocks && growth_.size() >= shape_.blocks_from;
+    Packer packer(book_, program_, out_, shape_.table);
+    Step step{};
+    step.type = Step::sweep, step.tile = static_cast<Int>(tile_.units), step.fresh = static_cast<Int>(fresh_before_);
+    step.begin = static_cast<Int>(out_.phases.size());
+    std::size_t at = 0;
+    std::vector<Piece> work;
+    for (std::size_t k = 0; k < phases_.size(); ++k) {
+        if (blocks) work = packer.take_held();
+        for (; at < phases_[k].end; ++at) work.push_back(work_[in_phases_[at]]);
+        if (blocks) work = gathered(work, phases_[k].near.units, shape_.block, book_, program_);
+        packer.phase(phases_[k].near, work, k + 1 == phases_.size());
+        work.clear();
+    }
+    packer.finish(step.numbers, step.tables);
+    step.end = static_cast<Int>(out_.phases.size());
+    step.packed = static_cast<Int>(out_.packed.size());
+    out_.steps.push_back(step);
+    sweeping_ = false;
+    if (left_.size() == ready_.size()) return false;
+    if (!left_.empty()) {
+        std::vector<Index> front;
+        front.reserve(left_.size() + pending_.front.size());
+        std::size_t own = 0, other = 0;
+        while (own < left_.size() || other < pending_.front.size()) {
+            bool take = other == pending_.front.size() ||
+                        (own < left_.size() && left_.number(own) < pending_.front[other]);
+            front.push_back(take ? left_.number(own++) : pending_.front[other++]);
+        }
+        pending_.front.swap(front);
+    }
+    return true;
+}
+
+}  // namespace qx::plan

@@ -1,0 +1,82 @@
+// From work to steps: sweeps with their phases and items, and the steps that are not sweeps.
+#pragma once
+
+#include "plan_growth.hpp"
+#include "plan_numbers.hpp"
+
+namespace qx::plan {
+
+// The steps of a plan as rows of numbers; qsim_ex.steps.compiled reads them.
+struct Step {
+    enum Type : Int { sweep, dense_matrix, basis_permutation, initial_amplitudes, zero_fill };
+    Int type;
+    Int tile;          // of a sweep
+    Int fresh;         // of a sweep or a zero fill
+    Int begin, end;    // its phases
+    Int numbers, tables;
+    Int packed;        // where its packed numbers end
+    // Of the other steps: where its bits stand in `words`, how many, its reads, condition, `to`, held value, label.
+    Int words, num_bits, num_reads, when_mask, when_value, to, held, label;
+};
+
+struct Phase {
+    Int near, begin, end;  // its items
+};
+
+struct Item {
+    Int kind, num_bits, num_reads, words, when_mask, when_value, pattern, slot, count, to, label;
+};
+
+struct StepArrays {
+    std::vector<Step> steps;
+    std::vector<Phase> phases;
+    std::vector<Item> items;
+    std::vector<Index> packed;
+};
+
+// Turns the work of one stage into steps, one step at a time.
+class Scheduler {
+  public:
+    Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits, const Shape& shape, Mask fresh, Book& book,
+              NumberProgram& program, StepArrays& out);
+
+    bool done() const { return pending_.empty() && !sweeping_; }
+    // Does a bounded amount of work: a step, or some phases of a sweep; returns false if a sweep runs no work.
+    bool advance();
+    // The bits that are fresh after the steps.
+    Mask fresh() const { return growth_.fresh.units; }
+    // Appends the step that writes the zeros of some bits.
+    void clear(Mask fresh);
+
+  private:
+    // The phases of a sweep before its items are made: the near set, and the end of the pieces that run in it.
+    struct NearPhase {
+        Directions near;
+        std::size_t end;
+    };
+
+    void alone(const Piece& piece);
+    void begin_sweep();
+    void next_phases();
+    bool end_sweep();
+
+    const std::vector<Piece>& work_;
+    const Shape& shape_;
+    Book& book_;
+    NumberProgram& program_;
+    StepArrays& out_;
+    Growth growth_;
+    Pending pending_;
+    std::vector<Directions> reasons_;
+
+    bool sweeping_ = false;
+    bool phases_done_ = false;
+    Directions tile_;
+    Mask fresh_before_ = 0;
+    std::vector<Index> ready_;  // the work of the sweep
+    Pending left_;              // and what of it is in no phase yet
+    std::vector<Index> in_phases_;
+    std::vector<NearPhase> phases_;
+};
+
+}  // namespace qx::plan

@@ -1,0 +1,367 @@
+// A sweep as arrays of integers: the program that the kernels of sweeps interpret.
+
+#include "plan_writer.hpp"
+
+#include <algorithm>
+
+namespace qx::plan {
+
+namespace {
+
+constexpr std::size_t few_exchanges = 8;  // exchanges of half the rows that cost as much as one permutation of all
+constexpr Int nowhere = Int{1} << 60;     // the place of rows that memory does not hold
+constexpr std::size_t low_rows = 6;       // tables over rows are split: one for these bits of the row number
+constexpr Int line = 16;                  // coefficients begin on whole cache lines
+
+// Appends for each set of steps their sum: a place in memory, or none.
+void append_sums(const std::vector<Int>& steps, std::vector<Int>& out) {
+    std::size_t begin = out.size();
+    out.push_back(0);
+    for (Int step : steps)
+        for (std::size_t k = begin, end = out.size(); k < end; ++k) out.push_back(std::min(out[k] + step, nowhere));
+}
+
+// Exchanges of two places that, one after the other, move the content of x to to[x].
+std::vector<std::pair<int, int>> transpositions(const Index* to, int size) {
+    std::vector<std::pair<int, int>> swaps;
+    Mask seen = 0;
+    for (int start = 0; start < size; ++start)
+        for (int x = start; !(seen >> x & 1);) {
+            seen |= unit(x);
+            x = static_cast<int>(to[x]);
+            if (x != start) swaps.push_back({start, x});
+        }
+    return swaps;
+}
+
+// The number of a block in the old order of parities, for its number in the new order.
+std::vector<Index> reordered(const std::vector<Mask>& to, const Mask* old, int size) {
+    std::vector<int> place(to.size());
+    Mask taken = 0;  // one parity may be read twice
+    for (std::size_t k = 0; k < to.size(); ++k)
+        for (int at = 0; at < size; ++at)
+            if (old[at] == to[k] && !(taken >> at & 1)) {
+                taken |= unit(at);
+                place[k] = at;
+                break;
+            }
+    std::vector<Index> out(std::size_t{1} << size);
+    for (std::size_t number = 0; number < out.size(); ++number)
+        for (std::size_t k = 0; k < to.size(); ++k) out[number] |= static_cast<Index>((number >> k & 1) << place[k]);
+    return out;
+}
+
+}  // namespace
+
+void Writer::encode(const Step& sweep) {
+    first_integer_ = out_.integers.size(), first_code_ = out_.codes.size();
+    coefficients_ = 0;
+    std::vector<TouchedBits> pending, ready;
+    std::size_t end = static_cast<std::size_t>(steps_.phases[sweep.end - 1].end);
+    for (std::size_t k = static_cast<std::size_t>(steps_.phases[sweep.begin].begin); k < end; ++k) {
+        const Item& item = steps_.items[k];
+        Mask mix = 0, all = when_mask(item);
+        for (Int j = 0; j < item.num_bits; ++j) mix |= bits_of(item)[j];
+        for (Int j = 0; j < item.num_reads; ++j) all |= reads_of(item)[j];
+        pending.push_back({&item, mix, all | mix});
+    }
+    bool direct = layout_.first(static_cast<Mask>(sweep.tile), pending, lane_bits_);
+    look();
+    Geometry geometry{};
+    Mask fresh = static_cast<Mask>(sweep.fresh);
+    places(fresh, geometry.load, geometry.load_lanes);
+    geometry.load_direct = direct && !(fresh & layout_.lane_mask());
+    while (!pending.empty()) {
+        ready.clear();
+        take_runnable(pending, layout_.lane_mask(), ready);
+        Swaps swaps = pending.empty() ? Swaps() : layout_.swaps_for(pending);
+        for (const TouchedBits& piece : ready) item(*piece.item);
+        if (!swaps.empty()) exchange(swaps);
+    }
+    if (direct)
+        for (const Swaps& swaps : layout_.swaps_home()) exchange(swaps);
+    geometry.last = finish();
+    places(0, geometry.store, geometry.store_lanes);
+    geometry.num_bits = num_bits_;
+    geometry.row_bits = static_cast<Int>(layout_.rows.size());
+    geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));
+    geometry.store_direct = direct;
+    out_.geometry.push_back(geometry);
+    auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
+    out_.ends.push_back(
+        {size(out_.instructions), size(out_.fills), size(out_.codes), size(out_.integers), coefficients_});
+}
+
+// Notes the place of each index bit.
+void Writer::look() {
+    row_mask_ = lane_mask_ = 0, all_rows_ = 0;
+    std::fill(row_of_, row_of_ + 64, -1);
+    for (std::size_t k = 0; k < layout_.rows.size(); ++k)
+        if (int bit = layout_.rows[k]; bit < pad) {
+            row_of_[bit] = static_cast<int>(k);
+            row_mask_ |= unit(bit);
+            all_rows_ |= Int{1} << k;
+        }
+    for (std::size_t k = 0; k < layout_.lanes.size(); ++k)
+        if (int bit = layout_.lanes[k]; bit < pad) lane_of_[bit] = static_cast<int>(k), lane_mask_ |= unit(bit);
+    outside_ = ~(row_mask_ | lane_mask_);
+}
+
+// Appends integers; returns their start.
+Int Writer::add(const std::vector<Int>& values) {
+    Int at = static_cast<Int>(out_.integers.size() - first_integer_);
+    out_.integers.insert(out_.integers.end(), values.begin(), values.end());
+    return at;
+}
+
+// Writes the place of each row and each lane in memory (in amplitudes), and where the tables begin.
+//
+// fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold.
+void Writer::places(Mask fresh, Int& at, Int& lanes) {
+    auto steps_of = [&](const std::vector<int>& bits) {
+        std::vector<Int> steps;
+        for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : Int{1} << bit);
+        return steps;
+    };
+    std::vector<Int> low = steps_of(layout_.rows), high, sums;
+    if (low.size() > low_rows) high.assign(low.begin() + low_rows, low.end());
+    low.resize(low_rows);
+    append_sums(low, sums);
+    append_sums(high, sums);
+    at = add(sums);
+    sums.clear();
+    append_sums(steps_of(layout_.lanes), sums);
+    lanes = add(sums);
+}
+
+// Exchanges lane bits and row bits, all at once if these are all lanes.
+void Writer::exchange(const Swaps& swaps) {
+    flush();
+    Int everywhere = (Int{1} << layout_.rows.size()) - 1, rows = 0;
+    for (auto [lane, row] : swaps) rows |= Int{1} << row;
+    if (!swaps.empty() && static_cast<int>(swaps.size()) == lane_bits_) {
+        SweepInstruction& made = write(lanes_op, {0, 0, everywhere & ~rows, 0});
+        for (std::size_t k = 0; k < swaps.size(); ++k) made.offsets[k] = row_bytes_ << swaps[k].second;
+    } else {
+        for (auto [lane, row] : swaps) {
+            SweepInstruction& made = write(lane_op, {0, 0, everywhere & ~(Int{1} << row), 0});
+            made.size = lane, made.offsets[0] = row_bytes_ << row;
+        }
+    }
+    layout_.exchange(swaps);
+    look();
+}
+
+// Writes the remaining instructions; returns whether the last is a permutation that storing can apply.
+bool Writer::finish() {
+    if (moves_.empty()) return false;
+    permute();
+    return true;
+}
+
+void Writer::item(const Item& item) {
+    if (item.kind == static_cast<Int>(Kind::rename)) {
+        if (is_cx(item)) {
+            moves_.push_back(&item);
+            return;
+        }
+        flush();
+        rename(item);
+        return;
+    }
+    flush();
+    Interned::Bytes pattern = book_.patterns[static_cast<Index>(item.pattern)];
+    if (item.kind == static_cast<Int>(Kind::diagonal)) {
+        Index& known = known_diagonals_[static_cast<std::uint64_t>(item.pattern)];
+        if (known == Memo::none) {
+            known = static_cast<Index>(diagonals_.size());
+            diagonals_.push_back(diagonal_codes(pattern));
+        }
+        if (!diagonals_[known].codes.empty()) scale(item, diagonals_[known], false, 0);
+        return;
+    }
+    Index& known = known_blocks_[static_cast<std::uint64_t>(item.pattern << 16 | item.num_bits << 8 | item.num_reads)];
+    if (known == Memo::none) {
+        known = static_cast<Index>(blocks_.size());
+        blocks_.push_back(matrix_blocks(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
+    }
+    for (const MatrixBlock& made : blocks_[known]) block(item, made);
+}
+
+SweepInstruction& Writer::write(Operation kind, const RowSelection& where, CoefficientTable table) {
+    out_.instructions.push_back({kind, where, Int{1} << qx::plan::count(static_cast<Mask>(where.free)), table, 0, 0, {}});
+    return out_.instructions.back();
+}
+
+// The rows and tiles of an item; with `bits`, those where its bits have `value`.
+RowSelection Writer::select(const Item& item, bool bits, int value) const {
+    Int free = all_rows_, fixed = 0;
+    for (int k = 0; bits && k < item.num_bits; ++k) {
+        free &= ~(Int{1} << row_of(item, k));
+        fixed |= static_cast<Int>(value >> k & 1) << row_of(item, k);
+    }
+    each(when_mask(item) & row_mask_, [&](int bit) {
+        free &= ~(Int{1} << row_of_[bit]);
+        fixed |= static_cast<Int>(when_value(item) >> bit & 1) << row_of_[bit];
+    });
+    return {static_cast<Int>(when_mask(item) & outside_), static_cast<Int>(when_value(item) & outside_), free, fixed};
+}
+
+// Appends the look-up of coefficients [2^reads, entries]; sets whether they are per lane.
+//
+// A parity of lane bits alone needs no block of its own: each lane takes its own entry.
+// scalars: one scalar for each coefficient if lanes do not matter. slot: where the numbers of the codes begin.
+CoefficientTable Writer::table(
+    const Item& item, bool with_reads, const CodeTable& given, Int slot, bool scalars, bool& per_lane) {
+    std::vector<Int> lane_columns(static_cast<std::size_t>(lane_bits_));
+    std::vector<Mask> kept, lanes_only;
+    for (int k = 0; with_reads && k < item.num_reads; ++k)
+        (reads_of(item)[k] & ~lane_mask_ ? kept : lanes_only).push_back(reads_of(item)[k]);
+    Int here = static_cast<Int>(out_.codes.size() - first_code_), entries = given.entries();
+    Int blocks = Int{1} << kept.size(), all_blocks = given.blocks();
+    std::vector<Mask> order(kept);
+    order.insert(order.end(), lanes_only.begin(), lanes_only.end());
+    std::vector<Index> number;
+    if (!lanes_only.empty()) number = reordered(order, reads_of(item), static_cast<int>(item.num_reads));
+    per_lane = false;
+    for (std::size_t k = 0; k < order.size(); ++k)
+        each(order[k] & lane_mask_, [&](int bit) {
+            lane_columns[lane_of_[bit]] |= Int{1} << k;
+            per_lane = true;
+        });
+    Int lane_mask = 0, lane_value = 0;
+    each(when_mask(item) & lane_mask_, [&](int bit) {
+        lane_mask |= Int{1} << lane_of_[bit];
+        lane_value |= static_cast<Int>(when_value(item) >> bit & 1) << lane_of_[bit];
+    });
+    per_lane = per_lane || lane_mask;
+    bool splat = scalars && !per_lane;
+    out_.codes.resize(out_.codes.size() + static_cast<std::size_t>(all_blocks * entries));
+    Int* to = out_.codes.data() + first_code_ + here;
+    for (Int block = 0; block < all_blocks; ++block) {
+        const Int* from = given.codes.data() + (number.empty() ? block : number[block]) * entries;
+        for (Int k = 0; k < entries; ++k) *to++ = from[k] + (from[k] >= 0 ? 4 * slot : 0);
+    }
+    Int identity = here + all_blocks * entries;
+    out_.codes.insert(out_.codes.end(), given.identity.begin(), given.identity.end());
+    out_.fills.push_back({coefficients_, blocks, entries, here, add(lane_columns), lane_mask, lane_value, identity, splat});
+    Int width = splat ? 1 : Int{1} << lane_bits_;
+    CoefficientTable made{coefficients_, entries * width, static_cast<Int>(kept.size()), kept.empty() ? 0 : reads(kept)};
+    coefficients_ += (blocks * entries * width + line - 1) / line * line;
+    return made;
+}
+
+// Writes how parities select a block: for each row bit what it flips, then the masks outside the tile.
+Int Writer::reads(const std::vector<Mask>& masks) {
+    std::vector<Int> columns(layout_.rows.size());
+    for (std::size_t k = 0; k < masks.size(); ++k)
+        each(masks[k] & row_mask_, [&](int bit) { columns[row_of_[bit]] |= Int{1} << k; });
+    for (Mask mask : masks) columns.push_back(static_cast<Int>(mask & outside_));
+    return add(columns);
+}
+
+// Multiplies rows by a table of factors; with `bits`, those at which the item's bits have `value`.
+void Writer::scale(const Item& item, const CodeTable& codes, bool bits, int value) {
+    bool per_lane;
+    CoefficientTable made = table(item, true, codes, item.slot, true, per_lane);
+    write(codes.entries() == 1 ? scale_real : scale_complex, select(item, bits, value), made).per_lane = per_lane;
+}
+
+// Appends one set of values that a matrix mixes among themselves.
+void Writer::block(const Item& item, const MatrixBlock& block) {
+    int size = static_cast<int>(block.values.size());
+    if (size == 1) {
+        scale(item, block.table, true, block.values[0]);
+        return;
+    }
+    std::vector<Int> rows;
+    for (int value : block.values) rows.push_back(row_offset(item, value));
+    bool per_lane;
+    CoefficientTable made = table(item, true, block.table, item.slot, size > 4, per_lane);
+    RowSelection where = select(item, true);
+    if (size > 4) {
+        Int at = add(rows);
+        SweepInstruction& written = write(dense_op, where, made);
+        written.size = size, written.per_lane = per_lane;
+        written.offsets[0] = at, written.offsets[1] = static_cast<Int>(layout_.rows.size());
+    } else if (!block.planes.empty()) {
+        Int half = row_bytes_ / 2;
+        SweepInstruction& written = write(size == 2 ? pair_real : quad_real, where, made);
+        for (int k = 0; k < size; ++k) {
+            written.offsets[k] = rows[k] + half * block.planes[k];
+            written.offsets[size + k] = rows[k] + half * (1 - block.planes[k]);
+        }
+    } else {
+        SweepInstruction& written = write(size == 2 ? pair_complex : quad_complex, where, made);
+        std::copy(rows.begin(), rows.end(), written.offsets);
+    }
+}
+
+// The distance from the row with 0 on the item's bits to the row with `value`.
+Int Writer::row_offset(const Item& item, int value) const {
+    Int sum = 0;
+    for (int k = 0; k < item.num_bits; ++k)
+        if (value >> k & 1) sum += row_bytes_ << row_of(item, k);
+    return sum;
+}
+
+// Tells whether a renaming adds one bit to another, on rows: a chain of them is one permutation of rows.
+bool Writer::is_cx(const Item& item) const {
+    const Index* to = book_.values.data() + item.to;
+    bool flips = item.num_bits == 1 && to[0] == 1 && to[1] == 0;
+    return flips && count(when_mask(item)) == 1 && !(when_mask(item) & lane_mask_);
+}
+
+// Writes the collected moves.
+void Writer::flush() {
+    if (moves_.size() > few_exchanges) {
+        permute();
+        return;
+    }
+    std::vector<const Item*> moves;
+    moves.swap(moves_);
+    for (const Item* item : moves) rename(*item);
+}
+
+// Writes the collected moves as one permutation: each new row bit is a parity of the old index.
+void Writer::permute() {
+    std::vector<Mask> masks;
+    for (int bit : layout_.rows) masks.push_back(bit < pad ? unit(bit) : 0);
+    Int flips = 0;
+    for (const Item* item : moves_) {
+        int target = row_of(*item, 0), row = row_of_[lowest(when_mask(*item))];
+        masks[target] ^= row < 0 ? when_mask(*item) : masks[row];
+        Int flip = (row < 0 ? 0 : flips >> row & 1) ^ (item->when_value == 0);
+        flips ^= flip << target;
+    }
+    moves_.clear();
+    Int columns = reads(masks);
+    for (std::size_t k = 0; k < layout_.rows.size(); ++k)
+        if (layout_.rows[k] >= pad)  // no index bit, so no parity: it is unchanged
+            out_.integers[first_integer_ + static_cast<std::size_t>(columns) + k] = Int{1} << k;
+    Int size = static_cast<Int>(masks.size());
+    write(permute_op, {0, 0, (Int{1} << size) - 1, flips}, {0, 0, size, columns}).offsets[0] = size;
+}
+
+// Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
+void Writer::rename(const Item& item) {
+    const CodeTable exchange_codes{
+        {zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
+        {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};
+    Int half = row_bytes_ / 2;
+    for (auto [a, b] : transpositions(book_.values.data() + item.to, 1 << item.num_bits)) {
+        Int rows[] = {row_offset(item, a), row_offset(item, b)};
+        RowSelection where = select(item, true);
+        if (when_mask(item) & lane_mask_) {
+            bool per_lane;
+            CoefficientTable made = table(item, false, exchange_codes, 0, false, per_lane);
+            SweepInstruction& written = write(pair_real, where, made);
+            for (int k = 0; k < 2; ++k) written.offsets[k] = rows[k], written.offsets[2 + k] = rows[k] + half;
+        } else {
+            SweepInstruction& written = write(exchange_op, where);
+            std::copy(rows, rows + 2, written.offsets);
+        }
+    }
+}
+
+}  // namespace qx::plan

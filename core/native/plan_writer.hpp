@@ -1,0 +1,109 @@
+// A sweep as arrays of integers: the program that the kernels of sweeps interpret; see qsim_ex.kernels.cpu.writer, which
+// this file reads like, and qsim_ex.kernels.cpu.encoding for the meaning of each integer.
+#pragma once
+
+#include "plan_codes.hpp"
+#include "plan_tile.hpp"
+
+namespace qx::plan {
+
+// The fields of an encoded sweep, as in qsim_ex.kernels.cpu.encoding.
+enum Operation : Int {
+    lanes_op, lane_op, scale_real, scale_complex, pair_real, pair_complex, quad_real, quad_complex, dense_op, exchange_op,
+    permute_op
+};
+
+struct RowSelection {
+    Int outside_mask, outside_value, free, fixed;
+};
+
+struct CoefficientTable {
+    Int at, block, reads, columns;
+};
+
+struct SweepInstruction {
+    Int kind;
+    RowSelection where;
+    Int count;
+    CoefficientTable table;
+    Int size, per_lane;
+    Int offsets[8];
+};
+
+struct Fill {
+    Int to, blocks, entries, from, lane_columns, lane_mask, lane_value, identity, splat;
+};
+
+struct Geometry {
+    Int num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, store_direct, last;
+};
+
+// Where the rows of a sweep end, and how many coefficients it has.
+struct SweepEnd {
+    Int instructions, fills, codes, integers, coefficients;
+};
+
+// The sweeps of a plan, one behind the other.
+struct EncodedSweeps {
+    std::vector<SweepInstruction> instructions;
+    std::vector<Fill> fills;
+    std::vector<Int> codes, integers;
+    std::vector<Geometry> geometry;
+    std::vector<SweepEnd> ends;
+};
+
+// Encodes a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes.
+class Writer {
+  public:
+    Writer(const Book& book, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes, EncodedSweeps& out)
+        : book_(book), steps_(steps), num_bits_(num_bits), lane_bits_(lane_bits),
+          row_bytes_((Int{2} << lane_bits) * real_bytes), out_(out) {}
+
+    void encode(const Step& sweep);
+
+  private:
+    using Bits = const Mask*;  // the directions of an item
+
+    void look();
+    Int add(const std::vector<Int>& values);
+    void places(Mask fresh, Int& at, Int& lanes);
+    void exchange(const Swaps& swaps);
+    bool finish();
+    void item(const Item& item);
+    SweepInstruction& write(Operation kind, const RowSelection& where, CoefficientTable table = {});
+    RowSelection select(const Item& item, bool bits, int value = 0) const;
+    CoefficientTable table(const Item& item, bool reads, const CodeTable& codes, Int slot, bool scalars, bool& per_lane);
+    Int reads(const std::vector<Mask>& masks);
+    void scale(const Item& item, const CodeTable& codes, bool bits, int value);
+    void block(const Item& item, const MatrixBlock& block);
+    Int row_offset(const Item& item, int value) const;
+    bool is_cx(const Item& item) const;
+    void flush();
+    void permute();
+    void rename(const Item& item);
+
+    Bits bits_of(const Item& item) const { return book_.words.data() + item.words; }
+    int row_of(const Item& item, int k) const { return row_of_[lowest(bits_of(item)[k])]; }
+    const Mask* reads_of(const Item& item) const { return bits_of(item) + 2 * item.num_bits; }
+    Mask when_mask(const Item& item) const { return static_cast<Mask>(item.when_mask); }
+    Mask when_value(const Item& item) const { return static_cast<Mask>(item.when_value); }
+
+    const Book& book_;
+    const StepArrays& steps_;
+    int num_bits_, lane_bits_;
+    Int row_bytes_;
+    EncodedSweeps& out_;
+
+    TileLayout layout_;
+    int row_of_[64], lane_of_[64];
+    Mask row_mask_ = 0, lane_mask_ = 0, outside_ = 0;
+    Int all_rows_ = 0;
+    std::size_t first_integer_ = 0, first_code_ = 0;
+    Int coefficients_ = 0;
+    std::vector<const Item*> moves_;  // each is a CX on rows; they are collected, since many cost as much as one
+    Memo known_blocks_, known_diagonals_;
+    std::vector<std::vector<MatrixBlock>> blocks_;
+    std::vector<CodeTable> diagonals_;
+};
+
+}  // namespace qx::plan

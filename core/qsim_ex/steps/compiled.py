@@ -1,0 +1,322 @@
+"""The steps and numbers of a plan that native code made: arrays of integers, and objects made from them on demand.
+
+Most runs on a CPU never ask: native code reads the arrays. Whoever explains, draws or verifies a plan, or writes the
+kernels of a GPU, sees the same `Sweep` and `Numbers` as everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, Pattern, When, wires_of
+from qsim_ex.steps.numbers import Euler, Fold, Numbers, Product
+from qsim_ex.steps.step import (
+    BasisPermutation,
+    DenseMatrix,
+    Diagonal,
+    InitialAmplitudes,
+    Item,
+    Mix,
+    Phase,
+    Rename,
+    Slot,
+    Step,
+    Sweep,
+    ZeroFill,
+)
+
+Integers = NDArray[np.int64]
+
+NAMES = (
+    ("steps", "i8", 16),
+    ("phases", "i8", 3),
+    ("items", "i8", 11),
+    ("packed", "u4", 1),
+    ("words", "u8", 1),
+    ("values", "u4", 1),
+    ("patterns", "u1", 1),
+    ("pattern_ends", "u8", 1),
+    ("labels", "u1", 1),
+    ("label_ends", "u8", 1),
+    ("program", "i8", 9),
+    ("places", "u4", 1),
+    ("incidence", "u8", 1),
+    ("start", "i4", 1),
+    ("end", "i4", 1),
+)
+"""The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
+
+# Columns of `steps`, of `items` and of `program`: the structs Step and Item of plan_sweep.hpp, and Instruction.
+KIND, TILE, FRESH, BEGIN, END, NUMBERS, TABLES, PACKED, WORDS, BITS, READS, MASK, VALUE, TO, HELD, LABEL = range(16)
+SWEEP, _, _BASIS_PERMUTATION, _INITIAL_AMPLITUDES, _ZERO_FILL = range(5)
+_, _DIAGONAL, _RENAME = range(3)
+PRODUCT, EULER, FOLD = range(3)
+
+
+class Owner(Protocol):
+    """Keeps the memory of a plan's arrays; `handle` is the plan in native code."""
+
+    @property
+    def handle(self) -> int:
+        """The address of the plan."""
+
+
+class Memory:
+    """An array in memory of native code, which its owner keeps."""
+
+    def __init__(self, owner: object, address: int, count: int, kind: str) -> None:
+        self.owner, self._kind, self._count = owner, kind, count
+        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": f"<{kind}", "version": 3}
+
+    def array(self) -> NDArray[Any]:
+        """Return the array, without a copy."""
+        return np.asarray(self) if self._count else np.zeros(0, dtype=self._kind)
+
+
+class PlanArrays:
+    """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/plan_*.hpp their columns.
+
+    owner: keeps the memory. found: address and length of each array. num_operands: as in `Numbers`.
+    """
+
+    steps: Integers
+    phases: Integers
+    items: Integers
+    packed: NDArray[np.uint32]
+    words: NDArray[np.uint64]
+    values: NDArray[np.uint32]
+    patterns: NDArray[np.uint8]
+    pattern_ends: NDArray[np.uint64]
+    labels: NDArray[np.uint8]
+    label_ends: NDArray[np.uint64]
+    program: Integers
+    places: NDArray[np.uint32]
+    incidence: NDArray[np.uint64]
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
+
+    def __init__(self, owner: Owner, found: list[int], num_operands: int) -> None:
+        self.owner = owner
+        self.num_operands = num_operands
+        for (name, kind, row), address, length in zip(NAMES, found[::2], found[1::2], strict=True):
+            made = Memory(owner, address, length * row, kind).array()
+            setattr(self, name, made.reshape(-1, row) if row > 1 else made)
+
+    def step(self, number: int) -> Step:
+        """Return a step; the phases of a sweep are made when they are asked for."""
+        row = self.steps[number].tolist()
+        kind, bits = row[KIND], self._bits(row[WORDS], row[BITS])
+        if kind == SWEEP:
+            return NativeSweep.of(self, number, row)
+        if kind == _ZERO_FILL:
+            return ZeroFill(row[FRESH])
+        label = self._labels[row[LABEL]]
+        if kind == _BASIS_PERMUTATION:
+            return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
+        if kind == _INITIAL_AMPLITUDES:
+            return InitialAmplitudes(bits, row[HELD], label)
+        reads = self._reads(row[WORDS], row[BITS], row[READS])
+        return DenseMatrix(bits, reads, _when(row[MASK], row[VALUE]), label)
+
+    def made_phases(self, begin: int, end: int) -> tuple[Phase, ...]:
+        """Return some phases with their items."""
+        rows = self.phases[begin:end].tolist()
+        return tuple(Phase(wires_of(near), self._items(first, last)) for near, first, last in rows)
+
+    def packed_places(self) -> tuple[Integers, ...]:
+        """Return the entries of the number buffer that each step is given."""
+        return tuple(np.split(self.packed.astype(np.int64), self.steps[:-1, PACKED])) if len(self.steps) else ()
+
+    def instructions(self) -> tuple[Product | Euler | Fold, ...]:
+        """Return the number program."""
+        return tuple(self._instruction(*row) for row in self.program.tolist())
+
+    def _instruction(
+        self,
+        kind: int,
+        count: int,
+        blocks: int,
+        size: int,
+        columns: int,
+        entries: int,
+        factors: int,
+        at: int,
+        bits: int,
+    ) -> Product | Euler | Fold:
+        def taken(*shape: int) -> Integers:
+            nonlocal at
+            begin, at = at, at + int(np.prod(shape))
+            return self.places[begin:at].astype(np.int64).reshape(shape)
+
+        if kind == PRODUCT:
+            return Product(taken(count, blocks, size, size), taken(count, blocks, size, columns))
+        if kind == EULER:
+            return Euler(taken(count, 4))
+        words = -(-factors // 64)
+        rows = self.incidence[bits : bits + count * entries * words].reshape(count, entries, words)
+        unpacked = np.unpackbits(rows.view(np.uint8), axis=-1, count=factors, bitorder="little")
+        return Fold(unpacked.astype(np.float64), taken(count, factors))
+
+    def _items(self, first: int, last: int) -> tuple[Item, ...]:
+        return tuple(self._item(*row) for row in self.items[first:last].tolist())
+
+    def _item(
+        self,
+        kind: int,
+        num_bits: int,
+        num_reads: int,
+        words: int,
+        mask: int,
+        value: int,
+        pattern: int,
+        slot: int,
+        count: int,
+        to: int,
+        label: int,
+    ) -> Item:
+        when, name = _when(mask, value), self._labels[label]
+        if kind == _RENAME:
+            return Rename(self._bits(words, num_bits), when, self._values(to, num_bits), name)
+        reads = self._reads(words, num_bits, num_reads)
+        if kind == _DIAGONAL:
+            return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
+        return Mix(self._bits(words, num_bits), reads, when, self._patterns[pattern], Slot(slot, count), name)
+
+    def _bits(self, at: int, count: int) -> tuple[int, ...]:
+        return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
+
+    def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
+        return tuple(self.words[at + 2 * num_bits : at + 2 * num_bits + count].tolist())
+
+    def _values(self, at: int, num_bits: int) -> tuple[int, ...]:
+        return tuple(self.values[at : at + (1 << num_bits)].tolist())
+
+    @cached_property
+    def _patterns(self) -> list[Pattern]:
+        return _parts(self.patterns, self.pattern_ends, bytes)
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return _parts(self.labels, self.label_ends, lambda text: str(text, "utf-8"))
+
+
+def _parts(data: NDArray[np.uint8], ends: NDArray[np.uint64], made: Callable[[bytes], Any]) -> list[Any]:
+    """Return the byte strings that stand one behind the other."""
+    whole, bounds = data.tobytes(), [0, *ends.tolist()]
+    return [made(whole[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def _when(mask: int, value: int) -> When:
+    return When(mask, value) if mask else ALWAYS
+
+
+class NativeSweep(Sweep):
+    """A sweep whose phases are made from the arrays of its plan when they are asked for.
+
+    arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
+    """
+
+    __slots__ = ("_phases", "arrays", "number")
+
+    arrays: PlanArrays | None
+    number: int
+    _phases: tuple[Phase, ...] | None
+
+    @classmethod
+    def of(cls, arrays: PlanArrays, number: int, row: list[int]) -> Self:
+        """Return the sweep in a row of `PlanArrays.steps`."""
+        made = cls.__new__(cls)
+        known = {"tile": wires_of(row[TILE]), "numbers": row[NUMBERS], "tables": row[TABLES], "fresh": row[FRESH]}
+        for name, value in (known | {"arrays": arrays, "number": number, "_phases": None}).items():
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases, in order."""
+        if self._phases is None:
+            assert self.arrays is not None
+            begin, end = self.arrays.steps[self.number, BEGIN : END + 1].tolist()
+            object.__setattr__(self, "_phases", self.arrays.made_phases(begin, end))
+        assert self._phases is not None
+        return self._phases
+
+    @phases.setter
+    def phases(self, phases: tuple[Phase, ...]) -> None:
+        object.__setattr__(self, "arrays", None)
+        object.__setattr__(self, "_phases", phases)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another sweep has the same fields, compiled or not."""
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        return _fields(self) == _fields(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of its fields."""
+        return hash(_fields(self))
+
+
+def _fields(sweep: Sweep) -> tuple[Any, ...]:
+    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh
+
+
+class NativeNumbers(Numbers):
+    """The numbers of a compiled plan; instructions and places are made from its arrays when they are asked for.
+
+    arrays: those of the plan; None for a changed copy.
+    """
+
+    __slots__ = ("_packed", "_program", "arrays")
+
+    arrays: PlanArrays | None
+    _program: tuple[Product | Euler | Fold, ...] | None
+    _packed: tuple[Integers, ...] | None
+
+    @classmethod
+    def of(cls, arrays: PlanArrays) -> Self:
+        """Return the numbers of a plan with these arrays."""
+        made = cls.__new__(cls)
+        known = {"num_operands": arrays.num_operands, "arrays": arrays, "_program": None, "_packed": None}
+        for name, value in known.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def program(self) -> tuple[Product | Euler | Fold, ...]:
+        """The instructions, in order."""
+        if self._program is None:
+            assert self.arrays is not None
+            object.__setattr__(self, "_program", self.arrays.instructions())
+        assert self._program is not None
+        return self._program
+
+    @program.setter
+    def program(self, program: tuple[Product | Euler | Fold, ...]) -> None:
+        object.__setattr__(self, "arrays", None)
+        object.__setattr__(self, "_program", program)
+
+    @property
+    def packed(self) -> tuple[Integers, ...]:
+        """For each step the entries of the buffer that it is given."""
+        if self._packed is None:
+            assert self.arrays is not None
+            object.__setattr__(self, "_packed", self.arrays.packed_places())
+        assert self._packed is not None
+        return self._packed
+
+    @packed.setter
+    def packed(self, packed: tuple[Integers, ...]) -> None:
+        object.__setattr__(self, "arrays", None)
+        object.__setattr__(self, "_packed", packed)
+
+
+# Users see what an object is, not how it was made.
+NativeSweep.__name__ = NativeSweep.__qualname__ = "Sweep"
+NativeNumbers.__name__ = NativeNumbers.__qualname__ = "Numbers"

@@ -1,0 +1,121 @@
+"""Compiled plans, and their sweeps as the CPU runs them, equal those of the Python planner, which is their oracle."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from time import process_time
+
+import numpy as np
+import pytest
+
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.errors import Cancelled
+from qsim_ex.planning.cancellation import cancelled_by
+from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
+from qsim_ex.planning.planner import LARGE, make_plan, python_plan
+from qsim_ex.steps import Layout, Levels, Sweep
+from qsim_ex.steps.compiled import NativeSweep
+from tools.same_plans import REAL_SHAPES, case, check, difference
+
+CPU = REAL_SHAPES[0]
+BATCHES, CASES = 8, 50
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_compiled_plans_are_those_of_python(batch: int) -> None:
+    """Steps, labels, layouts, numbers and encoded sweeps of drawn circuits are equal, one and all."""
+    for number in range(batch * CASES, (batch + 1) * CASES):
+        check(number)
+
+
+def test_a_difference_is_found() -> None:
+    """Each part of a plan in which two plans may differ is compared."""
+    circuit, given = case(3)
+    plan = compiled_plan(circuit.instructions, **given)
+    other = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
+    assert difference(plan, other) == ""
+    sweep = next(step for step in other.steps if isinstance(step, Sweep))
+    stage = other.stages[0]
+    changed = replace(stage, steps=tuple(replace(s, numbers=s.numbers + 1) if s is sweep else s for s in stage.steps))
+    assert difference(plan, replace(other, stages=(changed,))) == "stages"
+    assert difference(plan, replace(other, end=Layout(other.end.address, other.end.flip ^ 1))) == "end"
+    packed = tuple(places + 1 for places in other.numbers.packed)
+    assert difference(plan, replace(other, numbers=replace(other.numbers, packed=packed))) == "packed places"
+    short = replace(other.numbers, program=other.numbers.program[:-1])
+    assert difference(plan, replace(other, numbers=short)) == "number program"
+
+
+def test_a_compiled_sweep_is_a_sweep() -> None:
+    """A compiled sweep equals a sweep with the same fields, from both sides, and can be changed like one."""
+    circuit, given = case(3)
+    sweep = compiled_plan(circuit.instructions, **given).sweeps[0]
+    plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh)
+    assert isinstance(sweep, NativeSweep)
+    assert sweep == plain
+    assert plain == sweep
+    assert (hash(sweep), repr(sweep)) == (hash(plain), repr(plain))
+    changed = replace(sweep, phases=sweep.phases[:1])
+    assert (changed.phases, changed.tile) == (sweep.phases[:1], sweep.tile)
+    assert (changed == plain) == (len(plain.phases) == 1)
+
+
+def rotations(wires: int, gates: int) -> Circuit:
+    """Gates of a transpiled circuit on neighbours, in a fixed order that looks drawn."""
+    builder, rng = CircuitBuilder(wires), np.random.default_rng(7)
+    for kind, wire in zip(
+        rng.integers(4, size=gates).tolist(), rng.integers(wires - 1, size=gates).tolist(), strict=True
+    ):
+        match kind:
+            case 0:
+                builder.gate("cx", [wire, wire + 1])
+            case 1:
+                builder.gate("sx", [wire])
+            case _:
+                builder.gate("rz", [wire], 0.25)
+    return builder.build()
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_planning_can_be_cancelled(*, python: bool) -> None:
+    """An event that is set ends planning with `Cancelled`, in native code and in Python, and nothing is kept."""
+    circuit, event = rotations(20, 100_000 if not python else 200), threading.Event()
+    event.set()
+    levels = Levels(18, 2, 10) if python else None
+    given = circuit.instructions, 20, Layout.identity(20), CPU, (1 << 20) - 1, levels
+    with cancelled_by(event), pytest.raises(Cancelled, match="planned"):
+        make_plan(*given)
+    with cancelled_by(threading.Event()):
+        assert make_plan(*given).num_gates == len(circuit.instructions)
+
+
+def test_time_grows_with_the_work() -> None:
+    """Eight times the gates take less than 16 times as long: nothing is looked at again and again."""
+    seconds = []
+    for gates in (8_000, 64_000):
+        circuit = rotations(28, gates)
+        begin = process_time()
+        compiled_plan(circuit.instructions, 28, Layout.identity(28), CPU, (1 << 28) - 1, place=True)
+        seconds.append(process_time() - begin)
+    assert seconds[1] < 16 * seconds[0]
+
+
+def test_few_large_plans_are_kept() -> None:
+    """Of large circuits the last four plans are kept, of small ones many more."""
+    make_plan.cache_clear()
+    large = rotations(6, 2 * LARGE).instructions
+    for flip in range(6):
+        make_plan(large, 6, Layout(tuple(range(6)), flip), CPU)
+        make_plan(large[:5], 6, Layout(tuple(range(6)), flip), CPU)
+    assert make_plan.cache_info().currsize == 4 + 6
+    make_plan.cache_clear()
+
+
+def test_more_wires_than_a_mask_has() -> None:
+    """States of more index bits than native masks have are planned in Python, by the same rules."""
+    builder = CircuitBuilder(MOST_WIRES + 1)
+    for wire in (0, 30, MOST_WIRES):
+        builder.gate("h", [wire])
+    plan = make_plan(builder.build().instructions, MOST_WIRES + 1, Layout.identity(MOST_WIRES + 1), CPU)
+    assert type(plan.sweeps[0]) is Sweep

@@ -1,0 +1,224 @@
+"""Compare compiled plans with those of the Python planner, for drawn circuits: ``python -m tools.same_plans``.
+
+A case is drawn from its number alone: a circuit of all kinds of gates, matrices, conditions, permutations, initial
+states and operations that are not unitary; the shape of a machine (drawn, or a real one of either precision); a layout
+to begin with, and fresh index bits. Plans have to be equal in everything: steps, labels, layouts, number program, and
+the sweeps as a CPU runs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import fields
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
+from qsim_ex.kernels.cpu.encoding import EncodedSweep
+from qsim_ex.kernels.cpu.writer import encode, encode_in_python
+from qsim_ex.planning.compiled import compiled_plan
+from qsim_ex.planning.planner import python_plan
+from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
+
+REAL_SHAPES = (
+    Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=14, near=14, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),
+    Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, block=25.6, blocks_from=20),
+    Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
+)
+"""The CPU and GPUs in single and double precision, written out: planning needs no device."""
+
+_KRAUS = ("cccc", "cc0c", "r00r", "rr00", "0cc0")
+_LETTERS = "01-ric"
+
+
+def case(number: int) -> tuple[Circuit, dict[str, Any]]:
+    """Return a circuit, and the arguments of `make_plan` beside its instructions."""
+    rng = np.random.default_rng(number)
+    wide = rng.random() < 0.2
+    n = int(rng.integers(14, 29)) if wide else int(rng.integers(1, 11))
+    shape = REAL_SHAPES[rng.integers(len(REAL_SHAPES))] if wide or rng.random() < 0.3 else _shape(rng)
+    every = (1 << n) - 1
+    fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
+    start = Layout.identity(n)
+    if rng.random() < 0.4:
+        start = Layout(tuple(rng.permutation(n).tolist()), int(rng.integers(every + 1)) & ~fresh)
+    gates = int(rng.integers(1, 400 if rng.random() < 0.1 else 60))
+    made = _circuit(rng, n, gates)
+    return made, {"num_wires": n, "start": start, "shape": shape, "fresh": fresh, "place": bool(rng.random() < 0.6)}
+
+
+def check(number: int) -> Plan:
+    """Plan a case both ways, and encode its sweeps for a CPU; raises `AssertionError` at the first difference."""
+    circuit, given = case(number)
+    compiled = compiled_plan(circuit.instructions, **given)
+    expected = python_plan(circuit.instructions, **given, levels=Levels(given["num_wires"]))
+    different = difference(compiled, expected)
+    assert not different, f"case {number}: {different}"
+    lane_bits, real_bytes = ((2, 4), (3, 4), (4, 4), (1, 8), (2, 8), (3, 8))[number % 6]
+    for step in compiled.sweeps:
+        ours, theirs = [make(step, given["num_wires"], lane_bits, real_bytes) for make in (encode, encode_in_python)]
+        for name in [field.name for field in fields(EncodedSweep)]:
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), f"case {number}: {name} of a sweep"
+    return compiled
+
+
+def difference(compiled: Plan, expected: Plan) -> str:
+    """Return the name of the first part in which two plans differ, "" if they are equal."""
+    for name in ("num_wires", "start", "end", "fresh", "left", "shape", "levels", "made_from", "num_gates", "key"):
+        if getattr(compiled, name) != getattr(expected, name):
+            return name
+    if compiled.stages != expected.stages:
+        return "stages"
+    if _labels(compiled) != _labels(expected):
+        return "labels"
+    ours, theirs = compiled.numbers, expected.numbers
+    if ours.num_operands != theirs.num_operands or not _equal(ours.packed, theirs.packed):
+        return "packed places"
+    if [type(row) for row in ours.program] != [type(row) for row in theirs.program]:
+        return "number program"
+    for one, other in zip(ours.program, theirs.program, strict=True):
+        names = one.__slots__
+        if not _equal([getattr(one, name) for name in names], [getattr(other, name) for name in names]):
+            return type(one).__name__
+    return ""
+
+
+def _equal(ours: Any, theirs: Any) -> bool:
+    same = [
+        a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(ours, theirs, strict=False)
+    ]
+    return len(ours) == len(theirs) and all(same)
+
+
+def _labels(plan: Plan) -> list[str]:
+    found = []
+    for step in plan.steps:
+        items = [item for phase in step.phases for item in phase.items] if isinstance(step, Sweep) else [step]
+        found += [getattr(item, "label", "") for item in items]
+    return found
+
+
+def _shape(rng: np.random.Generator) -> Shape:
+    """A small machine: with and without edge bits, limited phases, narrow registers, dense blocks."""
+    near, edge = int(rng.integers(1, 5)), int(rng.integers(0, 4))
+    low = edge + int(rng.integers(0, 2))
+    return Shape(
+        tile=low + near + int(rng.integers(0, 3)),
+        near=near,
+        low=low,
+        edge=edge,
+        phases=[None, 3, 4][rng.integers(3)],
+        dense=int(rng.integers(1, near + 1)),
+        table=int(rng.integers(1, 6)),
+        thin=int(rng.integers(0, 4)),
+        item_work=[0.0, 0.5, 2.0][rng.integers(3)],
+        start=[0, 3, 14][rng.integers(3)],
+        balance=[60.0, 7.3][rng.integers(2)],
+        block=[None, 0.5, 20.0][rng.integers(3)],
+        blocks_from=[0, 5][rng.integers(2)],
+    )
+
+
+def _circuit(rng: np.random.Generator, n: int, gates: int) -> Circuit:
+    builder = CircuitBuilder(n)
+    if rng.random() < 0.1:
+        k = int(rng.integers(1, min(n, 8) + 1))
+        builder.initialize(_unitary(rng, 1 << k)[0], rng.permutation(n)[:k].tolist())
+    kinds = _KINDS if rng.random() < 0.7 else [_KINDS[rng.integers(len(_KINDS))], _gate]
+    for _ in range(gates):
+        kinds[rng.integers(len(kinds))](rng, builder, rng.permutation(n).tolist())
+    made = builder.build()
+    return _disturbed(rng, made) if rng.random() < 0.3 else made
+
+
+def _gate(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    fitting = [name for name, gate in sorted(GATES.items()) if gate.qubits <= len(wires)]
+    gate = GATES[fitting[rng.integers(len(fitting))]]
+    spare = wires[gate.qubits :]
+    count = int(rng.integers(0, 1 + min(2, len(spare)))) if rng.random() < 0.3 else 0
+    values = int(rng.integers(1 << count))
+    angles = rng.uniform(-7, 7, len(gate.parameters)).tolist()
+    builder.gate(gate.name, wires[: gate.qubits], *angles, controls=spare[:count], control_values=values)
+
+
+def _plain(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    """A gate of a transpiled circuit, on neighbours."""
+    name = ("rz", "sx", "cx", "x", "h", "swap", "cz", "rzz")[rng.integers(8)]
+    gate = GATES[name]
+    first = int(rng.integers(max(1, len(wires) - 1)))
+    if gate.qubits <= len(wires):
+        builder.gate(name, [first, first + 1][: gate.qubits], *rng.uniform(-3, 3, len(gate.parameters)).tolist())
+
+
+def _matrix(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    k = int(rng.integers(1, min(4, len(wires)) + 1))
+    controls = wires[k : k + int(rng.integers(0, 3))]
+    match rng.integers(4):
+        case 0:
+            builder.unitary(_unitary(rng, 1 << k), wires[:k], controls=controls)
+        case 1:
+            builder.diagonal(np.exp(1j * rng.normal(size=1 << k)), wires[:k], controls=controls)
+        case 2:
+            phases = np.exp(1j * rng.normal(size=1 << k))
+            builder.unitary(np.diag(phases)[rng.permutation(1 << k)], wires[:k], controls=controls)
+        case _:
+            blocks = np.array([_unitary(rng, 2) for _ in range(1 << (k - 1))])
+            builder.multiplexer(blocks, wires[1:k], wires[:1], controls=controls)
+
+
+def _other(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    k = int(rng.integers(1, min(5, len(wires)) + 1))
+    if rng.random() < 0.5:
+        paulis = "".join("IXYZ"[p] for p in rng.integers(0, 4, k))
+        builder.pauli_rotation(float(rng.normal()), paulis, wires[:k], controls=wires[k : k + 1])
+    else:
+        builder.permutation(rng.permutation(1 << k).tolist(), wires[:k])
+
+
+_KINDS = [_gate, _gate, _plain, _plain, _matrix, _other]
+
+
+def _disturbed(rng: np.random.Generator, circuit: Circuit) -> Circuit:
+    """The circuit with operations in it that are not unitary, as channels and measurements leave them in a segment."""
+    instructions, operands = list(circuit.instructions), [*circuit.operands[0]]
+    first = max((k + 1 for k, i in enumerate(instructions) if isinstance(i, Initialize)), default=0)
+    for _ in range(int(rng.integers(1, 6))):
+        pair = circuit.num_qubits > 1 and rng.random() < 0.3
+        wires = tuple(rng.permutation(circuit.num_qubits)[: 1 + pair].tolist())
+        kind = "c" * 16 if pair else _KRAUS[rng.integers(len(_KRAUS))]
+        pattern = bytes(Entry(_LETTERS.index(letter)) for letter in kind)
+        op = Op(wires, (), ALWAYS, pattern, len(operands), "kraus", unitary=False)
+        operands += [1.0] * len(kind)
+        instructions.insert(int(rng.integers(first, len(instructions) + 1)), op)
+    return Circuit(circuit.num_qubits, circuit.num_clbits, tuple(instructions), np.array([operands]))
+
+
+def _unitary(rng: np.random.Generator, size: int) -> Any:
+    return np.linalg.qr(rng.normal(size=(size, size)) + 1j * rng.normal(size=(size, size)))[0]
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10000)
+    parser.add_argument("--first", type=int, default=0)
+    given = parser.parse_args()
+    begin, seen = perf_counter(), Counter[str]()
+    for number in range(given.first, given.first + given.cases):
+        plan = check(number)
+        seen.update(type(step).__name__ for step in plan.steps)
+        seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
+        seen.update(type(row).__name__ for row in plan.numbers.program)
+    print(f"{given.cases} plans are equal ({perf_counter() - begin:.0f} s): {dict(seen)}")
+
+
+if __name__ == "__main__":
+    main()
