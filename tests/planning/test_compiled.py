@@ -16,7 +16,7 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.planner import LARGE, make_plan, python_plan
 from qsim_ex.steps import Layout, Levels, Sweep
-from qsim_ex.steps.compiled import NativeSweep
+from qsim_ex.steps.compiled import PlannedSweep
 from tools.same_plans import REAL_SHAPES, case, check, difference
 
 CPU = REAL_SHAPES[0]
@@ -52,7 +52,7 @@ def test_a_compiled_sweep_is_a_sweep() -> None:
     circuit, given = case(3)
     sweep = compiled_plan(circuit.instructions, **given).sweeps[0]
     plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh)
-    assert isinstance(sweep, NativeSweep)
+    assert isinstance(sweep, PlannedSweep)
     assert sweep == plain
     assert plain == sweep
     assert (hash(sweep), repr(sweep)) == (hash(plain), repr(plain))

@@ -113,7 +113,7 @@ class PlanArrays:
         row = self.steps[number].tolist()
         kind, bits = row[KIND], self._bits(row[WORDS], row[BITS])
         if kind == SWEEP:
-            return NativeSweep.of(self, number, row)
+            return PlannedSweep.of(self, number, row)
         if kind == _ZERO_FILL:
             return ZeroFill(row[FRESH])
         label = self._labels[row[LABEL]]
@@ -216,7 +216,7 @@ def _when(mask: int, value: int) -> When:
     return When(mask, value) if mask else ALWAYS
 
 
-class NativeSweep(Sweep):
+class PlannedSweep(Sweep):
     """A sweep whose phases are made from the arrays of its plan when they are asked for.
 
     arrays: those of its plan; None for a changed copy. number: which of the plan's steps it is.
@@ -318,5 +318,5 @@ class NativeNumbers(Numbers):
 
 
 # Users see what an object is, not how it was made.
-NativeSweep.__name__ = NativeSweep.__qualname__ = "Sweep"
+PlannedSweep.__name__ = PlannedSweep.__qualname__ = "Sweep"
 NativeNumbers.__name__ = NativeNumbers.__qualname__ = "Numbers"

@@ -36,7 +36,7 @@ class TrajectoryTables:
         self.fields = _Request(**counts, **numbers, **{name: address(array) for name, array in arrays.items()})
 
 
-class Part(NamedTuple):
+class TrajectoryPart(NamedTuple):
     """Some shots of one binding: the tables, the first shot, how many, and the row of the results where they begin."""
 
     tables: TrajectoryTables
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 
 def run(
-    parts: Sequence[Part],
+    parts: Sequence[TrajectoryPart],
     states: NDArray[np.complexfloating[Any, Any]],
     shots: NDArray[np.int64],
     counts: NDArray[np.int64],

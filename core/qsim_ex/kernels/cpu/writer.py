@@ -19,7 +19,7 @@ from qsim_ex.kernels.cpu import items
 from qsim_ex.kernels.cpu.compiled_sweeps import encode_all
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
-from qsim_ex.steps.compiled import NativeSweep
+from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.step import Diagonal, Item, Mix, Rename, Sweep
 
 _FEW_EXCHANGES = 8
@@ -31,7 +31,7 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.En
 
     The sweeps of a compiled plan are encoded by native code, all others by `encode_in_python`.
     """
-    if isinstance(sweep, NativeSweep) and sweep.arrays is not None:
+    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
         return encode_all(sweep.arrays, num_bits, lane_bits, real_bytes)[sweep.number]
     return encode_in_python(sweep, num_bits, lane_bits, real_bytes)
 
