@@ -61,8 +61,11 @@ Planner::State Planner::advance() {
         case State::schedule: schedule(); break;
         case State::finish: finish(); break;
         case State::done:
-        case State::failed: break;
+        case State::stuck:
+        case State::too_large: break;
     }
+    Int most = std::numeric_limits<Index>::max();
+    if (program_.size() > most || static_cast<Int>(book->places.size()) > most) state_ = State::too_large;
     return state_;
 }
 
@@ -128,7 +131,7 @@ void Planner::move(const std::vector<int>& to) {
 
 void Planner::schedule() {
     if (!scheduler_->done()) {
-        if (!scheduler_->advance()) state_ = State::failed;
+        if (!scheduler_->advance()) state_ = State::stuck;
         return;
     }
     if (scheduler_->fresh()) scheduler_->clear(scheduler_->fresh());
@@ -210,14 +213,16 @@ QX_EXPORT(plan_begin)(const qx::Int* given, const double* rates) {
     return reinterpret_cast<qx::Int>(made);
 }
 
-// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, -1 for a broken plan.
+// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, -1 for a broken plan, -2 for
+// one with too many numbers.
 QX_EXPORT(plan_advance)(qx::Int planner, qx::Int milliseconds) {
     auto* made = reinterpret_cast<Planner*>(planner);
     qx::Int end = now() + milliseconds;
     for (;;) {
         Planner::State state = made->advance();
         if (state == Planner::State::done) return 0;
-        if (state == Planner::State::failed) return -1;
+        if (state == Planner::State::stuck) return -1;
+        if (state == Planner::State::too_large) return -2;
         if (now() >= end) return 1;
     }
 }

@@ -15,9 +15,10 @@ class Planner {
     Planner(const Circuit& circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, std::unique_ptr<Book> book);
 
-    enum class State { absorb, rotate, reorder, schedule, finish, done, failed };
+    enum class State { absorb, rotate, reorder, schedule, finish, done, stuck, too_large };
 
-    // Does a bounded amount of work; the last state is `done`, or `failed` if a sweep would run no work.
+    // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, or `too_large` if
+    // there are more numbers than an `Index` counts.
     State advance();
 
     Layout start, end;

@@ -79,12 +79,12 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
     std::size_t early = 0;
     while (early < products_.size() && !products_[early].kind.late) ++early;
 
-    std::vector<Index> final_of(static_cast<std::size_t>(size_));
-    Index at = static_cast<Index>(num_operands_);
-    for (Index place = 0; place < at; ++place) final_of[place] = place;
+    Index at = static_cast<Index>(num_operands_), operands = at;
+    std::vector<Index> made(static_cast<std::size_t>(size_ - num_operands_));  // where each number ends up
     auto append = [&](Index start, Index size) {
-        for (Index k = 0; k < size; ++k) final_of[start + k] = at++;
+        for (Index k = 0; k < size; ++k) made[start - operands + k] = at++;
     };
+    auto final_of = [&](Index place) { return place < operands ? place : made[place - operands]; };
     for (std::size_t k = 0; k < early; ++k) append(products_[k].start, products_[k].kind.right());
     for (const Euler& euler : eulers_) append(euler.start, euler_numbers);
     for (std::size_t k = early; k < products_.size(); ++k) append(products_[k].start, products_[k].kind.right());
@@ -102,7 +102,7 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
                 for (std::size_t k = first; k < last; ++k) {
                     Index begins = products_[k].at + (side ? kind.left() : 0);
                     for (Index j = 0; j < (side ? kind.right() : kind.left()); ++j)
-                        places.push_back(final_of[book.places[begins + j]]);
+                        places.push_back(final_of(book.places[begins + j]));
                 }
             first = last;
         }
@@ -112,7 +112,7 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
         out.program.push_back(
             {Instruction::euler, static_cast<Int>(eulers_.size()), 0, 0, 0, 0, 0, static_cast<Int>(places.size()), 0});
         for (const Euler& euler : eulers_)
-            for (Index k = 0; k < 4; ++k) places.push_back(final_of[book.place(euler.matrix, k)]);
+            for (Index k = 0; k < 4; ++k) places.push_back(final_of(book.place(euler.matrix, k)));
     }
     write_products(early, products_.size());
     for (std::size_t first = 0; first < folds_.size();) {
@@ -123,7 +123,7 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
                         static_cast<Int>(out.incidence.size())};
         for (; last < folds_.size() && folds_[last].entries == entries && folds_[last].factors == factors; ++last) {
             const Fold& fold = folds_[last];
-            for (Index k = 0; k < factors; ++k) places.push_back(final_of[factors_[fold.at + k]]);
+            for (Index k = 0; k < factors; ++k) places.push_back(final_of(factors_[fold.at + k]));
             auto bits = incidence_.begin() + static_cast<std::ptrdiff_t>(fold.bits);
             out.incidence.insert(out.incidence.end(), bits, bits + static_cast<std::ptrdiff_t>(words));
         }
@@ -131,7 +131,7 @@ void NumberProgram::finish(Book& book, NumberArrays& out, std::vector<Index>& pa
         out.program.push_back(row);
         first = last;
     }
-    for (Index& place : packed) place = final_of[place];
+    for (Index& place : packed) place = final_of(place);
 }
 
 }  // namespace qx::plan

@@ -47,6 +47,9 @@ class NumberProgram {
     // set. Entries of the same factors are made once: of a target's phases with nine controls, half are 1.
     Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, Book& book);
 
+    // How many numbers there are so far, the operands included.
+    Int size() const { return size_; }
+
     // Puts the instructions in order, and renumbers all places to the order in which they append; `packed` as well.
     void finish(Book& book, NumberArrays& out, std::vector<Index>& packed);
 

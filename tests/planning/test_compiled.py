@@ -11,7 +11,8 @@ import pytest
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.errors import Cancelled
+from qsim_ex.circuit.ops import ALWAYS, Op, pattern
+from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.planner import LARGE, make_plan, python_plan
@@ -119,3 +120,11 @@ def test_more_wires_than_a_mask_has() -> None:
         builder.gate("h", [wire])
     plan = make_plan(builder.build().instructions, MOST_WIRES + 1, Layout.identity(MOST_WIRES + 1), CPU)
     assert type(plan.sweeps[0]) is Sweep
+
+
+def test_more_numbers_than_native_code_counts() -> None:
+    """A circuit with 2^32 numbers and more is refused; no number is read for that, so none has to exist."""
+    op = Op((0,), (), ALWAYS, pattern("cccc"), (1 << 32) - 4, "matrix")
+    with pytest.raises(NotSupported, match="entries"):
+        make_plan((op,), 3, Layout.identity(3), CPU)
+    assert make_plan((op._replace(operand=(1 << 32) - 5),), 3, Layout.identity(3), CPU).num_gates == 1

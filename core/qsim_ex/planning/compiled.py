@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, mask_of
-from qsim_ex.errors import PlanError
+from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.native.library import function
 from qsim_ex.planning.cancellation import check_cancelled
 from qsim_ex.planning.ordering import TRIES
@@ -32,6 +32,7 @@ _SLICE = 50
 """Milliseconds for which native code plans before it returns to Python."""
 
 _UNBOUNDED = -1
+_TOO_LARGE = -2
 
 Integers = NDArray[np.int64]
 
@@ -88,9 +89,14 @@ class _Planner:
         self.handle = calls.begin(given.ctypes.data, rates.ctypes.data)
 
     def run(self) -> None:
-        """Plan to the end; raises `PlanError` for a plan that would never end."""
+        """Plan to the end; raises `NotSupported` for too many numbers, `PlanError` for a plan that would never end."""
         while (state := self._calls.advance(self.handle, _SLICE)) > 0:
             check_cancelled()  # and here Python looks for Ctrl-C
+        if state == _TOO_LARGE:
+            raise NotSupported(
+                f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
+                "divide it into several circuits."
+            )
         if state < 0:
             raise PlanError(
                 "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
