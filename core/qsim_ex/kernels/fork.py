@@ -6,12 +6,14 @@ import importlib
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
 from qsim_ex.errors import DeviceError
 
 _locks: WeakSet[Any] = WeakSet()
+_bootstrap: Any = importlib.import_module("importlib._bootstrap")  # it has the locks of imports
 
 
 def lock() -> threading.Lock:
@@ -41,20 +43,38 @@ def _open_locks() -> None:
         made._at_fork_reinit()  # what the standard library does with its own
 
 
+def _locked() -> list[str]:
+    """Return the modules whose import other threads have begun, those that they are still searching for included."""
+    held = [(name, found()) for name, found in list(_bootstrap._module_locks.items())]
+    return [name for name, one in held if one is not None and one.owner not in (None, threading.get_ident())]
+
+
 def _importing() -> list[str]:
-    """Return the modules of this package and NumPy that are being imported."""
-    ours = [name for name in list(sys.modules) if name.partition(".")[0] in ("qsim_ex", "numpy")]
-    return [name for name in ours if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)]
+    """Return the modules of this package and NumPy that other threads are importing."""
+    begun = [name for name, module in list(sys.modules.items()) if _initializing(module)]
+    return [name for name in {*begun, *_locked()} if name.partition(".")[0] in ("qsim_ex", "numpy")]
+
+
+def _initializing(module: Any) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def _wait() -> None:
     """Wait for other threads' imports, which would never end in a forked child."""
     for _ in range(10):
         for name in _importing():
-            importlib.import_module(name)  # waits for the thread that has begun
+            with suppress(ImportError):  # of the other thread, which will say so
+                importlib.import_module(name)  # waits for the thread that has begun
         if not _importing():
             return
 
 
+def _in_child() -> None:
+    """Open the locks; of a module that another thread began to search for between the wait and the fork, too."""
+    _open_locks()
+    for name in _locked():
+        _bootstrap._module_locks.pop(name, None)  # the next import makes a new one
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait, after_in_child=_open_locks)
+    os.register_at_fork(before=_wait, after_in_child=_in_child)
