@@ -26,7 +26,6 @@ OTHERS = [path for path in MODULES if path.name != "precision.py"]
 
 NAMED = {
     "phases.py": "splits a turn into a part that is exact in float32",
-    "enqueue.py": "writes the numbers of launches, in float32 or float64",
     "simulator.py": "complex64 is the default of Cirq's simulator",
 }
 """Modules that name a dtype of single precision without telling precisions apart."""

@@ -34,6 +34,7 @@ class Precision:
     c_real, c_amplitude: the same two types in CUDA C++.
     c_pair: the type in CUDA C++ of two amplitudes of 8 bytes, which are copied at once; None where one amplitude has
         16 bytes.
+    native_single: whether native code works with C++'s float, and not with double.
     tile_bits: a thread block of a GPU works on a tile of 2^tile_bits amplitudes in its shared memory; at most 12, the
         number of bits that fixed_kernels/permute.cu can permute.
     threads: the threads of a thread block with such a tile.
@@ -55,6 +56,7 @@ class Precision:
     c_real: str
     c_amplitude: str
     c_pair: str | None
+    native_single: bool
     tile_bits: int
     threads: int
     blocks: int
@@ -80,6 +82,7 @@ SINGLE = Precision(
     c_real="float",
     c_amplitude="float2",
     c_pair="float4",
+    native_single=True,
     tile_bits=12,
     threads=256,
     blocks=3,
@@ -100,6 +103,7 @@ DOUBLE = Precision(
     c_real="double",
     c_amplitude="double2",
     c_pair=None,
+    native_single=False,
     tile_bits=11,
     threads=128,
     blocks=4,

@@ -240,8 +240,8 @@ def reading_of(circuit: QuantumCircuit, columns: Columns) -> Reading | None:
     for place in columns.others:
         operation = columns.instructions[place].operation
         kind, matrix = getattr(operation, "base_class", object), b""  # a singleton's own class is a private one
-        if kind is UnitaryGate and operation.params[0].dtype == np.complex128:
-            matrix = operation.params[0].tobytes()
+        if kind is UnitaryGate:
+            matrix = operation.params[0].dtype.str.encode() + operation.params[0].tobytes()
         elif kind not in _PLAIN:
             return None
         others.append((kind, tuple([clbit_of[bit] for bit in columns.instructions[place].clbits]), matrix))

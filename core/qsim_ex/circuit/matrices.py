@@ -13,6 +13,9 @@ from qsim_ex.circuit.ops import Entry, Pattern
 
 Complex = NDArray[np.complex128]
 
+_OPERAND = np.dtype(np.complex128)
+"""The type of the operands of gates, in every precision."""
+
 
 class UnitaryMatrix(NamedTuple):
     """A matrix that is known to be unitary; `CircuitBuilder.unitary` takes it as it takes an array.
@@ -40,7 +43,7 @@ def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLE
     found: list[UnitaryMatrix | None] = [None] * len(matrices)
     alike: dict[tuple[int, ...], list[int]] = {}
     for k, matrix in enumerate(matrices):
-        if type(matrix) is np.ndarray and matrix.dtype == np.complex128:
+        if type(matrix) is np.ndarray and matrix.dtype == _OPERAND:
             alike.setdefault(matrix.shape, []).append(k)
     for shape, places in alike.items():
         if len(shape) == 2 and shape[0] == shape[1] and shape[0].bit_count() == 1:

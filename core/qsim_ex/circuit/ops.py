@@ -97,7 +97,7 @@ class Initialize:
     operand: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Measure:
     """Measure ``wires[k]`` in the computational basis into classical bit ``clbits[k]``.
 
@@ -108,6 +108,11 @@ class Measure:
     wires: tuple[int, ...]
     clbits: tuple[int, ...]
     kept: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        # The digest of a structure is made of this text, and most measurements keep nothing.
+        kept = f", kept={self.kept!r}" if self.kept else ""
+        return f"Measure(wires={self.wires!r}, clbits={self.clbits!r}{kept})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ whether it has a window."""
 BLOCK = 32
 """The steps of a block, as the kernel has it."""
 
+MOST_MEASURED_WIRES = 8
+"""The widest states without channels: in the general way all shots with equal outcomes share one state."""
+
 MOST_WIRES = 10
 """The widest states that are run here whatever the noise. Wider ones gain more from plans than these cost."""
 
@@ -103,6 +106,8 @@ class ChannelTable:
 def pays(program: Program, num_wires: int) -> bool:
     """Return whether a program on so many wires is faster here than with plans, and can be run here."""
     work = [piece for level in program.levels for piece in level.work]
+    if num_wires > MOST_MEASURED_WIRES and all(choice.kind != "channel" for choice in program.choices):
+        return False
     if num_wires > MOST_WIRES:
         asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
         if num_wires > MOST_DAMPED_WIRES or _OFTEN * asked < len(work):

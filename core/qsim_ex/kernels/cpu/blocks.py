@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cpu.ranges import in_ranges
 from qsim_ex.native.arguments import address
 from qsim_ex.native.library import function
+from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Places = NDArray[np.int64]
@@ -78,4 +79,4 @@ def permute_tiles(state: Buffer, tile: Places, sources: Places, flip: int, free:
 def _share(name: str, kinds: str, state: Buffer, given: tuple[Any, ...], size: int, each: int, threads: int) -> None:
     """Call a native function on amplitudes: `size` items of `each` amplitudes; kinds: of the arguments `given`."""
     call = _function(name, f"pi{kinds}iiiii")
-    in_ranges(call, address(state), state.dtype == np.complex64, *given, size=size, each=each, threads=threads)
+    in_ranges(call, address(state), BY_DTYPE[state.dtype].native_single, *given, size=size, each=each, threads=threads)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cpu.ranges import in_ranges
 from qsim_ex.native.arguments import address, structure
 from qsim_ex.native.library import kernel
+from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
 Integers = NDArray[np.int64]
@@ -89,4 +90,4 @@ def search(state: Buffer, places: Integers, bases: Integers, runs: Integers, tar
 
 
 def _single(state: Buffer) -> bool:
-    return state.dtype == np.complex64
+    return BY_DTYPE[state.dtype].native_single

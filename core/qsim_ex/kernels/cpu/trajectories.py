@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.native.arguments import address, structure
 from qsim_ex.native.library import kernel
+from qsim_ex.precision import BY_DTYPE
 
 _Request = structure(
     "num_wires num_steps num_channels num_blocks num_order columns most first shots single "
@@ -63,7 +64,7 @@ def run(
     """
     every = (_Request * len(parts))()
     out, out_shots, out_counts, out_outcomes = address(states), address(shots), address(counts), address(outcomes)
-    single = states.dtype == np.complex64
+    single = BY_DTYPE[states.dtype].native_single
     for request, part in zip(every, parts, strict=True):
         ctypes.pointer(request)[0] = part.tables.fields
         request.first, request.shots, request.single = part.first, part.shots, single
