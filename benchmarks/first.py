@@ -99,7 +99,7 @@ def measure_here(name: str, n: int) -> dict[str, float]:
 
 def measure_fresh(python: str, folder: str, name: str, n: int) -> dict[str, float]:
     """Measure in a new process whose caches lie in a folder."""
-    variables = ("QSIM_EX_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR")
+    variables = ("QSIM_EX_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
     environment = {**os.environ, **dict.fromkeys(variables, folder)}
     command = [python, "-m", "benchmarks.first", "--here", name, str(n)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
