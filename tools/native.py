@@ -47,7 +47,7 @@ FLAGS += ("-Werror", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off
 
 def library(architecture: str = "") -> Path:
     """Return where the library of an architecture lies; this machine's by default."""
-    return FOLDER / f"libqsim_ex-{architecture or platform.machine()}.so"
+    return FOLDER / f"libqsim_ex_{architecture or platform.machine()}.so"
 
 
 def build(architecture: str = "", output: Path | None = None, compiler: str = "", sanitize: str = "") -> Path:

@@ -29,9 +29,10 @@ emulated() { # a Debian userland for arm64 with its Python 3.11, unpacked and no
     apt-get update -qq
     local packages=(libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5 libuuid1 libcrypt1
         libpython3.11-minimal libpython3.11-stdlib python3.11-minimal)
-    (cd "$scratch" && apt-get download -qq "${packages[@]/%/:arm64}" && for file in *.deb; do dpkg -x "$file" root; done)
+    (cd "$scratch" && apt-get download -qq -o APT::Sandbox::User=root "${packages[@]/%/:arm64}" && for file in *.deb; do dpkg -x "$file" root; done)
     "${PYTHON:-python3}" -m pip download --quiet --dest "$scratch/wheels" --python-version 3.11 --only-binary=:all: \
-        --platform manylinux2014_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 "$wheel"
+        --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux_2_27_aarch64 \
+        --platform manylinux_2_28_aarch64 "$wheel"
     for file in "$scratch"/wheels/*.whl; do "${PYTHON:-python3}" -m zipfile --extract "$file" "$scratch/site"; done
     cat >"$scratch/python" <<END
 #!/bin/sh

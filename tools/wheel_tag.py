@@ -17,7 +17,7 @@ class WheelTag(BuildHookInterface[Any]):
         if version == "editable":
             return
         architecture = os.environ.get("QSIM_EX_TARGET") or platform.machine()
-        name = f"qsim_ex/native/built/libqsim_ex-{architecture}.so"
+        name = f"qsim_ex/native/built/libqsim_ex_{architecture}.so"
         build_data["force_include"][f"core/{name}"] = name
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from qsim_ex.errors import MissingPackage, OptionError
 
-FILE = Path(__file__).parent / "built" / f"libqsim_ex-{platform.machine()}.so"
+FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
