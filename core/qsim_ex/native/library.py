@@ -13,8 +13,12 @@ import platform
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from qsim_ex.errors import MissingPackage, OptionError
+
+if TYPE_CHECKING:  # the build loads this module without NumPy
+    from numpy.typing import NDArray
 
 FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
@@ -88,3 +92,18 @@ def kernel(name: str, kinds: str, chosen: str = "") -> Callable[..., int]:
     chosen: the instruction set, one of `instruction_sets()`; by default `instruction_set()`.
     """
     return function(f"{name}_{chosen or instruction_set()}", kinds)
+
+
+def address(array: NDArray[Any]) -> int:
+    """Return the address of an array, which must be in C order; its caller keeps the array alive.
+
+    This takes a microsecond, so a loop over parts of an array looks it up once.
+    """
+    assert array.flags.c_contiguous
+    return array.ctypes.data
+
+
+def structure(names: str) -> type[ctypes.Structure]:
+    """Return the type of a C structure of 64-bit integers and addresses, for the names of its fields in order."""
+    fields = [(name, ctypes.c_int64) for name in names.split()]
+    return type("Structure", (ctypes.Structure,), {"_fields_": fields})

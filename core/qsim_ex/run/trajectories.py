@@ -20,7 +20,7 @@ from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu.trajectories import TrajectoryPart, TrajectoryTables
+from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
 from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
@@ -185,7 +185,7 @@ class TrajectoryWorker:
         each = max(STEP, -(-each // STEP) * STEP)
         first_shot = inputs.first
         parts = [
-            TrajectoryPart(tables_of, first_shot + first, min(each, unit.shots - first), binding * unit.shots + first)
+            ShotRange(tables_of, first_shot + first, min(each, unit.shots - first), binding * unit.shots + first)
             for binding in range(len(operands))
             for tables_of in [bindings.tables(binding, min(each, unit.shots))]
             for first in range(0, unit.shots, each)

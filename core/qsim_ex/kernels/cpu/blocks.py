@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.ranges import in_ranges
-from qsim_ex.native.arguments import address
-from qsim_ex.native.library import function
+from qsim_ex.kernels.cpu.pool import in_ranges
+from qsim_ex.native.library import address, function
 from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]

@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.ranges import in_ranges
-from qsim_ex.native.arguments import address
-from qsim_ex.native.library import function
+from qsim_ex.kernels.cpu.pool import in_ranges
+from qsim_ex.native.library import address, function
 
 
 def uniforms(seeds: NDArray[np.uint64], key: int, count: int, threads: int) -> NDArray[np.float64]:

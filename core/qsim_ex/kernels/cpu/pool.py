@@ -82,3 +82,14 @@ def in_chunks(size: int, threads: int, work: Callable[[int, int], object], each:
     share(
         lambda chunk: work(chunk * step, min(size, chunk * step + step)), -(-size // step), worth(size * each, threads)
     )
+
+
+def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, threads: int) -> None:
+    """Call a native function that threads share by ranges (`core/native/ranges.hpp`) until all items are done.
+
+    given: its arguments before those of `Ranges`. size: the number of items. each: the amplitudes of an item. Ctrl-C is
+    looked for every `SLICE`.
+    """
+    threads, chunk = worth(size * each, threads), 0
+    while chunk := call(*given, size, each, chunk, threads, SLICE):
+        pass

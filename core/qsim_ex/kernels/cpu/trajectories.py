@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.native.arguments import address, structure
-from qsim_ex.native.library import kernel
+from qsim_ex.native.library import address, kernel, structure
 from qsim_ex.precision import BY_DTYPE
 
 _Request = structure(
@@ -37,7 +36,7 @@ class TrajectoryTables:
         self.fields = _Request(**counts, **numbers, **{name: address(array) for name, array in arrays.items()})
 
 
-class TrajectoryPart(NamedTuple):
+class ShotRange(NamedTuple):
     """Some shots of one binding: the tables, the first shot, how many, and the row of the results where they begin."""
 
     tables: TrajectoryTables
@@ -47,7 +46,7 @@ class TrajectoryPart(NamedTuple):
 
 
 def run(
-    parts: Sequence[TrajectoryPart],
+    parts: Sequence[ShotRange],
     states: NDArray[np.complexfloating[Any, Any]],
     shots: NDArray[np.int64],
     counts: NDArray[np.int64],

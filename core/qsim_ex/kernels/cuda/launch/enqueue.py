@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.native.arguments import address
-from qsim_ex.native.library import function
+from qsim_ex.native.library import address, function
 
 
 class RunWords:

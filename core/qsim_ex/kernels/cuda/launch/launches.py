@@ -18,7 +18,7 @@ from qsim_ex.kernels.cuda.launch.number_schedule import NumberSchedule
 from qsim_ex.kernels.cuda.launch.queued import Queued
 from qsim_ex.kernels.cuda.launch.run_words import END, LAUNCH, LENGTH, MOST_ARGUMENTS, OPERANDS, TAKE, TAKE_SINGLE
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
-from qsim_ex.native.arguments import address
+from qsim_ex.native.library import address
 from qsim_ex.steps.numbers import Numbers
 
 Places = NDArray[np.int64]
