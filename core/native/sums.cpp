@@ -24,7 +24,7 @@ Int folded(double* total, Int length, Int half) {
     return to;
 }
 
-// The form of a marginal: see qsim_ex.kernels.cpu.sums.
+// The form of a marginal: see qsim_ex.devices.cpu.sums.
 struct Marginal {
     Int size, width, num_folded, chosen, rest, fixed, share, groups, num_bins;
     const Int *folded_bits, *bins, *group_bin;

@@ -10,7 +10,6 @@ from qsim_ex import CircuitBuilder, Simulator
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.cpu import sums
-from qsim_ex.kernels.cpu import sums as kernels
 from qsim_ex.kernels.cpu import trajectories
 from qsim_ex.native import library
 
@@ -23,12 +22,12 @@ def use(monkeypatch: pytest.MonkeyPatch):
 
     def choose(chosen: str) -> None:
         monkeypatch.setattr(library, "instruction_set", lambda: chosen)
-        kernels._kernel.cache_clear()
+        sums._kernel.cache_clear()
         trajectories._run.cache_clear()
 
     yield choose
     monkeypatch.undo()
-    kernels._kernel.cache_clear()
+    sums._kernel.cache_clear()
     trajectories._run.cache_clear()
 
 

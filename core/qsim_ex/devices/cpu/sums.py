@@ -5,7 +5,9 @@ Each function does what the method of its name in `devices.base` does, on up to 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,13 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When, mask_of
 from qsim_ex.errors import InvalidInput
-from qsim_ex.kernels.cpu import sums
+from qsim_ex.kernels.cpu.pool import in_ranges
+from qsim_ex.native.library import address, kernel, structure
+from qsim_ex.precision import BY_DTYPE
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _UNIT_BITS = 16  # at least 2^16 amplitudes for each unit
 _BLOCK_BITS = 10  # amplitudes that are neighbours in memory
@@ -44,7 +50,7 @@ def marginals(buffer: Buffer, num_bits: int, bits: Sequence[int], when: When, th
     share = max(0, min(6 - len(chosen_bits), width + rest.bit_count() - _UNIT_BITS))
     above = chosen, rest, when.value & ~inside
     num_bins = 1 << len(bits)
-    out = sums.marginals(buffer, 1 << num_bits, folded, bins, above, share, group_bin, num_bins, threads)
+    out = _run_marginals(buffer, 1 << num_bits, folded, bins, above, share, group_bin, num_bins, threads)
     return np.asarray(out.sum(axis=1))
 
 
@@ -54,7 +60,7 @@ def inner(left: Buffer, right: Buffer, threads: int) -> complex:
         raise InvalidInput(f"expected an inner product of one dtype, got {left.dtype} with {right.dtype}; convert one.")
     width = min(left.size, 1 << _BLOCK_BITS)
     units = _units(left.size)
-    return complex(*sums.inner(left, right, width, units, threads).sum(axis=0))
+    return complex(*_run_inner(left, right, width, units, threads).sum(axis=0))
 
 
 def paulis(
@@ -76,7 +82,7 @@ def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArra
     width = min(size, 1 << _BLOCK_BITS)
     masks = np.array(zs, dtype=np.int64)
     rows, units = buffer.size >> num_bits, _units(size)
-    results = sums.paulis(buffer, size, x, masks, width, units, threads)
+    results = _run_paulis(buffer, size, x, masks, width, units, threads)
     out[...] = results.view(np.complex128).reshape(rows, units, len(zs)).sum(axis=1)
 
 
@@ -92,7 +98,7 @@ def search(
     places = offsets_of(bits)
     bases, runs = np.ascontiguousarray(bases, np.int64), np.ascontiguousarray(runs, np.int64)
     targets = np.ascontiguousarray(targets, np.float64)
-    return sums.search(buffer, places, bases, runs, targets, threads)
+    return _run_search(buffer, places, bases, runs, targets, threads)
 
 
 def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
@@ -106,3 +112,82 @@ def offsets_of(bits: Sequence[int]) -> NDArray[np.int64]:
 def _units(size: int) -> int:
     """Return the number of units of a sum over `size` amplitudes, which is the same for any number of threads."""
     return max(1, min(256, size >> _UNIT_BITS))
+
+
+# --- the native functions: core/native/sums.cpp -----------------------------------------------------------------------
+
+_Marginal = structure("size width num_folded chosen rest fixed share groups num_bins folded bins group_bin")
+_Paulis = structure("size x num_zs num_above width units zs above of")
+_Search = structure("places bases runs targets num_places")
+
+_kernel = lru_cache(maxsize=8)(kernel)
+
+
+def _run_marginals(
+    state: Buffer,
+    size: int,
+    folded: Integers,
+    bins: Integers,
+    above: tuple[int, int, int],
+    share: int,
+    group_bin: Integers,
+    num_bins: int,
+    threads: int,
+) -> Floats:
+    """Return sums of |amplitude|² of all rows of a batch, float64 [rows, 2^share, num_bins].
+
+    size: amplitudes of a row. folded: the bits of a place in a block that are summed over, descending; bins: for each
+    value of its other bits the bin, or −1 to skip it. above: for the bits above a block the mask of those that name a
+    group, the mask of those that are summed over, and the value of the others. group_bin: for each group, its part of
+    the bin. A row has 2^share units for each group, which divide its blocks.
+    """
+    width, rows = len(bins) << len(folded), state.size // size
+    out = np.zeros((rows, 1 << share, num_bins), dtype=np.float64)
+    chosen, rest, fixed = above
+    counts = size, width, len(folded), chosen, rest, fixed, share, len(group_bin), num_bins
+    form = _Marginal(*counts, address(folded), address(bins), address(group_bin))
+    call, units = _kernel("marginals", "pippiiiii"), len(group_bin) << share
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(call, *given, size=rows * units, each=size // units, threads=threads)
+    return out
+
+
+def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int) -> Floats:
+    """Return Σ conj(left)·right of units, whole blocks of `width`, float64 [units, 2]."""
+    out = np.empty((units, 2), dtype=np.float64)
+    size = left.size // units
+    given = address(left), address(right), _single(left), width, size, address(out)
+    in_ranges(_kernel("inner", "ppiiipiiiii"), *given, size=units, each=size, threads=threads)
+    return out
+
+
+def _run_paulis(state: Buffer, size: int, x: int, zs: Integers, width: int, units: int, threads: int) -> Floats:
+    """Return Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] of units for each z of `zs`, float64 [all units, zs, 2].
+
+    size: amplitudes of a row; width: amplitudes of a block, a power of two; units: the ranges of i in a row.
+    """
+    above, of = np.unique(zs & -width, return_inverse=True)
+    of = np.ascontiguousarray(of, dtype=np.int64)
+    out = np.empty((state.size // size * units, len(zs), 2), dtype=np.float64)
+    form = _Paulis(size, x, len(zs), len(above), width, units, address(zs), address(above), address(of))
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(_kernel("paulis", "pippiiiii"), *given, size=len(out), each=size // units, threads=threads)
+    return out
+
+
+def _run_search(
+    state: Buffer, places: Integers, bases: Integers, runs: Integers, targets: Floats, threads: int
+) -> Integers:
+    """Return the value of the searched bits of each target; see `Device.search`.
+
+    places: for each value of the searched bits, the index that has it.
+    """
+    out = np.empty(len(targets), dtype=np.int64)
+    form = _Search(address(places), address(bases), address(runs), address(targets), len(places))
+    given = address(state), _single(state), ctypes.addressof(form), address(out)
+    in_ranges(_kernel("search", "pippiiiii"), *given, size=len(bases), each=len(places), threads=threads)
+    return out
+
+
+def _single(state: Buffer) -> bool:
+    return BY_DTYPE[state.dtype].native_single
