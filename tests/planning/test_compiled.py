@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from dataclasses import replace
 from time import process_time
@@ -16,6 +18,7 @@ from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.planner import LARGE, make_plan, python_plan
+from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels, Sweep
 from qsim_ex.steps.compiled import PlannedSweep
 from tools.same_plans import REAL_SHAPES, case, check, difference
@@ -128,3 +131,15 @@ def test_more_numbers_than_native_code_counts() -> None:
     with pytest.raises(NotSupported, match="entries"):
         make_plan((op,), 3, Layout.identity(3), CPU)
     assert make_plan((op._replace(operand=(1 << 32) - 5),), 3, Layout.identity(3), CPU).num_gates == 1
+
+
+def test_plans_are_pickled_and_copied() -> None:
+    """A plan that another process or a deep copy gets is equal, step by step and number by number."""
+    builder = CircuitBuilder(12, 12)
+    for wire in range(12):
+        builder.gate("ry", [wire], 0.3).gate("cx", [wire, (wire + 1) % 12]).gate("rzz", [wire, (wire + 5) % 12], 0.2)
+    (plan,) = Simulator(device="cpu").plans(builder.build())
+    for other in (pickle.loads(pickle.dumps(plan)), copy.deepcopy(plan)):
+        assert other.stages == plan.stages
+        assert str(other.numbers.program) == str(plan.numbers.program)  # arrays inside are compared by what they print
+        assert all(map(np.array_equal, other.numbers.packed, plan.numbers.packed))

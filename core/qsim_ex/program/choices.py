@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import Channel, Entry, Initialize, Instruction, Measure, Op, Pattern, Reset
 
 
-@dataclass(
-    eq=False, slots=True
-)  # never changed; but a noisy circuit has many, and to freeze one takes three times as long
+# It is never changed; but a noisy circuit has many, and a frozen one takes three times as long to make.
+@dataclass(eq=False, slots=True)
 class Choice:
     """A random choice among some matrices, one of which is applied.
 

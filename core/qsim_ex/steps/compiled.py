@@ -262,6 +262,10 @@ class PlannedSweep(Sweep):
         """Return the hash of its fields."""
         return hash(_fields(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle it as a plain sweep, since another process has none of the plan's arrays."""
+        return Sweep, _fields(self)
+
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:
     return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh
@@ -315,6 +319,10 @@ class NativeNumbers(Numbers):
     def packed(self, packed: tuple[Integers, ...]) -> None:
         object.__setattr__(self, "arrays", None)
         object.__setattr__(self, "_packed", packed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle them as plain numbers, as `PlannedSweep` is."""
+        return Numbers, (self.num_operands, self.program, self.packed)
 
 
 # Users see what an object is, not how it was made.
