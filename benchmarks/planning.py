@@ -23,7 +23,7 @@ from qsim_ex.steps import Layout, Shape
 
 SHAPES = {
     "gpu": Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),
-    "cpu": Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, item_work=0.5),
+    "cpu": Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
 }
 """The devices of complex64, written out: planning needs no device."""
 

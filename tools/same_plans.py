@@ -27,8 +27,8 @@ from qsim_ex.planning.planner import python_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape, Sweep
 
 REAL_SHAPES = (
-    Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
-    Shape(tile=14, near=14, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=12, near=12, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
+    Shape(tile=11, near=11, low=4, edge=0, phases=3, dense=5, thin=7, item_work=2.0),
     Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20),
     Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20, block=25.6, blocks_from=20),
     Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
