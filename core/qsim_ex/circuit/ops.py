@@ -246,6 +246,11 @@ class Structure:
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
     @cached_property
+    def has_channels(self) -> bool:
+        """Whether there is noise in the circuit."""
+        return Channel in {*map(type, self.instructions)}
+
+    @cached_property
     def all_joined(self) -> bool:
         """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
 

@@ -75,9 +75,14 @@ def summary(circuit: Circuit, options: Options) -> PlanSummary:
 def explain(circuit: Circuit, options: Options) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     separation, parts = _parts(circuit, options)
+    lines = []
+    if circuit.structure.has_channels:
+        from qsim_ex.run import narrow_density
+
+        lines += [narrow_density.DESCRIPTION] * narrow_density.suits(circuit.structure)
     if separation is None:
-        return Explanation("\n".join(_explained(*parts[0], options)))
-    lines = [separation.describe()]
+        return Explanation("\n".join([*lines, *_explained(*parts[0], options)]))
+    lines.append(separation.describe())
     alike: dict[int, list[int]] = {}
     for number, (one, _) in enumerate(parts):
         alike.setdefault(id(one.structure), []).append(number)
