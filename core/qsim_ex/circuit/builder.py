@@ -112,8 +112,14 @@ class CircuitBuilder:
         """Return the instructions so far without the first `number`."""
         return tuple(self._instructions[number:])
 
-    def again(self, instructions: Sequence[Instruction]) -> CircuitBuilder:
-        """Append instructions that this builder has returned from `since`, with the operands that they had."""
+    def taken(self, number: int) -> tuple[Instruction, ...]:
+        """Remove the instructions so far but for the first `number`, and return them; `again` takes them back."""
+        found = self.since(number)
+        del self._instructions[number:]
+        return found
+
+    def again(self, instructions: Iterable[Instruction]) -> CircuitBuilder:
+        """Append instructions that this builder has returned from `since` or `taken`, with the operands they had."""
         self._instructions.extend(instructions)
         return self
 

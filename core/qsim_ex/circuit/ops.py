@@ -137,9 +137,10 @@ class Begin:
     after: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """Apply one of some Kraus matrices K_k, chosen with probability ‖K_k ψ‖², and normalise.
+
+    It is a named tuple as `Op` is, since a noisy circuit has as many.
 
     wires: ``wires[0]`` is the least significant bit of a matrix's row and column index.
     count: the number of matrices.
@@ -150,7 +151,7 @@ class Channel:
     """
 
     wires: tuple[int, ...]
-    count: int
+    count: int  # type: ignore[assignment]  # tuples have a method of this name
     operand: int
     mixed: bool
     name: str = ""

@@ -31,7 +31,7 @@ from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.plan import Plan
 
 DESCRIPTION = (
-    "shots of so few noisy wires are drawn from the exact density matrix, which the host computes; the plans below are "
+    "shots of so few noisy wires are drawn from the exact density matrix, which the host computes; the plans above are "
     "those of a run with saves, expectation values, or a given number of trajectories"
 )
 """What `explain` says of such a circuit."""
