@@ -28,6 +28,7 @@ from qsim_ex.frameworks import (
     with_options,
 )
 from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
 
@@ -68,6 +69,7 @@ class EstimatorV2(BaseEstimatorV2):
         self._trajectories = None if number is None else check.shots(number)
         self._noise = chosen.own["noise_model"]
         self._options = chosen.engine
+        self._simulator = Simulator(chosen.engine)
 
     @classmethod
     def from_backend(cls, backend: Any, **options: Any) -> Self:
@@ -111,7 +113,7 @@ class EstimatorV2(BaseEstimatorV2):
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
-        job = PrimitiveJob(_run, translated, self._options, self._trajectories)
+        job = Job(_run, translated, self._simulator, self._trajectories)
         job._submit()
         return job
 
@@ -133,8 +135,8 @@ _TRAJECTORIES = 0
 """The place within a PUB of the random choices of its circuit; the noise of a precision has the place of the PUB."""
 
 
-def _run(pubs: Sequence[_EstimatedPub], options: Options, trajectories: int | None) -> PrimitiveResult:
-    runs = JobRuns(Simulator(options))
+def _run(pubs: Sequence[_EstimatedPub], simulator: Simulator, trajectories: int | None) -> PrimitiveResult:
+    runs, options = JobRuns(simulator), simulator.options
     most = sum(one.pub.size * len(one.groups) for one in pubs)
     seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
     found = []

@@ -80,10 +80,10 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
     There is one group where the circuit can be translated once for all bindings.
     """
     columns: dict[str, NDArray[np.float64]] = {}
+    count = values.size
     for names, array in values.data.items():
-        rows = array.reshape(values.size, len(names))
-        columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    found = ParameterColumns(columns, values.size)
+        columns.update(zip(names, np.ascontiguousarray(array.reshape(count, len(names)).T), strict=True))
+    found = ParameterColumns(columns, count)
     sweeps, readout_errors, _ = translate_sweep(circuit, found, noise, without_phase=True)
     return binding_groups([_without_saves(one) for one in sweeps], [readout_errors] * len(sweeps))
 
