@@ -152,8 +152,7 @@ def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None,
     """Estimate all values of PUB `number`, with the noise that its precision asks for."""
     begin = perf_counter()
     pub, precision = estimated.pub, float(estimated.pub.precision)
-    seeds = derived_seeds(seed, pub.parameter_values.size, number, _TRAJECTORIES)
-    values, errors, where = _exact(estimated, runs, trajectories, seeds)
+    values, errors, where = _exact(estimated, runs, trajectories, seed, number)
     evs, stds = values.reshape(pub.shape), np.hypot(errors, precision).reshape(pub.shape)
     if precision:
         evs = np.asarray(random_generator(seed, number).normal(evs, precision))
@@ -163,13 +162,16 @@ def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None,
 
 
 def _exact(
-    estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seeds: NDArray[np.uint64]
+    estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seed: int, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
     """Return values and errors, float64 [size of the PUB], and where they were found.
 
     Each binding runs once, and is asked for the distinct observables that it meets and few others.
     """
     pub = estimated.pub
+    certain = all(group.family.template.structure.is_certain for group in estimated.groups)
+    count = pub.parameter_values.size  # seeds take time, and where nothing is random they change nothing
+    seeds = np.zeros(count, dtype=np.uint64) if certain else derived_seeds(seed, count, number, _TRAJECTORIES)
     numbers: dict[PauliSum, int] = {}  # of the distinct observables
     of = np.array([numbers.setdefault(one, len(numbers)) for one in estimated.sums], dtype=np.intp)
     bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)

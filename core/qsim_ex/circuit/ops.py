@@ -247,9 +247,19 @@ class Structure:
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
     @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The classes of the instructions."""
+        return frozenset(map(type, self.instructions))
+
+    @property
     def has_channels(self) -> bool:
         """Whether there is noise in the circuit."""
-        return Channel in {*map(type, self.instructions)}
+        return Channel in self.kinds
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether gates and initial states are all there is, so that nothing is random."""
+        return self.kinds <= {Op, Permutation, Initialize}
 
     @cached_property
     def all_joined(self) -> bool:

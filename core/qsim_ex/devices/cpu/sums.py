@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _UNIT_BITS = 16  # at least 2^16 amplitudes for each unit
 _BLOCK_BITS = 10  # amplitudes that are neighbours in memory
+_SMALL = 1 << 12  # amplitudes of a state for whose sums threads are never worth it
 _MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
 
 
@@ -67,6 +68,8 @@ def paulis(
     buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
 ) -> NDArray[np.complex128]:
     """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
+    if buffer.size == 1 << num_bits <= _SMALL:
+        return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
     passes = [(x, zs[k : k + _MASKS]) for x, zs in parts for k in range(0, len(zs), _MASKS)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
@@ -168,6 +171,24 @@ def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units
     given = address(state), _single(state), ctypes.addressof(form), address(out)
     in_ranges(_kernel("paulis", "pippiiiii"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
     return out
+
+
+def _run_small_paulis(
+    state: Buffer, num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]
+) -> NDArray[np.complex128]:
+    """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
+    pointers, count, _ = _small_paulis_forms(num_bits, parts)
+    out = np.empty(count, dtype=np.complex128)
+    _kernel("small_paulis", "pipip")(address(state), _single(state), pointers, len(parts), address(out))
+    return out
+
+
+@lru_cache(maxsize=256)
+def _small_paulis_forms(num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]) -> tuple[int, int, Any]:
+    """Return the address of the addresses of all forms, the number of sums, and what must be kept for that."""
+    forms = [_paulis_form(num_bits, x, zs, 1) for x, zs in parts]
+    pointers = np.array([ctypes.addressof(form) for form, _ in forms], dtype=np.int64)
+    return address(pointers), sum(len(zs) for _, zs in parts), (pointers, forms)
 
 
 @lru_cache(maxsize=1024)
