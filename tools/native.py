@@ -25,7 +25,7 @@ SOURCES = ROOT / "core/native"
 FOLDER = ROOT / "core/qsim_ex/native/built"
 OBJECTS = ROOT / "build/native"
 
-KERNELS = frozenset({"sums", "sweep", "trajectories"})
+KERNELS = frozenset({"narrow_density", "sums", "sweep", "trajectories"})
 """The sources that are compiled once for each instruction set."""
 
 EXACT = frozenset({"sums"})

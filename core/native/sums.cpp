@@ -199,6 +199,17 @@ QX_EXPORT_SET(paulis)
     });
 }
 
+// The sums of one small state, which is one unit, for some X-parts. out: [all z of all parts].
+QX_EXPORT_SET(small_paulis)(const void* state, Int single, const Paulis* const* parts, Int count, double* out) {
+    for (Int k = 0; k < count; out += 2 * parts[k++]->num_zs) {
+        if (single)
+            paulis(static_cast<const float*>(state), *parts[k], 0, 1, out);
+        else
+            paulis(static_cast<const double*>(state), *parts[k], 0, 1, out);
+    }
+    return 0;
+}
+
 // Items are runs of targets.
 QX_EXPORT_SET(search)
 (const void* state, Int single, const Search* of, Int* found, Int size, Int each, Int chunk, Int threads, Int slice) {

@@ -28,6 +28,7 @@ from qsim_ex.frameworks import (
     with_options,
 )
 from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
 
@@ -68,6 +69,7 @@ class EstimatorV2(BaseEstimatorV2):
         self._trajectories = None if number is None else check.shots(number)
         self._noise = chosen.own["noise_model"]
         self._options = chosen.engine
+        self._simulator = Simulator(chosen.engine)
 
     @classmethod
     def from_backend(cls, backend: Any, **options: Any) -> Self:
@@ -111,7 +113,7 @@ class EstimatorV2(BaseEstimatorV2):
             sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
-        job = PrimitiveJob(_run, translated, self._options, self._trajectories)
+        job = Job(_run, translated, self._simulator, self._trajectories)
         job._submit()
         return job
 
@@ -133,8 +135,8 @@ _TRAJECTORIES = 0
 """The place within a PUB of the random choices of its circuit; the noise of a precision has the place of the PUB."""
 
 
-def _run(pubs: Sequence[_EstimatedPub], options: Options, trajectories: int | None) -> PrimitiveResult:
-    runs = JobRuns(Simulator(options))
+def _run(pubs: Sequence[_EstimatedPub], simulator: Simulator, trajectories: int | None) -> PrimitiveResult:
+    runs, options = JobRuns(simulator), simulator.options
     most = sum(one.pub.size * len(one.groups) for one in pubs)
     seed = runs.begin(lambda: digest(trajectories, *(one.key() for one in pubs)), most, options.seed)
     found = []
@@ -150,8 +152,7 @@ def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None,
     """Estimate all values of PUB `number`, with the noise that its precision asks for."""
     begin = perf_counter()
     pub, precision = estimated.pub, float(estimated.pub.precision)
-    seeds = derived_seeds(seed, pub.parameter_values.size, number, _TRAJECTORIES)
-    values, errors, where = _exact(estimated, runs, trajectories, seeds)
+    values, errors, where = _exact(estimated, runs, trajectories, seed, number)
     evs, stds = values.reshape(pub.shape), np.hypot(errors, precision).reshape(pub.shape)
     if precision:
         evs = np.asarray(random_generator(seed, number).normal(evs, precision))
@@ -161,13 +162,16 @@ def _estimate(estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None,
 
 
 def _exact(
-    estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seeds: NDArray[np.uint64]
+    estimated: _EstimatedPub, runs: JobRuns, trajectories: int | None, seed: int, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
     """Return values and errors, float64 [size of the PUB], and where they were found.
 
     Each binding runs once, and is asked for the distinct observables that it meets and few others.
     """
     pub = estimated.pub
+    certain = all(group.family.template.structure.is_certain for group in estimated.groups)
+    count = pub.parameter_values.size  # seeds take time, and where nothing is random they change nothing
+    seeds = np.zeros(count, dtype=np.uint64) if certain else derived_seeds(seed, count, number, _TRAJECTORIES)
     numbers: dict[PauliSum, int] = {}  # of the distinct observables
     of = np.array([numbers.setdefault(one, len(numbers)) for one in estimated.sums], dtype=np.intp)
     bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)

@@ -44,6 +44,8 @@ def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> A
 
 def _check_values(circuit: QuantumCircuit, values: Any, where: str) -> None:
     """Check that there is a value for each parameter; raises `ParameterError` with names and shapes."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape[-1:] == (circuit.num_parameters,):
+        return
     names = [parameter.name for parameter in circuit.parameters]
     listed = f"circuit {circuit.name!r} has {len(names)} parameters ({', '.join(names)})"
     if values is None:
@@ -80,10 +82,10 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
     There is one group where the circuit can be translated once for all bindings.
     """
     columns: dict[str, NDArray[np.float64]] = {}
+    count = values.size
     for names, array in values.data.items():
-        rows = array.reshape(values.size, len(names))
-        columns.update({name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(names)})
-    found = ParameterColumns(columns, values.size)
+        columns.update(zip(names, np.ascontiguousarray(array.reshape(count, len(names)).T), strict=True))
+    found = ParameterColumns(columns, count)
     sweeps, readout_errors, _ = translate_sweep(circuit, found, noise, without_phase=True)
     return binding_groups([_without_saves(one) for one in sweeps], [readout_errors] * len(sweeps))
 
@@ -91,9 +93,9 @@ def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise |
 def _without_saves(sweep: ParameterSweep) -> ParameterSweep:
     """Return the same work without states saved on the way: the result of a PUB has no place for them."""
     of = sweep.template
-    kept = tuple(instruction for instruction in of.instructions if not isinstance(instruction, Save))
-    if len(kept) == len(of.instructions):
+    if Save not in of.structure.kinds:
         return sweep
+    kept = tuple(instruction for instruction in of.instructions if not isinstance(instruction, Save))
     return ParameterSweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
 
 

@@ -17,6 +17,7 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 from qsim_ex import Options, Simulator
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
+from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, translate_pub, where_of
 from qsim_ex_provider.translation.circuits import measures
@@ -53,6 +54,7 @@ class SamplerV2(BaseSamplerV2):
         self._default_shots = check.shots(chosen.own.get("default_shots", 1024))
         self._noise = chosen.own["noise_model"]
         self._options = chosen.engine
+        self._simulator = Simulator(chosen.engine)
 
     @classmethod
     def from_backend(cls, backend: Any, **options: Any) -> Self:
@@ -96,7 +98,7 @@ class SamplerV2(BaseSamplerV2):
             if silent or not pub.circuit.cregs:
                 warnings.warn(_nothing_measured(number, pub.circuit), stacklevel=2)
             translated.append(_SampledPub(pub, groups))
-        job = PrimitiveJob(_run, translated, self._options)
+        job = Job(_run, translated, self._simulator)
         job._submit()
         return job
 
@@ -122,8 +124,8 @@ class _SampledPub:
         return int(self.pub.shots), *(group.key() for group in self.groups)
 
 
-def _run(pubs: Sequence[_SampledPub], options: Options) -> PrimitiveResult:
-    runs = JobRuns(Simulator(options))
+def _run(pubs: Sequence[_SampledPub], simulator: Simulator) -> PrimitiveResult:
+    runs, options = JobRuns(simulator), simulator.options
     seed = runs.begin(lambda: digest(*(one.key() for one in pubs)), sum(len(one.groups) for one in pubs), options.seed)
     found = []
     with counted(options.progress, "PUBs", len(pubs)) as ended:

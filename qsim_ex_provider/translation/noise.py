@@ -16,7 +16,7 @@ from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
-from qsim_ex.frameworks import Noise, NoiseModel, check, confusion, simplified
+from qsim_ex.frameworks import Noise, NoiseModel, Remembered, check, confusion, simplified
 
 Kraus = NDArray[np.complex128]
 Wires = tuple[int, ...]
@@ -34,7 +34,14 @@ def noise_of(model: Any) -> Noise | None:
             "expected noise_model as a NoiseModel of qiskit_aer.noise or of qsim_ex.circuit.noise.model, got "
             f"{model!r}; pass None for no noise."
         )
-    return None if model.is_ideal() else AerNoise(model)
+    if model.is_ideal():
+        return None
+    reading = _reading_of(model)
+    found: _Found | None = _known.get(model, "noise", reading)
+    if found is None:
+        found = _Found()
+        _known.put(model, "noise", reading, found, 1)
+    return AerNoise(model, found)
 
 
 def basis_gates_of(model: Any) -> frozenset[str] | None:
@@ -48,6 +55,30 @@ def _is_aers(thing: Any, name: str) -> bool:
     return any(one.__name__ == name and one.__module__.startswith("qiskit_aer.noise") for one in classes)
 
 
+class _Found:
+    """What was read of a noise model so far.
+
+    errors: by the error's identity; readings of the model hold the errors. instructions: by name and wires.
+    misreadings: by wire.
+    """
+
+    def __init__(self) -> None:
+        self.errors: dict[int, Kraus] = {}
+        self.instructions: dict[tuple[str, Wires], Kraus | None] = {}
+        self.misreadings: dict[int, NDArray[np.float64] | None] = {}
+
+
+_known = Remembered()
+"""What was read of noise models, which runs one after another share."""
+
+
+def _reading_of(model: Any) -> list[Any]:
+    """Return all errors of a noise model; two readings are compared error by error, first by identity."""
+    local = {name: dict(errors) for name, errors in model._local_quantum_errors.items()}
+    default = dict(model._default_quantum_errors)
+    return [default, local, model._default_readout_error, dict(model._local_readout_errors)]
+
+
 class AerNoise:
     """A noise model of Aer's, as `Noise`; its errors become Kraus matrices when a circuit first needs them.
 
@@ -55,10 +86,9 @@ class AerNoise:
     qubits takes the place of one for all.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, found: _Found | None = None) -> None:
         self.model = model
-        self._known: dict[int, Kraus] = {}  # by the error's identity; the model holds the errors
-        self._found: dict[tuple[str, Wires], Kraus | None] = {}  # by instruction
+        self._found = _Found() if found is None else found
 
     def before(self, name: str, wires: Wires) -> Kraus | None:
         """Return the error of a measurement."""
@@ -70,6 +100,12 @@ class AerNoise:
 
     def misreading(self, wire: int) -> NDArray[np.float64] | None:
         """Return the readout error of a qubit; raises `NotSupported` for one that several qubits share."""
+        known = self._found.misreadings
+        if wire not in known:
+            known[wire] = self._new_misreading(wire)
+        return known[wire]
+
+    def _new_misreading(self, wire: int) -> NDArray[np.float64] | None:
         local = self.model._local_readout_errors
         shared = [qubits for qubits in local if wire in qubits and len(qubits) > 1]
         if shared:
@@ -86,10 +122,10 @@ class AerNoise:
         return circuit if passes is None or "delay" not in circuit.count_ops() else passes.run(circuit)
 
     def _error(self, name: str, wires: Wires) -> Kraus | None:
-        key = name, wires
-        if key not in self._found:
-            self._found[key] = self._new_error(name, wires)
-        return self._found[key]
+        key, found = (name, wires), self._found.instructions
+        if key not in found:
+            found[key] = self._new_error(name, wires)
+        return found[key]
 
     def _new_error(self, name: str, wires: Wires) -> Kraus | None:
         local = self.model._local_quantum_errors.get(name, {})
@@ -100,10 +136,11 @@ class AerNoise:
             raise NoiseError(
                 f"expected an error of {len(wires)} qubits for {name!r} on {wires}, got one of {error.num_qubits}."
             )
-        if id(error) not in self._known:
-            self._known[id(error)] = kraus_of(error)
-            self._known[id(error)].setflags(write=False)  # so that a builder recognises it
-        return self._known[id(error)]
+        known = self._found.errors
+        if id(error) not in known:
+            known[id(error)] = kraus_of(error)
+            known[id(error)].setflags(write=False)  # so that a builder recognises it
+        return known[id(error)]
 
 
 def kraus_of(error: Any) -> Kraus:

@@ -6,7 +6,7 @@ long as reading one instruction after the other. Every other operation is given 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
@@ -77,7 +77,7 @@ ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() i
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
 
 _NO_PARAMETERS: Sequence[Any] = ()
-_name, _qubits = attrgetter("name"), attrgetter("qubits")
+_name, _qubits, _label = attrgetter("name"), attrgetter("qubits"), attrgetter("label")
 
 
 class Columns:
@@ -106,6 +106,10 @@ class Columns:
             for row, one in zip(self.rows, self.instructions, strict=True)
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
+
+    def is_identity(self, place: int) -> bool:
+        """Return whether an instruction is Qiskit's identity gate."""
+        return self.names[place] == "id" and bool(self.instructions[place].is_standard_gate())
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -329,12 +333,17 @@ class Walk:
         self._matrices = {} if self._noise is not None else matrices_of(columns)
         self._measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
         self._written: set[int] = set()  # these bits
-        self._errors: dict[tuple[str, str, Wires], _Repeated] = {}  # by row, label or name, and wires
+        self._noisy: dict[_Key, _Repeated] = {}
+        self._others = columns.others
+        if (
+            self._noise is not None
+        ):  # identities are gates there, of which circuits that measure relaxation have hundreds
+            self._others = [place for place in columns.others if not columns.is_identity(place)]
 
     def all(self) -> None:
         """Append all instructions."""
         begin = 0
-        for place in self._columns.others:
+        for place in self._others:
             if begin < place:
                 self._gates(begin, place)
             self.at = place
@@ -345,60 +354,91 @@ class Walk:
         self._measure()
 
     def _gates(self, begin: int, end: int) -> None:
-        """Append standard gates that follow one another."""
+        """Append standard gates that follow one another; where there is noise, identities are among them."""
         self._measure()
         to, columns = self._to, self._columns
-        if self._noise is None and not self._controls.wires:
-            self.at = begin
-            try:
+        if self._controls.wires:
+            self._one_by_one(begin, end)
+            return
+        self.at = begin
+        try:
+            if self._noise is not None:
+                self._noisy_gates(begin, end, self._noise)
+            else:
                 names, wires, parameters = columns.gates(begin, end, to.number if to.takes_columns else None)
                 to.builder.gates(names, wires, parameters)
-            except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
-                self._one_by_one(begin, end)  # which finds the gate that is wrong
-                raise
-            to.used.update(chain.from_iterable(wires))
-        else:
-            self._one_by_one(begin, end)
+                to.used.update(chain.from_iterable(wires))
+        except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
+            self._one_by_one(begin, end)  # which finds the gate that is wrong
+            raise
 
     def _one_by_one(self, begin: int, end: int) -> None:
+        columns = self._columns
         for place in range(begin, end):
             self.at = place
-            (row,), (on,), (given,) = self._columns.gates(place, place + 1, self._to.number)
-            if self._noise is not None:
-                self._noisy_gate(row, on, given, self._noise)
-            else:
+            if columns.rows[place] is not None:
+                (row,), (on,), (given,) = columns.gates(place, place + 1, self._to.number)
                 self._to.gate(row, on, self._controls, *given)
 
-    def _noisy_gate(self, row: str, on: Wires, given: Sequence[Any], noise: Noise) -> None:
-        """Append a standard gate and the noise around it; what comes again is appended as it was the first time."""
-        builder = self._to.builder
-        label = self._columns.instructions[self.at].label or self._columns.names[self.at]
-        known = self._errors.get((row, label, on))
-        if known is not None:
-            self._to.used.update(on)
-            builder.again(known[0])
-            if given:
-                builder.gate(row, on, *given)
-                builder.again(known[1])
+    def _noisy_gates(self, begin: int, end: int, noise: Noise) -> None:
+        """Append standard gates and the noise around them; what comes again is appended as it was the first time."""
+        columns, builder, known = self._columns, self._to.builder, self._noisy
+        rows, names = columns.rows[begin:end], columns.names[begin:end]
+        labels = list(map(_label, columns.instructions[begin:end]))
+        if any(labels):
+            names = [label or name for label, name in zip(labels, names, strict=True)]
+        keys: list[_Key] = list(zip(rows, names, columns.wires[begin:end], strict=True))
+        for key, place in dict(zip(reversed(keys), range(end - 1, begin - 1, -1), strict=True)).items():
+            if key not in known:
+                self.at = place
+                known[key] = self._surrounded(*key, noise)
+        numbered = [k for k, row in enumerate(rows) if row is not None and row[1]]
+        if not numbered:
+            builder.again(chain.from_iterable([known[key][0] for key in keys]))
             return
-        before, after = noise.before(label, on), noise.after(label, on)
-        begin = builder.num_instructions
+        found = [known[key][0] for key in keys]
+        for k, gate in self._numbered(begin, numbered):
+            found[k] += (*gate, *known[keys[k]][1])
+        builder.again(chain.from_iterable(found))
+
+    def _surrounded(self, row: Row | None, name: str, on: Wires, noise: Noise) -> _Repeated:
+        """Return the noise around a gate: with the gate, unless it has parameters."""
+        builder = self._to.builder
+        begin, (before, after) = builder.num_instructions, (noise.before(name, on), noise.after(name, on))
         if before is not None:
-            add_error(builder, before, label, on)
-        first = builder.since(begin)
-        builder.gate(row, on, *given)
-        self._to.used.update(on)
-        end = builder.num_instructions
+            add_error(builder, before, name, on)
+        first: tuple[Instruction, ...] = ()
+        if row is not None and row[1]:
+            first = builder.taken(begin)
+        elif row is not None:
+            builder.gate(row[0], on)
         if after is not None:
-            add_error(builder, after, label, on)
-        self._errors[row, label, on] = (first, builder.since(end)) if given else (builder.since(begin), ())
+            add_error(builder, after, name, on)
+        last = builder.taken(begin)
+        if row is not None or last:  # noise may leave its wires in any state
+            self._to.used.update(on)
+        return (first, last) if row is not None and row[1] else (last, ())
+
+    def _numbered(self, begin: int, gates: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
+        """Yield the instructions of gates with parameters, given by their places after `begin`; row by row."""
+        to, columns = self._to, self._columns
+        of: dict[str, list[int]] = {}
+        for k in gates:
+            of.setdefault(columns.rows[begin + k][0], []).append(k)  # type: ignore[index]  # these have rows
+        for row, mine in of.items():
+            places = [begin + k for k in mine]
+            given = [columns.parameters[place] for place in places]
+            if to.takes_columns:
+                given = [list(map(to.number, one)) for one in given]
+            first = to.builder.num_instructions
+            to.builder.gates([row] * len(mine), [columns.wires[place] for place in places], given)
+            made = to.builder.taken(first)
+            each = len(made) // len(mine)
+            yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))
 
     def _other(self, place: int) -> None:
         """Append an instruction that is no standard gate."""
         instruction, on = self._columns.instructions[place], self._columns.wires[place]
-        if self._noise is not None and self._columns.names[place] == "id" and instruction.is_standard_gate():
-            self._noisy_identity(instruction.label or "id", on, instruction, self._noise)
-            return
         matrix = self._matrices.get(place)
         if matrix is not None:
             self._measure()
@@ -422,19 +462,6 @@ class Walk:
         elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
 
-    def _noisy_identity(self, label: str, on: Wires, instruction: CircuitInstruction, noise: Noise) -> None:
-        """Append the noise of an identity, of which circuits that measure relaxation have hundreds."""
-        self._measure()
-        known = self._errors.get(("id", label, on))
-        if known is None:
-            begin = self._to.builder.num_instructions
-            self._to.noisy(instruction.operation, Place(on), noise)
-            self._errors["id", label, on] = self._to.builder.since(begin), ()
-            return
-        self._to.builder.again(known[0])
-        if known[0]:  # noise may leave its wires in any state
-            self._to.used.update(on)
-
     def _measure(self) -> None:
         """Append the measurements that follow one another as one instruction."""
         if self._measured:
@@ -442,6 +469,9 @@ class Walk:
             self._measured.clear()
             self._written.clear()
 
+
+_Key = tuple[Row | None, str, Wires]
+"""A gate and its noise: its row, None for an identity; its label or name; and its wires."""
 
 _Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
 """The instructions before a gate with parameters and those after it; of a gate without any, all of them."""

@@ -67,8 +67,10 @@ def test_strings_with_one_x_part_share_a_pass(options: Options, monkeypatch: pyt
     labels = {"XXI": 1, "YYZ": 2, "YXI": 3, "ZZZ": 4, "IIZ": 5, "IXI": 6}
     with state_in(options, random_state(3)) as state:
         passes = []
-        real = state._placement.pauli
-        monkeypatch.setattr(state._placement, "pauli", lambda x, zs: passes.append((x, len(zs))) or real(x, zs))
+        real = state._placement.paulis
+        monkeypatch.setattr(
+            state._placement, "paulis", lambda parts: passes.extend((x, len(zs)) for x, zs in parts) or real(parts)
+        )
         state.expectation([PauliSum.from_labels(labels), PauliSum.from_labels({"YYI": 1, "XXI": 1})])
     assert sorted(passes) == [(0b000, 2), (0b010, 1), (0b110, 4)]
 

@@ -140,7 +140,8 @@ def test_one_branch_for_each_choice() -> None:
     builder = CircuitBuilder(2, 2).gate("h", [0])
     for _ in range(3):
         builder.channel([[[0.999**0.5, 0], [0, 0.999**0.5]], [[0, 0.001**0.5], [0.001**0.5, 0]]], [0])
-    result = Simulator(device="cpu").run(builder.measure([0, 1], [0, 1]).build(), 5000, seed=1)
+    circuit = builder.measure([0, 1], [0, 1]).build()
+    result = Simulator(device="cpu").run_batch(circuit, shots=5000, seeds=1, trajectories=5000)
     assert result.facts["trajectories"] == 5000
     assert result.facts["states"] <= 8
 

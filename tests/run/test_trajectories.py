@@ -25,6 +25,7 @@ COMPILED, GENERAL = "compiled trajectories", "plans"
 def both(circuit: Circuit, **asked: Any) -> tuple[Any, Any]:
     """Return the result of a circuit in compiled code, and that of the general way."""
     simulator = Simulator(device="cpu", precision=asked.pop("precision", "double"), threads=asked.pop("threads", None))
+    asked.setdefault("trajectories", asked.get("shots"))
     compiled = simulator.run_batch(circuit, **asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trajectories, "_enabled", False)
@@ -188,7 +189,7 @@ def test_nothing_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = CircuitBuilder(1, 1)
     for _ in range(50):
         builder.gate("x", [0]).channel(noise.amplitude_damping(0.01), [0])
-    result = Simulator(device="cpu").run(builder.measure([0], [0]).build(), 100, seed=1)
+    (result,) = Simulator(device="cpu").run_batch(builder.measure([0], [0]).build(), shots=100, trajectories=100)
     assert result.facts["way"] == COMPILED
     assert result.facts["branch_points"] == 50
     assert result.plan.sweeps == result.plan.gates == 0

@@ -57,6 +57,15 @@ def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
     return check.are_scaled_unitaries(array), check.are_products(array)
 
 
+@lru_cache(maxsize=1024)
+def _known_kraus(
+    kraus: bytes, shape: tuple[int, ...], num_wires: int, tolerance: float | None
+) -> NDArray[np.complex128]:
+    """Return checked Kraus matrices; cached for other circuits, since a machine's noise is in many."""
+    array = np.frombuffer(kraus, dtype=np.complex128).reshape(shape)
+    return check.kraus(array, num_wires, "channel", tolerance)
+
+
 _wires = lru_cache(maxsize=4096)(check.wires)
 """The check of wires that many matrices of a circuit have, which come again."""
 
@@ -112,8 +121,14 @@ class CircuitBuilder:
         """Return the instructions so far without the first `number`."""
         return tuple(self._instructions[number:])
 
-    def again(self, instructions: Sequence[Instruction]) -> CircuitBuilder:
-        """Append instructions that this builder has returned from `since`, with the operands that they had."""
+    def taken(self, number: int) -> tuple[Instruction, ...]:
+        """Remove the instructions so far but for the first `number`, and return them; `again` takes them back."""
+        found = self.since(number)
+        del self._instructions[number:]
+        return found
+
+    def again(self, instructions: Iterable[Instruction]) -> CircuitBuilder:
+        """Append instructions that this builder has returned from `since` or `taken`, with the operands they had."""
         self._instructions.extend(instructions)
         return self
 
@@ -346,8 +361,7 @@ class CircuitBuilder:
         constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
         checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
         if checked is None:
-            array = check.kraus(kraus, len(wires), name, tolerance)
-            checked = array, (len(wires), array.tobytes()), kraus
+            checked = *self._checked_kraus(kraus, len(wires), name, tolerance), kraus
             if constant:
                 self._checked[id(kraus), len(wires), tolerance] = checked
         array, known, _ = checked
@@ -361,6 +375,20 @@ class CircuitBuilder:
         if constant:
             self._repeated[repeats] = kraus, self._instructions[-1]
         return self
+
+    @staticmethod
+    def _checked_kraus(
+        kraus: ArrayLike, num_wires: int, name: str, tolerance: float | None
+    ) -> tuple[NDArray[np.complex128], tuple[int, bytes]]:
+        """Return checked Kraus matrices, and what tells them from others."""
+        if isinstance(kraus, np.ndarray) and kraus.dtype == np.complex128 and not kraus.flags.writeable:
+            try:
+                array = _known_kraus(kraus.tobytes(), kraus.shape, num_wires, tolerance)
+            except InvalidInput:
+                array = check.kraus(kraus, num_wires, name, tolerance)  # which names the channel in its error
+        else:
+            array = check.kraus(kraus, num_wires, name, tolerance)
+        return array, (num_wires, array.tobytes())
 
     @contextmanager
     def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[CircuitBuilder]:

@@ -137,9 +137,10 @@ class Begin:
     after: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """Apply one of some Kraus matrices K_k, chosen with probability ‖K_k ψ‖², and normalise.
+
+    It is a named tuple as `Op` is, since a noisy circuit has as many.
 
     wires: ``wires[0]`` is the least significant bit of a matrix's row and column index.
     count: the number of matrices.
@@ -150,7 +151,7 @@ class Channel:
     """
 
     wires: tuple[int, ...]
-    count: int
+    count: int  # type: ignore[assignment]  # tuples have a method of this name
     operand: int
     mixed: bool
     name: str = ""
@@ -244,6 +245,21 @@ class Structure:
         """A short digest that is the same in every process."""
         parts = (self.num_qubits, self.num_clbits, self.instructions)
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The classes of the instructions."""
+        return frozenset(map(type, self.instructions))
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether there is noise in the circuit."""
+        return Channel in self.kinds
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether gates and initial states are all there is, so that nothing is random."""
+        return self.kinds <= {Op, Permutation, Initialize}
 
     @cached_property
     def all_joined(self) -> bool:

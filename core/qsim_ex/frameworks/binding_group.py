@@ -40,6 +40,8 @@ class BindingGroup:
 
     def among(self, places: NDArray[np.intp]) -> BindingGroup:
         """Return the group of those bindings whose numbers are in `places`; it may be empty."""
+        if self.places == places.tolist():
+            return self
         chosen = np.isin(self.family.place, places)
         if chosen.all():
             return self

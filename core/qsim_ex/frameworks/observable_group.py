@@ -12,6 +12,8 @@ Numbers = NDArray[np.intp]
 MOST = 4
 """The most values that a group computes for each requested value."""
 
+_FIRST = np.zeros(1, dtype=np.intp)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ObservableGroup:
@@ -29,6 +31,8 @@ class ObservableGroup:
 
     def of(self, bindings: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return the pairs of some of the bindings, and for each its row and column in [bindings, observables]."""
+        if len(self.pairs) == len(bindings) == 1:
+            return self.pairs, _FIRST, _FIRST
         if len(bindings) == len(self.bindings):  # all of them
             chosen = np.ones(len(self.pairs), dtype=bool)
         else:

@@ -7,14 +7,15 @@ without moving an amplitude.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.devices.base import Buffer, Device, LoadsNumbers
+from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import CHUNK, MARGINAL_WIRES, Amplitudes, Pieces, Placement, Tick
@@ -27,6 +28,19 @@ from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
+
+_TOGETHER = 12
+"""The most wires of a state in the host's memory whose Pauli strings are one request of the device."""
+
+
+@lru_cache(maxsize=256)
+def _in_bits(
+    layout: Layout, parts: tuple[tuple[int, tuple[int, ...]], ...]
+) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], NDArray[np.float64], list[int]]:
+    """Return parts of Pauli strings as masks of index bits, the sign of each string, and where each part ends."""
+    bits = tuple([(at.index_mask(layout, x), tuple([at.index_mask(layout, z) for z in zs])) for x, zs in parts])
+    signs = np.array([float(at.parity_sign(layout, mask)) for _, masks in bits for mask in masks])
+    return bits, signs, [0, *accumulate(len(zs) for _, zs in parts)]
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -304,7 +318,12 @@ class Single:
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
-        return [self.pauli(x, zs) for x, zs in parts]
+        device = self.device
+        if not parts or device.kind != "cpu" or self.num_wires > _TOGETHER or not isinstance(device, Batches):
+            return [self.pauli(x, zs) for x, zs in parts]
+        bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
+        found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]
+        return [found[begin:end] for begin, end in pairwise(ends)]
 
     def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
         """Return <ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""

@@ -162,6 +162,11 @@ class Collector:
                 self._checkpoint(unit, branches)
 
     def _add(self, unit: WorkUnit, branches: Branches, values: NDArray[np.complex128]) -> None:
+        if not self.program.branches:  # a state for each binding
+            at = unit.begin + branches.binding
+            self.sums[at] += values
+            self.squares[at] += np.abs(values) ** 2
+            return
         counts, at = branches.counts[:, None], unit.begin + branches.binding
         np.add.at(self.sums, at, counts * values)
         np.add.at(self.squares, at, counts * np.abs(values) ** 2)

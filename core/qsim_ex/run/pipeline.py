@@ -42,7 +42,11 @@ from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
     from qsim_ex.program.separation import How, Separation
+    from qsim_ex.run.narrow_density import DensityMachine, DensityWorker
     from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
+
+    Machines = Sequence[Machine] | Sequence[TrajectoryMachine] | Sequence[DensityMachine]
+    Workers = Sequence[Worker] | Sequence[TrajectoryWorker | DensityWorker]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,7 +61,7 @@ class PlannedRun:
     program: Program
     bound: Bindings
     request: Request
-    machines: Sequence[Machine] | Sequence[TrajectoryMachine]
+    machines: Machines
     options: Options
 
 
@@ -104,6 +108,12 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
+    if shots is not None and trajectories is None and not observables and circuit.structure.has_channels:
+        from qsim_ex.run import narrow_density
+
+        began = perf_counter()
+        if (planned := narrow_density.planned(call)) is not None:
+            return _executed(call, planned, began)
     with nullcontext() if cancel is None else cancelled_by(cancel):
         return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
@@ -133,7 +143,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
     began, options = perf_counter(), call.options
-    circuit, bound, readout = call.circuit, call.bound, call.readout
+    circuit, bound = call.circuit, call.bound
     observed = bool(call.observables)
     if separation is None:
         program = program_of(circuit.structure, observed, 0, call.groups)
@@ -148,21 +158,27 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
         machines = machines_of(wheres, program, options, states)
     else:
         machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
-    run = PlannedRun(separation, circuit, program, bound, request, machines, options)
-    gates = sum(plan.num_gates for plan in machines[0].plans)
-    collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
+    return _executed(call, PlannedRun(separation, circuit, program, bound, request, machines, options), began)
+
+
+def _executed(call: BatchCall, run: PlannedRun, began: float) -> BatchResult:
+    """Execute a planned run, and return its result; began: when its planning began."""
+    circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
+    where = run.machines[0].where
+    gates = sum(plan.num_gates for plan in run.machines[0].plans)
+    collector = Collector.empty(circuit, program, run.request, bound.count, where, options, gates)
     kept, seeds = checkpoints_of(run, call.seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    work = work_of(circuit.num_qubits, gates, states)
+    work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
         workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
-    if readout and collector.packed is not None:
+    if call.readout and collector.packed is not None:
         for bits, seed in zip(collector.packed, seeds, strict=True):
-            bits[...] = apply_readout(bits, readout, seed, program.read)
+            bits[...] = apply_readout(bits, call.readout, seed, program.read)
     ended = perf_counter()
     return _result(run, collector, workers, seeds, (planned - began, ended - began))
 
@@ -182,9 +198,7 @@ def without_idle_wires(
     return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
 
 
-def machines_of(
-    wheres: Sequence[Assignment], program: Program, options: Options, states: int
-) -> Sequence[Machine] | Sequence[TrajectoryMachine]:
+def machines_of(wheres: Sequence[Assignment], program: Program, options: Options, states: int) -> Machines:
     """Return the machines of a run, which are of one kind: that of narrow trajectories plans nothing."""
     if program.branches:
         from qsim_ex.run import trajectories
@@ -194,9 +208,7 @@ def machines_of(
     return [Machine(where, program, options, states) for where in wheres]
 
 
-def _workers(
-    run: PlannedRun, collector: Collects, kept: Checkpoints | None, ticker: Ticker
-) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
+def _workers(run: PlannedRun, collector: Collects, kept: Checkpoints | None, ticker: Ticker) -> Workers:
     """Return a worker for each machine."""
     program, request, count = run.program, run.request, run.bound.count
     planned = [machine for machine in run.machines if isinstance(machine, Machine)]
@@ -218,7 +230,7 @@ def traverse(
     kept: Checkpoints | None,
     seeds: Sequence[int],
     ticker: Ticker,
-) -> Sequence[Worker] | Sequence[TrajectoryWorker]:
+) -> Workers:
     """Run all units of work through the program, on all machines at once."""
     workers = _workers(run, collector, kept, ticker)
     tree = False
@@ -286,7 +298,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 def _result(
     run: PlannedRun,
     collector: Collector,
-    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
+    workers: Workers,
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
@@ -309,7 +321,7 @@ def _result(
 def provenance_of(
     run: PlannedRun,
     report: Mapping[str, Any],
-    workers: Sequence[Worker] | Sequence[TrajectoryWorker],
+    workers: Workers,
     seconds: tuple[float, float],
 ) -> Provenance:
     """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
@@ -342,9 +354,7 @@ def means(
     return values, errors
 
 
-def _facts(
-    run: PlannedRun, report: Mapping[str, Any], workers: Sequence[Worker] | Sequence[TrajectoryWorker], rows: int
-) -> dict[str, Any]:
+def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Workers, rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,
@@ -352,8 +362,10 @@ def _facts(
         **report,
     }
     if run.program.branches:
-        way = "plans" if run.machines[0].plans else "compiled trajectories"
-        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points, "way": way}
+        facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
+        facts["way"] = "plans" if run.machines[0].plans else "compiled trajectories"
+    elif not run.machines[0].plans:
+        facts["way"] = "exact density matrix"
     if run.separation is not None:
         facts |= run.separation.facts()
     if len(workers) > 1:
@@ -361,7 +373,7 @@ def _facts(
     return facts
 
 
-def _timings(plan: float, total: float, machines: Sequence[Machine] | Sequence[TrajectoryMachine]) -> dict[str, float]:
+def _timings(plan: float, total: float, machines: Machines) -> dict[str, float]:
     """Return the seconds of each part and of all; of several machines the mean, and sampling is the remainder."""
     prepare = sum([machine.prepare_seconds for machine in machines]) / len(machines)
     run = sum([machine.run_seconds for machine in machines]) / len(machines)

@@ -74,8 +74,10 @@ def test_trajectories_make_the_same_choices(use, wires: int) -> None:
             builder.gate(("cx", "rzz")[k % 2], [wire, (wire + 1) % wires], *([0.4] if k % 2 else []))
     circuit = builder.measure(list(range(wires)), list(range(wires))).build()
     use(SETS[0])
-    result = Simulator(device="cpu", precision="double").run(circuit, 200, seed=1)
+    simulator = Simulator(device="cpu", precision="double")
+    result = simulator.run_batch(circuit, shots=200, seeds=1, trajectories=200)
     assert result.facts["way"] == "compiled trajectories"
     for chosen in SETS[1:]:
         use(chosen)
-        assert (Simulator(device="cpu", precision="double").run(circuit, 200, seed=1).packed == result.packed).all()
+        found = simulator.run_batch(circuit, shots=200, seeds=1, trajectories=200)
+        assert (found.packed == result.packed).all()

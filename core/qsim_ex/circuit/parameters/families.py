@@ -42,6 +42,8 @@ class Family:
 
     def operands(self, begin: int, end: int) -> Operands:
         """Return the operands of the members from `begin` up to `end`, complex128 [end − begin, total]."""
+        if len(self.sweeps) == 1:
+            return self.sweeps[0].operands(self.binding[begin:end])
         owners, first = np.unique(self.sweep[begin:end], return_index=True)
         parts = np.split(self.binding[begin:end], first[1:])
         found = [self.sweeps[owner].operands(part) for owner, part in zip(owners.tolist(), parts, strict=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -49,18 +50,34 @@ class SweptGate:
 
         It takes a few bindings at a time, so that all intermediate arrays fit in a processor's cache.
         """
+        chosen = self._chosen(which)
+        step = max(1, _AT_ONCE // len(self.offsets))
+        offsets = tuple(self.offsets)
+        for first in range(0, len(which), step):
+            part = chosen[first : first + step]
+            begin = 0
+            for row, given in operations_of(self.row, part.reshape(-1, part.shape[2]), self.of_factors):
+                shaped = GATES[row].entries(given).reshape(*part.shape[:2], -1)
+                operands[first : first + step, _places(offsets, begin, shaped.shape[2])] = shaped
+                begin += shaped.shape[2]
+
+    def _chosen(self, which: Numbers) -> Values:
+        """Return the parameters of some bindings, float64 [len(which), gates, parameters]."""
+        if len(which) == 1:  # a loop that binds one point after another
+            (one,) = which.tolist()
+            return np.array([[[p[one] if isinstance(p, np.ndarray) else p for p in own] for own in self.parameters]])
         chosen = np.empty((len(which), len(self.offsets), len(self.parameters[0])))
         for k, parameters in enumerate(self.parameters):
             for i, parameter in enumerate(parameters):
                 chosen[:, k, i] = parameter[which] if isinstance(parameter, np.ndarray) else parameter
-        step = max(1, _AT_ONCE // len(self.offsets))
-        for first in range(0, len(which), step):
-            part = chosen[first : first + step]
-            places = np.array(self.offsets)
-            for row, given in operations_of(self.row, part.reshape(-1, part.shape[2]), self.of_factors):
-                shaped = GATES[row].entries(given).reshape(*part.shape[:2], -1)
-                operands[first : first + step, np.add.outer(places, np.arange(shaped.shape[2]))] = shaped
-                places += shaped.shape[2]
+        return chosen
+
+
+@lru_cache(maxsize=1024)
+def _places(offsets: tuple[int, ...], begin: int, count: int) -> NDArray[np.intp]:
+    """Return where the operands of some gates are, [gates, count]; cached, since the same gates are bound again."""
+    places: NDArray[np.intp] = np.add.outer(np.array(offsets), np.arange(begin, begin + count))
+    return places
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _UNIT_BITS = 16  # at least 2^16 amplitudes for each unit
 _BLOCK_BITS = 10  # amplitudes that are neighbours in memory
+_SMALL = 1 << 12  # amplitudes of a state for whose sums threads are never worth it
 _MASKS = 256  # Z-masks that share a pass: their totals of a block are 4 MiB
 
 
@@ -67,6 +68,8 @@ def paulis(
     buffer: Buffer, num_bits: int, parts: Sequence[tuple[int, Sequence[int]]], threads: int
 ) -> NDArray[np.complex128]:
     """Return for each row, each x and each of its masks z: Σ_i conj(a[i XOR x]) · (−1)^parity(i & z) · a[i]."""
+    if buffer.size == 1 << num_bits <= _SMALL:
+        return _run_small_paulis(buffer, num_bits, tuple([(x, tuple(zs)) for x, zs in parts]))[None]
     passes = [(x, zs[k : k + _MASKS]) for x, zs in parts for k in range(0, len(zs), _MASKS)]
     out = np.empty((buffer.size >> num_bits, sum(len(zs) for _, zs in passes)), dtype=np.complex128)
     at = 0
@@ -78,12 +81,9 @@ def paulis(
 
 def _pauli(buffer: Buffer, num_bits: int, x: int, zs: Sequence[int], out: NDArray[np.complex128], threads: int) -> None:
     """Compute one pass of `paulis`, into complex128 [rows, len(zs)]."""
-    size = 1 << num_bits
-    width = min(size, 1 << _BLOCK_BITS)
-    masks = np.array(zs, dtype=np.int64)
-    rows, units = buffer.size >> num_bits, _units(size)
-    results = _run_paulis(buffer, size, x, masks, width, units, threads)
-    out[...] = results.view(np.complex128).reshape(rows, units, len(zs)).sum(axis=1)
+    rows, units = buffer.size >> num_bits, _units(1 << num_bits)
+    results = _run_paulis(buffer, num_bits, x, tuple(zs), units, threads).view(np.complex128)
+    out[...] = results.reshape(rows, len(zs)) if units == 1 else results.reshape(rows, units, len(zs)).sum(axis=1)
 
 
 def search(
@@ -161,18 +161,45 @@ def _run_inner(left: Buffer, right: Buffer, width: int, units: int, threads: int
     return out
 
 
-def _run_paulis(state: Buffer, size: int, x: int, zs: Integers, width: int, units: int, threads: int) -> Floats:
+def _run_paulis(state: Buffer, num_bits: int, x: int, zs: tuple[int, ...], units: int, threads: int) -> Floats:
     """Return Σ conj(a[i XOR x]) · (−1)^parity(i & z) · a[i] of units for each z of `zs`, float64 [all units, zs, 2].
 
-    size: amplitudes of a row; width: amplitudes of a block, a power of two; units: the ranges of i in a row.
+    A row has 2^num_bits amplitudes; units: the ranges of i in a row.
     """
-    above, of = np.unique(zs & -width, return_inverse=True)
-    of = np.ascontiguousarray(of, dtype=np.int64)
-    out = np.empty((state.size // size * units, len(zs), 2), dtype=np.float64)
-    form = _Paulis(size, x, len(zs), len(above), width, units, address(zs), address(above), address(of))
+    form, _ = _paulis_form(num_bits, x, zs, units)
+    out = np.empty(((state.size >> num_bits) * units, len(zs), 2), dtype=np.float64)
     given = address(state), _single(state), ctypes.addressof(form), address(out)
-    in_ranges(_kernel("paulis", "pippiiiii"), *given, size=len(out), each=size // units, threads=threads)
+    in_ranges(_kernel("paulis", "pippiiiii"), *given, size=len(out), each=(1 << num_bits) // units, threads=threads)
     return out
+
+
+def _run_small_paulis(
+    state: Buffer, num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]
+) -> NDArray[np.complex128]:
+    """Return the sums of `paulis` of one state in one call, complex128 [all z of all parts]."""
+    pointers, count, _ = _small_paulis_forms(num_bits, parts)
+    out = np.empty(count, dtype=np.complex128)
+    _kernel("small_paulis", "pipip")(address(state), _single(state), pointers, len(parts), address(out))
+    return out
+
+
+@lru_cache(maxsize=256)
+def _small_paulis_forms(num_bits: int, parts: tuple[tuple[int, tuple[int, ...]], ...]) -> tuple[int, int, Any]:
+    """Return the address of the addresses of all forms, the number of sums, and what must be kept for that."""
+    forms = [_paulis_form(num_bits, x, zs, 1) for x, zs in parts]
+    pointers = np.array([ctypes.addressof(form) for form, _ in forms], dtype=np.int64)
+    return address(pointers), sum(len(zs) for _, zs in parts), (pointers, forms)
+
+
+@lru_cache(maxsize=1024)
+def _paulis_form(num_bits: int, x: int, zs: tuple[int, ...], units: int) -> tuple[ctypes.Structure, Any]:
+    """Return the form of some Pauli strings, and the arrays that it points to; cached for loops that ask them again."""
+    size = 1 << num_bits
+    width, masks = min(size, 1 << _BLOCK_BITS), np.array(zs, dtype=np.int64)
+    above, of = np.unique(masks & -width, return_inverse=True)
+    of = np.ascontiguousarray(of, dtype=np.int64)
+    form = _Paulis(size, x, len(zs), len(above), width, units, address(masks), address(above), address(of))
+    return form, (masks, above, of)
 
 
 def _run_search(
