@@ -105,6 +105,10 @@ def run_batch(
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
     with nullcontext() if cancel is None else cancelled_by(cancel):
+        if options.method == "density_matrix":
+            from qsim_ex.run.density import run_density
+
+            return run_density(call)
         return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
 
@@ -164,7 +168,7 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
         for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, readout, seed, program.read)
     ended = perf_counter()
-    return _result(run, collector, workers, seeds, (planned - began, ended - began))
+    return result_of(run, collector, workers, seeds, (planned - began, ended - began))
 
 
 def without_idle_wires(
@@ -283,7 +287,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
     return identity
 
 
-def _result(
+def result_of(
     run: PlannedRun,
     collector: Collector,
     workers: Sequence[Worker] | Sequence[TrajectoryWorker],
