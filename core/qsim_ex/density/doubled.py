@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,7 @@ class Doubled:
     structure: row wires, column wires and bit wires, in this order. num_wires: of the density matrix. bits: the number
     of bit wires. final: the places of the classical bits at the end. saved: their places at each save by classical
     memory, by its label. read: the groups of bits whose readout error is applied already.
+    touched: mask of the row wires that may not be |0⟩ at the end.
     literals: the operands that depend on no circuit. channels: the superoperators that follow them.
     """
 
@@ -78,6 +79,7 @@ class Doubled:
     final: Places
     saved: dict[str, Places]
     read: frozenset[Wires]
+    touched: int
     literals: Complex
     channels: tuple[KrausPlace, ...]
 
@@ -100,45 +102,56 @@ def doubled(
     observed: bool = False,
     sampled: bool = True,
     readout: ReadoutErrors = (),
+    num_wires: int | None = None,
+    touched: int = 0,
+    dephased: bool = False,
 ) -> Doubled:
     """Return the circuit on density matrices; it is the same object for equal arguments.
 
     total: the number of operands. patterns: those of the superoperators of `places_of` the structure. observed:
     whether expectation values are taken at the end. sampled: whether the classical bits at the end are asked for.
-    readout: the readout errors, for conditions on bits that have one.
+    readout: the readout errors, for conditions on bits that have one. num_wires: of a density matrix that has more wires
+    than the circuit. touched: mask of the wires that may not be |0⟩ at the beginning. dephased: whether the state at the
+    end is that after measurements at the end.
     Raises `NotSupported` for saves of amplitudes, which a mixed state does not have.
     """
-    return _doubled(structure, total, tuple(patterns), observed, sampled, key_of(readout))
+    wires = structure.num_qubits if num_wires is None else num_wires
+    asked = _Asked(total, wires, touched, observed, sampled, dephased)
+    return _doubled(structure, asked, tuple(patterns), key_of(readout))
+
+
+class _Asked(NamedTuple):
+    """The arguments of `doubled` that are numbers."""
+
+    total: int
+    num_wires: int
+    touched: int
+    observed: bool
+    sampled: bool
+    dephased: bool
 
 
 @lru_cache(maxsize=256)
-def _doubled(
-    structure: Structure, total: int, patterns: tuple[Pattern, ...], observed: bool, sampled: bool, errors: Any
-) -> Doubled:
+def _doubled(structure: Structure, asked: _Asked, patterns: tuple[Pattern, ...], errors: Any) -> Doubled:
     readout = []
     for clbits, data, measurement in errors:
         size = 1 << len(clbits)
         readout.append(ReadoutError(clbits, np.frombuffer(data).reshape(size, size), measurement))
-    return _Doubler(structure, total, patterns, observed, sampled, tuple(readout)).doubled()
+    return _Doubler(structure, asked, patterns, tuple(readout)).doubled()
 
 
 class _Doubler:
     """Doubles one circuit."""
 
     def __init__(
-        self,
-        structure: Structure,
-        total: int,
-        patterns: Sequence[Pattern],
-        observed: bool,
-        sampled: bool,
-        readout: ReadoutErrors,
+        self, structure: Structure, asked: _Asked, patterns: Sequence[Pattern], readout: ReadoutErrors
     ) -> None:
         self._structure = structure
-        self._n = structure.num_qubits
-        self._total = total
+        self._asked = asked
+        self._n = asked.num_wires
+        self._total = asked.total
         # Whether the state between instructions matters, and not only the bits that are read at the end.
-        self._observed = observed or any(isinstance(i, Save) for i in structure.instructions)
+        self._observed = asked.observed or any(isinstance(i, Save) for i in structure.instructions)
         self._readout = readout
         groups = tuple(sorted({error.clbits for error in readout}))
         self._reader = ReadingTracker(groups, structure.instructions)
@@ -147,8 +160,8 @@ class _Doubler:
         self._places: Places = {}
         self._saved: dict[str, Places] = {}
         self._measured = 0  # mask of wires that were measured, and whose coherences are not zero yet
-        self._touched = 0
-        self._life = _BitLife(structure, sampled)
+        self._touched = asked.touched
+        self._life = _BitLife(structure, asked.sampled)
         self._literals: list[Complex] = []
         self._literal_size = 0
         self._flip, self._sum = self._literal(_FLIP), self._literal(_SUM)
@@ -160,6 +173,8 @@ class _Doubler:
         channels: list[tuple[int, Channel]] = []
         for place, instruction in enumerate(self._structure.instructions):
             self._put(place, instruction, channels)
+        if self._asked.dephased:
+            self._dephase(wires_of(self._measured))
         offsets, at = {}, 2 * self._total + self._literal_size
         for one in self._patterns:
             offsets[one] = at
@@ -173,6 +188,7 @@ class _Doubler:
             self._places,
             self._saved,
             frozenset(self._reader.current()),
+            self._touched,
             np.concatenate(self._literals),
             tuple(self._patterns),
         )
@@ -186,7 +202,8 @@ class _Doubler:
                 self._made += [instruction, Permutation(self._columns(wires), indices)]
             case Initialize(wires, operand) | SetState(wires, operand):
                 self._reset(place, wires)
-                self._made += [Initialize(wires, operand), Initialize(self._columns(wires), self._total + operand)]
+                self._made.append(Initialize(wires, operand, cleared=True))
+                self._made.append(Initialize(self._columns(wires), self._total + operand, cleared=True))
                 self._touched |= mask_of(wires)
             case Measure(wires, clbits, kept):
                 self._measure(wires, clbits)
