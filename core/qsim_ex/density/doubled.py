@@ -281,15 +281,19 @@ class _Doubler:
         """Copy the bits that wires hold to bit wires, and end the coherences of measured wires."""
         for wire in wires:
             self._touched |= 1 << wire
-            if self._measured >> wire & 1:
-                self._dephase((wire,))
-            held = [clbit for clbit, at in self._places.items() if at == wire]
-            if any(self._life.is_read(clbit, place) for clbit in held):
-                made = self._copy(place, wire)
-                self._places.update(dict.fromkeys(held, made))
-            else:
-                for clbit in held:
-                    del self._places[clbit]
+            self._let_go(place, wire)
+
+    def _let_go(self, place: int, wire: int) -> None:
+        """Copy the bits that a wire holds to a bit wire."""
+        if self._measured >> wire & 1:
+            self._dephase((wire,))
+        held = [clbit for clbit, at in self._places.items() if at == wire]
+        if any(self._life.is_read(clbit, place) for clbit in held):
+            made = self._copy(place, wire)
+            self._places.update(dict.fromkeys(held, made))
+        else:
+            for clbit in held:
+                del self._places[clbit]
 
     def _dephase(self, wires: Iterable[int]) -> None:
         """Set to zero what is neither at row 0 and column 0 nor at row 1 and column 1 of measured wires."""
@@ -369,6 +373,8 @@ class _Doubler:
             )
         if save.by_memory:
             self._misread(place, range(self._structure.num_clbits))
+            for wire in sorted(at for at in {*self._places.values()} if at < self._n):
+                self._let_go(place, wire)
             self._saved[save.label] = dict(self._places)
         self._dephase(wires_of(self._measured))
         self._made.append(save)

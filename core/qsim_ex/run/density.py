@@ -17,7 +17,7 @@ from qsim_ex.density.doubled import Doubled, doubled
 from qsim_ex.density.questions import DensityRows, read
 from qsim_ex.density.superoperators import patterns_of, places_of
 from qsim_ex.deployment.assign import Assignment
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
 from qsim_ex.observe.readout import apply_readout
@@ -63,7 +63,7 @@ class DensityCollector(Collector):
         return read(self._rows(states), save, self._circuit.num_wires, given)
 
     def _given(self, save: Save) -> list[int]:
-        """Return the wires, of bits or of rows, that hold the classical bits at a save."""
+        """Return the bit wires that hold the classical bits at a save by classical memory."""
         return sorted({*self._circuit.saved.get(save.label, {}).values()})
 
     def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
@@ -126,6 +126,15 @@ class DensityCollector(Collector):
 
 def run_density(call: BatchCall) -> BatchResult:
     """Run circuits with density matrices; see `Simulator.run_batch`."""
+    if not (call.options.separate and call.options.divides):
+        return _run(call, separate=call.options.separate)
+    try:
+        return _run(call, separate=True)
+    except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
+        return _run(call, separate=False)
+
+
+def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
     observed = bool(call.observables)
@@ -134,7 +143,7 @@ def run_density(call: BatchCall) -> BatchResult:
     measures = any(isinstance(one, Measure) for one in circuit.structure.instructions)
     request = replace(call.checked(program, measures), trajectories=1)
     separation = None
-    if options.separate:
+    if separate:
         separation = separation_of(circuit.structure, observed, call.groups, "together")
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
