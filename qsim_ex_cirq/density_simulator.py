@@ -66,12 +66,11 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         for name in ("method", "checkpoint", "checkpoint_every"):
             if name in engine:
                 raise OptionError(f"expected no {name} for a simulator of density matrices, got one; leave it out.")
-        how: dict[str, Any] = {"noise": noise, "seed": seed, "split_untangled_states": split_untangled_states}
-        self._samples = QsimExSimulator(dtype=dtype, **how, **{**engine, "method": "density_matrix"})
-        options = self._samples._engine.options
-        how = {**how, "dtype": options.dtype.type, "noise": self._samples.noise}
-        super().__init__(**how)
-        self._options = options
+        engine["method"] = "density_matrix"
+        how: dict[str, Any] = {"seed": seed, "split_untangled_states": split_untangled_states}
+        self._samples = QsimExSimulator(dtype=dtype, noise=noise, **how, **engine)
+        self._options = self._samples._engine.options
+        super().__init__(dtype=self._options.dtype.type, noise=self._samples.noise, **how)
 
     def __repr__(self) -> str:
         own = {
@@ -115,6 +114,13 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExDensityMatrixState(self._options, qubits, initial_state=initial_state, **how)
 
+    def _create_simulation_state(self, initial_state: Any, qubits: Sequence[cirq.Qid]) -> Any:
+        """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
+        known = isinstance(initial_state, QsimExDensityMatrixState)
+        if isinstance(initial_state, cirq.DensityMatrixSimulationState) and not known:
+            initial_state = initial_state.transpose_to_qubit_order(tuple(qubits)).target_tensor
+        return super()._create_simulation_state(initial_state, qubits)
+
     def _create_simulator_trial_result(
         self, params: cirq.ParamResolver, measurements: dict[str, NDArray[Any]], final_simulator_state: Any
     ) -> QsimExDensityMatrixTrialResult:
@@ -146,7 +152,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         listed = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in listed]
-        found = []
+        found: list[list[Any]] = []
         for result in self.simulate_sweep_iter(program, params, order, initial_state):
             state = result._get_merged_sim_state()
             assert isinstance(state, QsimExDensityMatrixState)

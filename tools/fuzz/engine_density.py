@@ -139,7 +139,9 @@ def check_values(case: Case) -> str | None:
         for bits, (value, weight) in values.items():
             if weight > 1e-6:
                 mine = found.get(bits, np.nan)
-                wrong = wrong or compare.arrays(f"{name} where bits are {bits:b}", mine, value / weight, within / weight)
+                wrong = wrong or compare.arrays(
+                    f"{name} where bits are {bits:b}", mine, value / weight, within / weight
+                )
         extra = [bits for bits in found if bits not in values]
         if extra and case.options.get("precision") != "single":
             wrong = wrong or f"{name}: values for bits {extra}, which never occur"

@@ -108,11 +108,12 @@ def doubled(
 ) -> Doubled:
     """Return the circuit on density matrices; it is the same object for equal arguments.
 
-    total: the number of operands. patterns: those of the superoperators of `places_of` the structure. observed:
-    whether expectation values are taken at the end. sampled: whether the classical bits at the end are asked for.
-    readout: the readout errors, for conditions on bits that have one. num_wires: of a density matrix that has more wires
-    than the circuit. touched: mask of the wires that may not be |0⟩ at the beginning. dephased: whether the state at the
-    end is that after measurements at the end.
+    total: the number of operands. patterns: those of the superoperators of `places_of` the structure.
+    observed: whether expectation values are taken at the end. sampled: whether the classical bits at the end are asked
+        for. dephased: whether the state at the end is that after measurements at the end.
+    readout: the readout errors, for conditions on bits that have one.
+    num_wires: of a density matrix that has more wires than the circuit. touched: mask of the wires that may not be |0⟩
+        at the beginning.
     Raises `NotSupported` for saves of amplitudes, which a mixed state does not have.
     """
     wires = structure.num_qubits if num_wires is None else num_wires

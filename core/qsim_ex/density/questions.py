@@ -96,7 +96,9 @@ class DensityRows:
             step = max(1, CHUNK // size)
             for first in range(0, outside, step):
                 values = np.arange(first, min(first + step, outside), dtype=np.int64)
-                at = move_bits(values, [*rest, *others]) | move_bits(values & (1 << len(rest)) - 1, [n + w for w in rest])
+                at = move_bits(values, [*rest, *others]) | move_bits(
+                    values & (1 << len(rest)) - 1, [n + w for w in rest]
+                )
                 entries = self._states.gather((inner[:, None] | at).reshape(-1), self._every)
                 found += entries.reshape(len(found), size, -1).sum(axis=2)
         return found.reshape(len(found), 1 << len(given), 1 << k, 1 << k).swapaxes(2, 3)
@@ -152,9 +154,7 @@ def _expectation_value_variance(rows: DensityRows, save: Save, wires: Sequence[i
     return np.stack([mean, square - mean**2], axis=-1)
 
 
-def _means(
-    rows: DensityRows, sums: Sequence[PauliSum], wires: Sequence[int], given: Sequence[int]
-) -> list[Floats]:
+def _means(rows: DensityRows, sums: Sequence[PauliSum], wires: Sequence[int], given: Sequence[int]) -> list[Floats]:
     """Return the expectation value of each sum on some wires, [rows, 2^given] each."""
     if not given:
         found, _ = rows.expectations([one.on(wires) for one in sums])
@@ -189,4 +189,5 @@ def _marginal(values: NDArray[Any], kept: Sequence[int]) -> NDArray[Any]:
     axes = [m - bit for bit in reversed(kept)]  # axis 1 is the highest bit
     rest = [axis for axis in range(1, m + 1) if axis not in {*axes}]
     tensor = values.reshape(len(values), *(2,) * m).transpose(0, *axes, *rest)
-    return tensor.reshape(len(values), 1 << len(axes), -1).sum(axis=2)
+    found: NDArray[Any] = tensor.reshape(len(values), 1 << len(axes), -1).sum(axis=2)
+    return found

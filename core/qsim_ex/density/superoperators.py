@@ -25,16 +25,19 @@ _AT_ONCE = 1 << 20
 
 
 class KrausPlace(NamedTuple):
-    """The place of a channel's Kraus matrices in a circuit's operands; channels that share it are equal."""
+    """The place of a channel's Kraus matrices in a circuit's operands; channels that share it are equal.
+
+    operand: the place of the first entry. matrices: their number. wires: how many wires the channel acts on.
+    """
 
     operand: int
-    count: int
+    matrices: int
     wires: int
 
     @property
     def size(self) -> int:
         """The number of entries of the superoperator."""
-        return 16**self.wires
+        return 1 << 4 * self.wires
 
 
 def places_of(structure: Structure) -> tuple[KrausPlace, ...]:
@@ -49,8 +52,8 @@ def superoperators(operands: Complex, place: KrausPlace) -> Complex:
     The wires of a matrix are the row wires of the channel's wires, least significant first, and then the column wires.
     """
     size = 1 << place.wires
-    kraus = operands[:, place.operand : place.operand + place.count * size * size]
-    kraus = kraus.reshape(len(operands), place.count, size * size)
+    kraus = operands[:, place.operand : place.operand + place.matrices * size * size]
+    kraus = kraus.reshape(len(operands), place.matrices, size * size)
     # One product for all pairs of entries: [rows, size², size²] with the indices (c c'), (r r').
     pairs = np.matmul(kraus.conj().transpose(0, 2, 1), kraus).reshape(-1, size, size, size, size)
     found: Complex = pairs.transpose(0, 1, 3, 2, 4).reshape(len(operands), -1)

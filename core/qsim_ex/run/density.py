@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
@@ -142,19 +143,11 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     program = replace(program_of(circuit.structure, observed, 0, call.groups), branches=False)
     measures = any(isinstance(one, Measure) for one in circuit.structure.instructions)
     request = replace(call.checked(program, measures), trajectories=1)
-    separation = None
-    if separate:
-        separation = separation_of(circuit.structure, observed, call.groups, "together")
+    separation = separation_of(circuit.structure, observed, call.groups, "together") if separate else None
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    made = doubled(
-        circuit.structure,
-        circuit.operands.shape[1],
-        patterns_of(places_of(circuit.structure), bound),
-        observed=observed,
-        sampled=call.shots is not None,
-        readout=readout if groups_of(circuit.structure, readout) else (),
-    )
+    errors = readout if groups_of(circuit.structure, readout) else ()
+    made = doubled_for(circuit, bound, observed=observed, sampled=call.shots is not None, readout=errors)
     whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
     program = program_of(made.structure)
@@ -177,6 +170,15 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
             bits[...] = apply_readout(bits, readout, seed, made.read)
     ended = perf_counter()
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
+
+
+def doubled_for(
+    circuit: Circuit, bound: Bindings, *, observed: bool = False, sampled: bool = True, readout: ReadoutErrors = ()
+) -> Doubled:
+    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`."""
+    patterns = patterns_of(places_of(circuit.structure), bound)
+    how: dict[str, Any] = {"observed": observed, "sampled": sampled, "readout": readout}
+    return doubled(circuit.structure, circuit.operands.shape[1], patterns, **how)
 
 
 def _places(call: BatchCall, made: Doubled, states: int) -> list[Assignment]:

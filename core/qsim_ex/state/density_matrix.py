@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
@@ -56,7 +57,7 @@ class DensityMatrix:
         **changes: Unpack[OptionKeywords],
     ) -> None:
         self.num_wires = n = check.count(num_wires, "num_wires")
-        given = (options or Options()).with_(changes)
+        given = replace((options or Options()).with_(changes), method="automatic")  # of the state vector behind it
         start = _checked(0 if initial is None else initial, n)
         try:
             if isinstance(start, int):
@@ -125,9 +126,9 @@ class DensityMatrix:
         """Overwrite all entries by a density matrix [2^n, 2^n], amplitudes [2^n], or a basis value."""
         start = _checked(values, self.num_wires)
         if isinstance(start, int):
-            of = np.zeros(1 << self.num_wires)
-            of[start] = 1
-            start = np.outer(of, of)
+            basis_state = np.zeros(1 << self.num_wires, dtype=np.complex128)
+            basis_state[start] = 1
+            start = np.outer(basis_state, basis_state)
         self._state.set(start.T)
         self._touched = (1 << self.num_wires) - 1
 
@@ -161,9 +162,7 @@ class DensityMatrix:
             placement.scale(When(mask | mask << n, held | held << n), 1 / float(weights[value]), 0.0)
         return float(weights[value] / weights.sum())
 
-    def sample(
-        self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None
-    ) -> NDArray[np.uint8]:
+    def sample(self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None) -> NDArray[np.uint8]:
         """Measure `shots` times without changing the state: 0s and 1s, uint8 [shots, wires]."""
         wires = basis.order(wires, self.num_wires, "sample")
         numbers = sampling.uniforms(*self._key(seed), check.shots(shots))
