@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.errors import MeasurementError, OptionError
 from qsim_ex.frameworks import shown, with_options
 from qsim_ex.options import EngineKeywords, Options
-from qsim_ex_cirq.density_states import QsimExDensityMatrixState
+from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of, require_two_levels
@@ -116,6 +116,8 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
 
     def _create_simulation_state(self, initial_state: Any, qubits: Sequence[cirq.Qid]) -> Any:
         """Return the state with which a simulation begins; that of one of Cirq's simulators is taken over."""
+        if isinstance(initial_state, int | np.integer):
+            initial_state = matrix_of(initial_state, tuple(qubits))  # checked before it is divided among qubits
         known = isinstance(initial_state, QsimExDensityMatrixState)
         if isinstance(initial_state, cirq.DensityMatrixSimulationState) and not known:
             initial_state = initial_state.transpose_to_qubit_order(tuple(qubits)).target_tensor

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of
+from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of, matrix_of
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Begin,
@@ -45,7 +45,6 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
-from qsim_ex.observe.readout import matrix_of
 from qsim_ex.program.readings import ReadingTracker
 
 Complex = NDArray[np.complex128]
