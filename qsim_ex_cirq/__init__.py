@@ -18,6 +18,7 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
+    from qsim_ex_cirq.density_simulator import QsimExDensityMatrixSimulator
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
@@ -25,7 +26,15 @@ with uninterrupted():
     from qsim_ex_cirq.translation.measurements import Measurement
     from qsim_ex_cirq.translation.translation import Translation
 
-__all__ = ["Estimates", "Measurement", "QsimExSimulator", "QsimExTrialResult", "Translation", "translate"]
+__all__ = [
+    "Estimates",
+    "Measurement",
+    "QsimExDensityMatrixSimulator",
+    "QsimExSimulator",
+    "QsimExTrialResult",
+    "Translation",
+    "translate",
+]
 
 
 def __getattr__(name: str) -> str:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, get_args
 
 from qiskit.circuit import QuantumCircuit
 from qiskit.providers import BackendV2
@@ -27,7 +27,7 @@ from qsim_ex.frameworks import (
     shown,
     with_options,
 )
-from qsim_ex.options import Options
+from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.explain import explain_job
@@ -131,10 +131,8 @@ class QsimExBackend(BackendV2):
         return ("CPU",) if gpu_missing() else ("CPU", "GPU")
 
     def available_methods(self) -> tuple[str, ...]:
-        """Return the values of Aer's option `method` that are accepted: there is one method, the state vector."""
-        from qsim_ex_provider.foreign_options import METHODS
-
-        return METHODS
+        """Return the values of the option `method`, which are Aer's."""
+        return get_args(Method)
 
     def run(
         self,

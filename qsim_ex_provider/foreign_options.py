@@ -43,9 +43,6 @@ def _or_none(value: Any) -> Any:
     return value or None
 
 
-METHODS = ("automatic", "statevector")
-"""Aer's names of what qsim-ex does."""
-
 RENAMED: Mapping[str, Renamed] = {
     "max_memory_mb": Renamed("max_memory", _bytes),
     "max_parallel_threads": Renamed("threads", _or_none),
@@ -131,11 +128,6 @@ OF_DEVICES = (
 
 ACCEPTED: Mapping[str, Accepted] = {
     **dict.fromkeys((*TUNING, *OF_OTHER_METHODS, *OF_DEVICES), Accepted()),
-    "method": Accepted(
-        METHODS,
-        "qsim-ex has one method, the state vector, with noise as trajectories; leave the method out. A density matrix "
-        "is saved with save_density_matrix, a unitary matrix with save_unitary.",
-    ),
     "meas_level": Accepted((2,), "every measurement gives a bit; pass meas_level=2 or leave it out."),
     "init_qubits": Accepted(
         (True, None), "every shot begins with all qubits 0; for another state begin the circuit with initialize."

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from qsim_ex.result import BatchResult, Result
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
+    from qsim_ex.state.density_matrix import DensityMatrix
     from qsim_ex.state.vector import StateVector
 
     __version__: str
@@ -48,6 +49,7 @@ _HOMES = {
     "Checkpoint": "qsim_ex.options",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.builder",
+    "DensityMatrix": "qsim_ex.state.density_matrix",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
@@ -85,6 +87,7 @@ __all__ = [
     "Checkpoint",
     "Circuit",
     "CircuitBuilder",
+    "DensityMatrix",
     "JobCheckpoint",
     "NoiseModel",
     "NoisyBuilder",

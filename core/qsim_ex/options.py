@@ -18,6 +18,7 @@ Compile = Literal["auto", "always", "never"]
 ProgressCallback = Callable[[int, int], None]
 Network = Literal["auto", "switch", "mesh"]
 HostMemory = Literal["auto", "whole", "spread"]
+Method = Literal["automatic", "statevector", "density_matrix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "compile": get_args(Compile),
     "network": get_args(Network),
     "host_memory": get_args(HostMemory),
+    "method": get_args(Method),
 }
 """Options that are one of a few names, and those names."""
 
@@ -102,6 +104,9 @@ class Options:
         chooses the first of the two that fits.
     network: how the devices are connected: 'switch' (any two at full speed) or 'mesh' (a link for each pair); 'auto'
         is 'switch'.
+    method: 'statevector' simulates noise by trajectories, one state vector for each random outcome. 'density_matrix'
+        computes what is expected without chance, from a density matrix: the memory of twice as many wires.
+        'automatic' is 'statevector'.
     precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
@@ -130,6 +135,7 @@ class Options:
     in_flight_buffers: int | None = None
     host_memory: HostMemory = "auto"
     network: Network = "auto"
+    method: Method = "automatic"
     precision: PrecisionName = "double"
     max_memory: int | None = None
     max_host_memory: int | None = None
@@ -220,6 +226,7 @@ class EngineKeywords(TypedDict, total=False):
     in_flight_buffers: int | None
     host_memory: HostMemory
     network: Network
+    method: Method
     max_memory: int | None
     max_host_memory: int | None
     threads: int | None

@@ -50,7 +50,7 @@ class Simulator:
         self._assigner = Assigner(self.options)
         self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
         asks = self.options.progress or None, self.options.watch, self.options.checkpoint
-        self._quiet = asks == (None, None, None)
+        self._quiet = asks == (None, None, None) and self.options.method != "density_matrix"
         self._may_show = self.options.progress is None
 
     def __repr__(self) -> str:
@@ -63,9 +63,10 @@ class Simulator:
     def placement(self, num_wires: int) -> Assignment:
         """Return the devices and the placement of a state of `num_wires` wires, with the reason.
 
-        Raises `OutOfMemory`, `DeviceError`.
+        With the method 'density_matrix' it is that of a density matrix. Raises `OutOfMemory`, `DeviceError`.
         """
-        return assign(check.count(num_wires, "num_wires"), self.options)
+        wires = check.count(num_wires, "num_wires")
+        return assign(2 * wires if self.options.method == "density_matrix" else wires, self.options)
 
     def run(
         self,

@@ -6,6 +6,7 @@ Cirq's matrices have the first qubit as the most significant bit; a channel take
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import cirq
@@ -41,7 +42,7 @@ def channel(op: cirq.Operation, place: Place) -> bool:
     name = str(op.gate or type(op).__name__)
     if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
         raise NoiseError(f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}.")
-    kraus = _kraus(op, size, name)
+    kraus = _known_kraus(op.gate) if type(op.gate) in _CONSTANT else _kraus(op, size, name)
     if kraus is None:
         return False
     if place.controls:
@@ -52,7 +53,30 @@ def channel(op: cirq.Operation, place: Place) -> bool:
     return True
 
 
-def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
+_CONSTANT = frozenset(
+    {
+        cirq.AmplitudeDampingChannel,
+        cirq.AsymmetricDepolarizingChannel,
+        cirq.BitFlipChannel,
+        cirq.DepolarizingChannel,
+        cirq.GeneralizedAmplitudeDampingChannel,
+        cirq.PhaseDampingChannel,
+        cirq.PhaseFlipChannel,
+    }
+)
+"""Channels that never change, so that equal ones have equal matrices; noise adds them many times."""
+
+
+@lru_cache(maxsize=256)
+def _known_kraus(gate: Any) -> Kraus | None:
+    """Return the Kraus matrices of a channel that never changes, read only."""
+    found = _kraus(gate, cirq.num_qubits(gate), str(gate))
+    if found is not None:
+        found.setflags(write=False)
+    return found
+
+
+def _kraus(op: cirq.Operation | cirq.Gate, size: int, name: str) -> Kraus | None:
     """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any."""
     mixture = cirq.mixture(op, None)
     if mixture is not None:

@@ -89,6 +89,16 @@ def max_host_memory(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
 # --- how it works ----------------------------------------------------------------------------------------------------
 
 
+def method(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
+    """A density matrix has the square of a state vector's numbers, and gives the same where nothing is random."""
+    name = "seed_simulator" if "seed_simulator" in entry.takes else "seed"
+    vector, matrix = (entry.call({**CPU, name: 5, "method": one}) for one in ("statevector", "density_matrix"))
+    factor = matrix.where["bytes_per_device"] // vector.where["bytes_per_device"]
+    assert factor in (1 << WIRES, 2 << WIRES)  # twice that where a bit is measured on the way and kept
+    if vector.found.dtype.kind == "f":
+        _same(vector, matrix)
+
+
 def precision(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
     """The amplitudes have half the size, and amplitudes and values in the result are less exact."""
     single, double = (entry.call({**CPU, "precision": name}) for name in ("single", "double"))
@@ -316,6 +326,7 @@ EFFECTS: Mapping[str, Effect] = {
     "in_flight_buffers": deployed("in_flight_buffers", 2, "in_flight_buffers", 2, 3, device_wires=4),
     "host_memory": deployed("host_memory", "spread", "host_memory", "spread", "whole", device_wires=4),
     "network": deployed("network", "mesh", "network", "mesh", "switch", virtual_peers=4),
+    "method": method,
     "precision": precision,
     "max_memory": max_memory,
     "max_host_memory": max_host_memory,

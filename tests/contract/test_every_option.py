@@ -17,7 +17,7 @@ from contract.effects import CPU, EFFECTS
 from contract.entries import CIRQ_METHODS, ENTRIES, PLANS, Entry
 
 from qsim_ex import Simulator
-from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory, QsimExError
 from qsim_ex_cirq import QsimExSimulator
 from qsim_ex_provider import EstimatorV2, SamplerV2
 
@@ -33,11 +33,15 @@ ANYTHING: Mapping[str, Mapping[str, Any]] = {
     "checkpoint": {"checkpoint": "run"},
     "checkpoint_every": {"checkpoint": "run", "checkpoint_every": 0.0},
     "noise": {"noise": cirq.depolarize(0.1)},
+    "method": {"method": "density_matrix"},
 }
 """How each option that is refused somewhere is given."""
 
 _UNDIVIDED = (OptionError, "a batch of states is in one piece on one device")
 _OWNED = (OptionError, "checkpoint")
+_VECTOR = ("Simulator.state", "StateVector.apply", "BatchedStateVector.apply")
+_AMPLITUDES = tuple(f"compute_amplitudes{of}" for of in ("", "_sweep", "_sweep_iter"))
+_STATES = ("simulate", "simulate_sweep", "simulate_sweep_iter", "simulate_into_1d_array", *_AMPLITUDES)
 REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
     **{
         (option, "BatchedStateVector.apply"): _UNDIVIDED
@@ -63,6 +67,11 @@ REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
         for name in ("sample_from_amplitudes", "simulate_moment_steps")
     },
     ("noise", "QsimExSimulator.sample_from_amplitudes"): (NotSupported, "noise"),
+    **{("method", name): (OptionError, "make a qsim_ex.DensityMatrix") for name in _VECTOR},
+    **{
+        ("method", f"QsimExSimulator.{name}"): (QsimExError, "method='density_matrix'")
+        for name in (*_STATES, "simulate_moment_steps", "sample_from_amplitudes")
+    },
 }
 """Pairs of (option, way in) that are refused: with which error, and what it says."""
 
@@ -76,6 +85,7 @@ PLANNED: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "in_flight_buffers": ({**CPU, "device_wires": 4}, {"in_flight_buffers": 1}, "explain summary placement"),
     "host_memory": ({**CPU, "device_wires": 4}, {"host_memory": "spread"}, "explain placement"),
     "network": ({**CPU, "virtual_peers": 4}, {"network": "mesh"}, "explain plans summary placement"),
+    "method": (CPU, {"method": "density_matrix"}, "explain plans summary placement"),
     "precision": (CPU, {"precision": "single"}, "explain summary placement"),
     "max_memory": (CPU, {"max_memory": 64}, "explain placement"),
     "max_host_memory": ({**CPU, "device_wires": 4}, {"max_host_memory": 900}, "explain placement"),

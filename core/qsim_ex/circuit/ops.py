@@ -11,7 +11,7 @@ once, when the circuit is made, and never again.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
@@ -91,10 +91,14 @@ class Permutation:
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """Put `wires`, which are all |0>, into the state of 2^wires amplitudes at `operand`."""
+    """Put `wires`, which are all |0>, into the state of 2^wires amplitudes at `operand`.
+
+    cleared: whether operations before it have put the wires into |0>, so that no reset is needed.
+    """
 
     wires: tuple[int, ...]
     operand: int
+    cleared: bool = field(default=False, repr=False)  # as digests of structures are made of the text
 
 
 @dataclass(frozen=True, slots=True, repr=False)

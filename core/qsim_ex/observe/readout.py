@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, check_groups
+from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups, matrix_of
 from qsim_ex.observe.sampling import uniforms
 
 Packed = NDArray[np.uint8]
@@ -43,19 +43,6 @@ def apply_readout(
 def key_of(clbits: tuple[int, ...], measurement: int | None) -> int:
     """Return the key of the random numbers of a group of bits; measurement: None for the last one."""
     return READOUT + min(clbits) + (0 if measurement is None else measurement + 1 << _EARLIER)
-
-
-def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int | None) -> NDArray[np.float64] | None:
-    """Return P(read | true) of a group of bits after one of the measurements into them, None for the last one.
-
-    Return None if nothing is misread.
-    """
-    mine: list[ReadoutError] = [error for error in errors if error.clbits == clbits]
-    if measurement is None:
-        measurement = max((error.measurement for error in mine if error.measurement is not None), default=0)
-    named = next((error for error in mine if error.measurement == measurement), None)
-    found = named or next((error for error in mine if error.measurement is None), None)
-    return None if found is None else found.matrix
 
 
 def read_value(true: Values, matrix: NDArray[np.float64], numbers: NDArray[np.float64]) -> Values:

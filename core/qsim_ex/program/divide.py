@@ -306,8 +306,9 @@ class _Divider:
                 self._at(self._reached(acted), acted).work.append(instruction)
             case Channel():
                 self._channel(instruction, acted)
-            case Initialize(wires):
-                self._reset(wires, "initialising wires that were used before")
+            case Initialize(wires, _, cleared):
+                if not cleared:
+                    self._reset(wires, "initialising wires that were used before")
                 self._at(self._reached(acted), acted).work.append(instruction)
             case Measure(wires, clbits, kept):
                 if self._reader is not None:

@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.observe.readout import matrix_of, read_value
+from qsim_ex.circuit.noise.readout import matrix_of
+from qsim_ex.observe.readout import read_value
 from qsim_ex.placement.batch import States
 from qsim_ex.program.choices import Choice, Reading, value_of
 from qsim_ex.program.divide import JOINTLY

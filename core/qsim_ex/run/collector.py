@@ -41,6 +41,9 @@ class Collects(Protocol):
 
     done: NDArray[np.bool_] | None
 
+    def read(self, states: States, save: Save) -> NDArray[Any]:
+        """Return the values of a save, one for each row of the states."""
+
     def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
         """Take the values of a save, one for each branch."""
 
@@ -119,6 +122,12 @@ class Collector:
         )
 
     # --- results of states -------------------------------------------------------------------------------------------
+
+    def read(self, states: States, save: Save) -> NDArray[Any]:
+        """Return the values of a save; the states of a program with choices are normalised first."""
+        from qsim_ex.observe.saved import read
+
+        return read(states, save, normalise=bool(self.program.choices))
 
     def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""

@@ -52,6 +52,10 @@ class PartsCollector:
     report: dict[str, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def read(self, *of: Any) -> NDArray[Any]:
+        """Raise an error, since circuits with saves are not separated."""
+        raise AssertionError(of)
+
     def save(self, *of: Any) -> None:
         """Raise an error, since circuits with saves are not separated."""
         raise AssertionError(of)

@@ -115,6 +115,10 @@ def run_batch(
         if (planned := narrow_density.planned(call)) is not None:
             return _executed(call, planned, began)
     with nullcontext() if cancel is None else cancelled_by(cancel):
+        if options.method == "density_matrix":
+            from qsim_ex.run.density import run_density
+
+            return run_density(call)
         return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
 
@@ -180,7 +184,7 @@ def _executed(call: BatchCall, run: PlannedRun, began: float) -> BatchResult:
         for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, call.readout, seed, program.read)
     ended = perf_counter()
-    return _result(run, collector, workers, seeds, (planned - began, ended - began))
+    return result_of(run, collector, workers, seeds, (planned - began, ended - began))
 
 
 def without_idle_wires(
@@ -295,7 +299,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
     return identity
 
 
-def _result(
+def result_of(
     run: PlannedRun,
     collector: Collector,
     workers: Workers,

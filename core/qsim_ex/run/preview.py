@@ -46,6 +46,8 @@ def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[
 
     The separation is None if there is one part.
     """
+    if options.method == "density_matrix":
+        return _doubled(circuit, options)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
         return None, [(circuit, program_of(circuit.structure, False, 0, ()))]
@@ -61,6 +63,21 @@ def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[
         operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
         found.append((Circuit.of_structure(part.structure, operands), part.program(False)))
     return separation, found
+
+
+def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
+    """Return what `_parts` does for density matrices, which are computed as one part."""
+    from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.run.density import doubled_for
+
+    separation = separation_of(circuit.structure, how="together") if options.separate else None
+    if separation is not None:
+        (part,) = separation.parts
+        operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
+        circuit = Circuit.of_structure(part.structure, operands)
+    made = doubled_for(circuit, Bindings.of(circuit.operands))
+    whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
+    return separation, [(whole, program_of(made.structure))]
 
 
 def summary(circuit: Circuit, options: Options) -> PlanSummary:
@@ -108,6 +125,8 @@ def _explained(circuit: Circuit, program: Program, options: Options) -> list[str
         lines = [f"{head} ({deployment.reason}), {options.dtype.name}"]
     else:
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
+    if options.method == "density_matrix":
+        lines.append(f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits")
     lines += program.describe(entropy(program, circuit.operands[0]))
     if program.branches:
         from qsim_ex.run import trajectories

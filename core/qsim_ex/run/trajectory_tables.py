@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.noise.readout import ReadoutErrors
+from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
-from qsim_ex.observe.readout import matrix_of, read_ends
+from qsim_ex.observe.readout import read_ends
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.kraus import Kraus, channels_of
 from qsim_ex.program.program import Program, Work

@@ -40,7 +40,8 @@ class ExecutionContext:
 
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
-    save: called at a save with its values [branches, …], value b that of branch b (see `observe.saved`).
+    save: called at a save with its values [branches, …], value b that of branch b. read: returns the values of a save
+        for states (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
@@ -51,6 +52,7 @@ class ExecutionContext:
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
     save: Callable[[WorkUnit, Save, NDArray[Any], Branches], None]
+    read: Callable[[States, Save], NDArray[Any]]
     in_progress: StateInProgress | None
 
 
@@ -260,10 +262,8 @@ class BranchTraversal:
             every = partial(self._operands, branches=one_each)
             args = program, node, states.num_wires, machine.options, every, range(len(first))
             return unitaries(*args, self._way.ticker.check)[which]
-        from qsim_ex.observe.saved import read
-
         self._way.machine.synchronize()
-        return read(states, save, normalise=bool(self._way.program.choices))
+        return self._way.read(states, save)
 
     def _set(self, given: SetState, states: States, branches: Branches) -> None:
         """Put every state into the given amplitudes of its binding."""

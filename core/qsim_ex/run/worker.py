@@ -84,7 +84,8 @@ class Worker:
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
         kept = None if checkpoints is None or machine.batched else StateInProgress(checkpoints, program, plans)
         states = count * request.trajectories
-        self._way = ExecutionContext(machine, program, plans, ticker, states, collector.finish, collector.save, kept)
+        takes = collector.finish, collector.save, collector.read
+        self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
         """Run units of work until none is left; after an error or Ctrl-C no worker begins another one."""

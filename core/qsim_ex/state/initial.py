@@ -65,12 +65,17 @@ _OF_PIECES = {
 """Options of states in several pieces, with their default values."""
 
 
-def require_no_checkpoint(options: Options) -> None:
-    """Raise `OptionError` for a checkpoint, which only a run writes."""
+def require_state_options(options: Options) -> None:
+    """Raise `OptionError` for a checkpoint, which only a run writes, and for a density matrix."""
     if options.checkpoint is not None:
         raise OptionError(
             f"expected a state vector without checkpoint, got checkpoint={options.checkpoint!r}; a checkpoint belongs "
             "to a run: use Simulator.run, run_batch or state, or StateVector.save."
+        )
+    if options.method == "density_matrix":
+        raise OptionError(
+            "expected method='statevector' or 'automatic' for a state vector, got method='density_matrix'; make a "
+            "qsim_ex.DensityMatrix, or use Simulator.run or run_batch."
         )
 
 

@@ -31,7 +31,7 @@ from qsim_ex.planning.cancellation import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.divide import unitary_program
 from qsim_ex.state import basis
-from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_no_checkpoint
+from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
 from qsim_ex.state.wiring import Wiring
@@ -70,7 +70,7 @@ class StateVector(Wiring, MemoryLender):
     ) -> None:
         num_wires = check.count(num_wires, "num_wires")
         options = (options or Options()).with_(changes)
-        require_no_checkpoint(options)
+        require_state_options(options)
         if array is not None:
             where, options = adopt(array, num_wires, options, stream, allocator)
         elif where is None:

@@ -39,6 +39,19 @@ def key_of(errors: ReadoutErrors) -> Hashable:
     return tuple((error.clbits, error.matrix.tobytes(), error.measurement) for error in errors)
 
 
+def matrix_of(errors: ReadoutErrors, clbits: tuple[int, ...], measurement: int | None) -> NDArray[np.float64] | None:
+    """Return P(read | true) of a group of bits after one of the measurements into them, None for the last one.
+
+    Return None if nothing is misread.
+    """
+    mine: list[ReadoutError] = [error for error in errors if error.clbits == clbits]
+    if measurement is None:
+        measurement = max((error.measurement for error in mine if error.measurement is not None), default=0)
+    named = next((error for error in mine if error.measurement == measurement), None)
+    found = named or next((error for error in mine if error.measurement is None), None)
+    return None if found is None else found.matrix
+
+
 def confusion(matrix: ArrayLike, num_bits: int) -> NDArray[np.float64]:
     """Return P(read | true) as float64 [2^k, 2^k], read only; raises `NoiseError` if they are no probabilities."""
     array = np.array(matrix, dtype=np.float64)

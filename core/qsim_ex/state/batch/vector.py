@@ -22,7 +22,7 @@ from qsim_ex.placement.single import Single
 from qsim_ex.state import basis
 from qsim_ex.state.batch.evolution import BatchedWork
 from qsim_ex.state.batch.questions import BatchedQuestions
-from qsim_ex.state.initial import adopt, checked_rows, fresh_rows, require_no_checkpoint, row_values, with_room
+from qsim_ex.state.initial import adopt, checked_rows, fresh_rows, require_state_options, row_values, with_room
 from qsim_ex.state.vector import Collapse, StateVector, known_mode
 from qsim_ex.steps.layout import Layout
 
@@ -57,7 +57,7 @@ class BatchedStateVector(BatchedWork):
         if rows < 1:
             raise CircuitError("expected rows >= 1, got rows=0; a batch has at least one state.")
         options = (options or Options()).with_(changes)
-        require_no_checkpoint(options)
+        require_state_options(options)
         if array is not None:
             where, options = adopt(array, num_wires, options, None, None, rows)
         else:

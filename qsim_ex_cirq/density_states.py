@@ -1,0 +1,256 @@
+"""Density matrices between moments: Cirq's code goes through them, the engine has the numbers.
+
+Gates and channels are collected and reach the engine together, when somebody asks for the state or an outcome has to be
+found; so `simulate` without measurements is one run of the engine. Qubits that nothing has joined have states of their
+own, which take no memory before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import cirq
+import numpy as np
+from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
+from numpy.typing import NDArray
+
+from qsim_ex import DensityMatrix, PauliSum
+from qsim_ex.errors import StateError
+from qsim_ex.options import Options
+from qsim_ex_cirq.translation.translator import Translator
+
+Axes = Sequence[int]
+Action = cirq.Gate | cirq.Operation
+Waiting = tuple[Action, tuple[int, ...]]
+"""A gate or a channel, and the axes that it acts on."""
+Random = np.random.RandomState
+
+
+class EngineDensityMatrix(cirq.QuantumStateRepresentation):
+    """The density matrix of qubits, which Cirq numbers as axes; axis a is wire n − 1 − a of the engine.
+
+    It begins as `initial`, and is then in one of two places: in the engine with the operations that wait for it, or in
+    a tensor that somebody may have written to, until the next operation brings it back.
+    """
+
+    def __init__(self, options: Options, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
+        self._options = options
+        self._num_qubits = num_qubits
+        self._initial = initial
+        self._state: DensityMatrix | None = None  # made when it is needed
+        self._waiting: list[Waiting] = []
+        self._tensor: NDArray[Any] | None = None
+
+    def append(self, action: Action, axes: Axes) -> None:
+        """Apply a gate or a channel, at the latest when the state is needed."""
+        self._waiting.append((action, tuple(axes)))
+
+    # --- what Cirq asks -------------------------------------------------------------------------------------------
+
+    def measure(self, axes: Axes, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None) -> list[int]:
+        """Measure axes, which projects the state on what is found."""
+        random = float(cirq.value.parse_random_state(seed).random())
+        value = self.now().measure(self._wires(axes), random=random) if axes else 0
+        return [value >> k & 1 for k in range(len(axes))]
+
+    def sample(
+        self, axes: Axes, repetitions: int = 1, seed: cirq.RANDOM_STATE_OR_SEED_LIKE = None
+    ) -> NDArray[np.uint8]:
+        """Sample axes, uint8 [repetitions, axes], without changing the state."""
+        number = int(cirq.value.parse_random_state(seed).randint(1 << 62, dtype=np.int64))
+        if not repetitions or not axes:
+            return np.zeros((repetitions, len(axes)), dtype=np.uint8)
+        return self.now().sample(repetitions, self._wires(axes), number)
+
+    def expectation(self, sums: Sequence[PauliSum]) -> NDArray[Any]:
+        """Return the trace of the state with each observable."""
+        return self.now().expectation(list(sums))
+
+    def tensor(self) -> NDArray[Any]:
+        """Return the entries as an array [2, 2, …], rows first, which is the state until the next operation."""
+        if self._tensor is None or self._waiting:
+            self._tensor = np.ascontiguousarray(self.now().to_numpy()).reshape((2,) * (2 * self._num_qubits))
+        return self._tensor
+
+    def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
+        """Return another density matrix with the same entries."""
+        state = None if self._is_untouched else self.now().clone()
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self), _state=state, _waiting=[*self._waiting], _tensor=None)
+        return made
+
+    def kron(self, other: Self) -> Self:
+        """Return the density matrix of these qubits and those of another one."""
+        if self._is_untouched and other._is_untouched:
+            assert isinstance(self._initial, int)
+            assert isinstance(other._initial, int)
+            n, m = self._num_qubits, other._num_qubits
+            made = type(self)(self._options, n + m, self._initial << m | other._initial)
+            made._waiting = [*self._waiting, *_moved(other._waiting, range(n, n + m))]
+            return made
+        return self._with(cirq.linalg.transformations.density_matrix_kronecker_product(self.tensor(), other.tensor()))
+
+    def factor(self, axes: Axes, *, validate: bool = True, atol: float = 1e-07) -> tuple[Self, Self]:
+        """Return the states of some axes and of the others; raises `cirq.EntangledStateError` where they have none."""
+        parts = cirq.linalg.transformations.factor_density_matrix(self.tensor(), axes, validate=validate, atol=atol)
+        return self._with(parts[0]), self._with(parts[1])
+
+    def reindex(self, axes: Axes) -> Self:
+        """Return the state with its axes in another order."""
+        n = self._num_qubits
+        if self._is_untouched:
+            assert isinstance(self._initial, int)
+            value = sum((self._initial >> n - 1 - axis & 1) << n - 1 - k for k, axis in enumerate(axes))
+            made = type(self)(self._options, n, value)
+            made._waiting = _moved(self._waiting, [[*axes].index(axis) for axis in range(n)])
+            return made
+        return self._with(cirq.linalg.transformations.transpose_density_matrix_to_axis_order(self.tensor(), axes))
+
+    @property
+    def supports_factor(self) -> bool:
+        """Whether states can be divided."""
+        return True
+
+    @property
+    def can_represent_mixed_states(self) -> bool:
+        """Whether a channel leaves nothing to chance."""
+        return True
+
+    def without(self, axes: Axes) -> Self:
+        """Return the state of the other axes; these are |0⟩."""
+        n = self._num_qubits
+        at: list[Any] = [0 if axis % n in axes else slice(None) for axis in range(2 * n)]
+        return self._with(self.tensor()[tuple(at)])
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_untouched(self) -> bool:
+        """Whether nothing has happened but that operations wait for a basis state."""
+        return self._state is None and self._tensor is None and isinstance(self._initial, int)
+
+    def now(self) -> DensityMatrix:
+        """Return the engine's density matrix after everything that was waiting."""
+        if self._state is None:
+            self._state = DensityMatrix(self._num_qubits, options=self._options, initial=self._initial)
+        if self._tensor is not None:
+            size = 1 << self._num_qubits
+            self._state.set(self._tensor.reshape(size, size))
+            self._tensor = None
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            qubits = tuple(cirq.LineQubit.range(self._num_qubits))
+            translator = Translator(qubits, False)
+            for action, axes in waiting:
+                translator.operation(_on(action, [qubits[axis] for axis in axes]), literal=True)
+            self._state.apply(translator.translation(False).circuit)
+        return self._state
+
+    def _wires(self, axes: Axes) -> list[int]:
+        return [self._num_qubits - 1 - axis for axis in axes]
+
+    def _with(self, tensor: NDArray[Any]) -> Self:
+        n = tensor.ndim // 2
+        return type(self)(self._options, n, np.ascontiguousarray(tensor).reshape(1 << n, 1 << n))
+
+
+def _moved(waiting: Sequence[Waiting], to: Sequence[int]) -> list[Waiting]:
+    return [(action, tuple(to[axis] for axis in axes)) for action, axes in waiting]
+
+
+def _on(action: Action, qubits: Sequence[cirq.Qid]) -> cirq.Operation:
+    """Return a gate or an operation on some qubits."""
+    if isinstance(action, cirq.Gate):
+        return action.on(*qubits)
+    try:
+        return action.with_qubits(*qubits)
+    except NotImplementedError:  # of an operation that has a matrix and little else
+        return cirq.KrausChannel(cirq.kraus(action)).on(*qubits)
+
+
+class QsimExDensityMatrixState(cirq.DensityMatrixSimulationState):
+    """Cirq's simulation state, with its density matrix in the engine."""
+
+    _state: EngineDensityMatrix  # type: ignore[assignment]  # Cirq's own keeps its arrays in a class of its own
+
+    def __init__(
+        self,
+        options: Options,
+        qubits: Sequence[cirq.Qid],
+        *,
+        initial_state: Any = 0,
+        prng: Random | None = None,
+        classical_data: cirq.ClassicalDataStore | None = None,
+    ) -> None:
+        order = tuple(qubits)
+        state = EngineDensityMatrix(options, len(order), matrix_of(initial_state, order))
+        how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
+        base: Any = cirq.SimulationState  # past the arrays of `DensityMatrixSimulationState`
+        base.__init__(self, state=state, **how)
+        self._options = options
+
+    @property
+    def target_tensor(self) -> NDArray[Any]:
+        """The entries, [2, 2, …], rows first; what is written there is the state, until the next operation."""
+        return self._state.tensor()
+
+    @property
+    def available_buffer(self) -> list[NDArray[Any]]:
+        """Three arrays like `target_tensor`, with any content."""
+        return [np.empty_like(self.target_tensor) for _ in range(3)]
+
+    @property
+    def qid_shape(self) -> tuple[int, ...]:
+        """The levels of each qubit."""
+        return (2,) * len(self.qubits)
+
+    @property
+    def engine_state(self) -> EngineDensityMatrix:
+        """The density matrix in the engine."""
+        return self._state
+
+    def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
+        """Add qubits in |0⟩, behind the others."""
+        more = type(self)(self._options, qubits)
+        return self.kronecker_product(more, inplace=True) if qubits else self
+
+    def remove_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
+        """Remove qubits that are |0⟩."""
+        if qubits:
+            self._state = self._state.without(self.get_axes(qubits))
+            self._set_qubits([qubit for qubit in self.qubits if qubit not in qubits])
+        return self
+
+    def _act_on_fallback_(self, action: Any, qubits: Sequence[cirq.Qid], allow_decompose: bool = True) -> bool:
+        if cirq.has_kraus(action):
+            self._state.append(action, self.get_axes(qubits))
+            return True
+        if allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:
+            return True
+        raise TypeError(f"{action!r} has neither a matrix, nor Kraus matrices, nor a decomposition.")
+
+
+def matrix_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> int | NDArray[Any]:
+    """Return the basis value (first qubit most significant) or the density matrix [2^n, 2^n] of an initial state.
+
+    given: what ``cirq.DensityMatrixSimulator`` takes: None, an integer, amplitudes, or a density matrix. Raises
+    `StateError`.
+    """
+    if given is None:
+        return 0
+    n = len(qubits)
+    if isinstance(given, int | np.integer):
+        if not 0 <= given < 1 << n:
+            raise StateError(f"initial_state={given} is out of range: {n} qubits have the values 0 to {(1 << n) - 1}.")
+        return int(given)
+    try:
+        if isinstance(given, cirq.ProductState):
+            given = given.state_vector(cirq.QubitOrder.explicit(qubits))  # a KeyError names a qubit that it lacks
+        array = np.asarray(given)
+        atol = 1e-7 if array.dtype == np.complex128 else 1e-5
+        tensor = array.reshape(1 << n, 1 << n) if array.ndim == 2 * n and n > 1 else given
+        matrix = cirq.to_valid_density_matrix(tensor, n, qid_shape=(2,) * n, atol=atol)
+    except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits
+        raise StateError(f"this is no state of {n} qubits: {error}") from error
+    return np.asarray(matrix).reshape(1 << n, 1 << n)

@@ -1,0 +1,208 @@
+"""Runs with density matrices: every number is that of the definition, in every placement and both precisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.deployments import ON_CPU
+from support.noisy_circuits import KINDS, random_kraus, random_noisy
+
+from qsim_ex import BatchResult, CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator, reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise import channels as noise
+from qsim_ex.errors import OptionError, OutOfMemory
+
+ALL = (*KINDS, "reset", "measure", "condition")
+WIDE = [name for name, row in ON_CPU.items() if row.options.get("device_wires", 4) >= 4]
+"""Placements in which the four wires of a channel on a pair are near a device together."""
+
+
+def saved(circuit: Circuit, **options: object) -> np.ndarray:
+    """The density matrix at the end of a circuit."""
+    made = Circuit(
+        circuit.num_qubits,
+        circuit.num_clbits,
+        (*circuit.instructions, *CircuitBuilder(circuit.num_qubits).save("end", "density_matrix").build().instructions),
+        circuit.operands,
+    )
+    result = Simulator(device="cpu", method="density_matrix", **options).run(made)
+    return np.asarray(result.saved["end"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_density_matrix_is_that_of_the_definition(seed: int) -> None:
+    """Gates, channels of every kind, resets, measurements and conditions: within 1e-12 of the sum over all outcomes."""
+    circuit = random_noisy(4, 30, seed, ALL)
+    assert np.abs(saved(circuit) - reference.density_matrix(circuit)).max() < 1e-12
+
+
+@pytest.mark.parametrize("deployment", WIDE)
+def test_every_placement_has_the_same_density_matrix(deployment: str) -> None:
+    """Divided over devices, in host memory with windows, or both."""
+    circuit = random_noisy(4, 30, 11, ALL)
+    found = saved(circuit, **ON_CPU[deployment].options)
+    assert np.abs(found - reference.density_matrix(circuit)).max() < 1e-12
+
+
+def test_single_precision_is_as_exact_as_it_says() -> None:
+    """After 40 instructions an entry is wrong by less than 2e-6."""
+    circuit = random_noisy(4, 40, 3, ALL)
+    assert np.abs(saved(circuit, precision="single") - reference.density_matrix(circuit)).max() < 2e-6
+
+
+def test_wide_channels() -> None:
+    """Channels on three and four wires are matrices on six and eight."""
+    rng = np.random.default_rng(2)
+    builder = CircuitBuilder(4)
+    for wire in range(4):
+        builder.gate("ry", [wire], 0.3 + wire)
+    builder.channel(random_kraus(3, 2, rng), [3, 0, 2]).channel(random_kraus(4, 3, rng), [1, 3, 0, 2])
+    circuit = builder.build()
+    assert np.abs(saved(circuit) - reference.density_matrix(circuit)).max() < 1e-12
+
+
+def teleportation() -> CircuitBuilder:
+    """A state that is moved to wire 2 by two measurements and two corrections."""
+    builder = CircuitBuilder(3, 3).gate("ry", [0], 1.1).gate("h", [1]).gate("cx", [1, 2])
+    builder.gate("cx", [0, 1]).gate("h", [0]).measure([0, 1], [0, 1])
+    builder.gate("h", [0]).gate("h", [1])  # so that the wires no longer hold the bits
+    with builder.condition([1], [1]):
+        builder.gate("x", [2])
+    with builder.condition([0], [1]):
+        builder.gate("z", [2])
+    return builder
+
+
+def test_conditions_read_every_outcome() -> None:
+    """A teleported state is pure, although the outcomes on the way are random."""
+    builder = teleportation().save("moved", "density_matrix", wires=[2])
+    found = Simulator(device="cpu", method="density_matrix").run(builder.build()).saved["moved"]
+    state = np.array([np.cos(0.55), np.sin(0.55)])
+    assert np.abs(found - np.outer(state, state)).max() < 1e-14
+
+
+def test_saves_for_each_value_of_the_bits() -> None:
+    """Before the corrections each pair of outcomes has its own state, which is one of Bell's four turns of it."""
+    builder = CircuitBuilder(3, 2).gate("ry", [0], 1.1).gate("h", [1]).gate("cx", [1, 2])
+    builder.gate("cx", [0, 1]).gate("h", [0]).measure([0, 1], [0, 1])
+    builder.save("each", "density_matrix", wires=[2], how="c_average")
+    found = Simulator(device="cpu", method="density_matrix").run(builder.build()).saved["each"]
+    state, x, z = np.array([np.cos(0.55), np.sin(0.55)]), np.array([[0, 1], [1, 0]]), np.diag([1, -1])
+    assert sorted(found) == [0, 1, 2, 3]
+    for bits, rho in found.items():
+        turned = np.linalg.matrix_power(x, bits >> 1) @ np.linalg.matrix_power(z, bits & 1) @ state
+        assert np.abs(rho - np.outer(turned, turned)).max() < 1e-14
+
+
+def test_a_condition_reads_a_misread_bit() -> None:
+    """A bit that is always 0 and misread with probability 0.25 flips a wire with that probability, and says so."""
+    builder = CircuitBuilder(2, 2).gate("x", [0]).gate("x", [0]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [1])
+    builder.measure([1], [1]).save("p", "probabilities", wires=[1])
+    errors = (ReadoutError((0,), np.array([[0.75, 0.25], [0.5, 0.5]])),)
+    result = Simulator(device="cpu", method="density_matrix").run(builder.build(), 4000, seed=1, readout=errors)
+    assert np.abs(result.saved["p"] - [0.75, 0.25]).max() < 1e-14
+    counts = result.counts()
+    assert set(counts) == {0, 3}
+    assert abs(counts[3] - 1000) < 150
+
+
+def test_shots_are_the_same_wherever_the_matrix_is() -> None:
+    """A seed has the same shots in every placement, and another seed has others."""
+    circuit = random_noisy(4, 25, 5, (*KINDS, "reset"))
+    runs = {
+        name: Simulator(device="cpu", method="density_matrix", **ON_CPU[name].options).run(circuit, 500, seed=9).packed
+        for name in WIDE
+    }
+    first = runs["single"]
+    assert all(np.array_equal(first, other) for other in runs.values())
+    again = Simulator(device="cpu", method="density_matrix").run(circuit, 500, seed=10).packed
+    assert not np.array_equal(first, again)
+
+
+OBSERVABLES = [
+    PauliSum.from_labels({"XYZI": 0.5, "IIZZ": -1.25, "IIII": 0.125}),
+    PauliSum((PauliString.parse("Y", [2]), PauliString.parse("X", [0], 1j))),
+]
+
+
+def estimated(circuit: Circuit, method: str, **given: object) -> BatchResult:
+    """The observables at the end of a circuit."""
+    return Simulator(device="cpu", method=method).run_batch(circuit, observables=OBSERVABLES, seeds=4, **given)
+
+
+def test_expectation_values_are_exact() -> None:
+    """They are traces with the density matrix of the definition; their standard errors are 0."""
+    circuit = random_noisy(4, 30, 7, (*KINDS, "reset"))
+    unmeasured = Circuit(4, 4, circuit.instructions[:-1], circuit.operands)
+    found, rho = estimated(unmeasured, "density_matrix"), reference.density_matrix(unmeasured)
+    pauli = {"I": np.eye(2), "X": np.array([[0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1, -1])}
+    for value, labels in zip(
+        found.values[0], ({"XYZI": 0.5, "IIZZ": -1.25, "IIII": 0.125}, {"IYII": 1.0, "IIIX": 1j}), strict=True
+    ):
+        matrix = sum(
+            c * np.kron(np.kron(pauli[text[0]], pauli[text[1]]), np.kron(pauli[text[2]], pauli[text[3]]))
+            for text, c in labels.items()
+        )
+        assert abs(value - np.trace(matrix @ rho)) < 1e-12
+    assert not found.errors.any()
+    assert found.trajectories is None
+
+
+def test_trajectories_agree() -> None:
+    """The mean of 4,000 trajectories is within five standard errors of the exact value."""
+    circuit = random_noisy(4, 20, 8, (*KINDS, "reset"))
+    unmeasured = Circuit(4, 4, circuit.instructions[:-1], circuit.operands)
+    exact = estimated(unmeasured, "density_matrix").values[0, 0]
+    means = estimated(unmeasured, "statevector", trajectories=4000)
+    assert abs(means.values[0, 0] - exact) < 5 * max(means.errors[0, 0].real, 1e-9)
+
+
+def test_a_batch_is_its_circuits_one_by_one() -> None:
+    """Bindings that differ in angles and in the strength of a channel have the values of runs of their own."""
+
+    def built(angle: float) -> Circuit:
+        builder = CircuitBuilder(3, 3).gate("ry", [0], angle).gate("cx", [0, 1]).gate("rx", [2], 2 * angle)
+        builder.channel(noise.amplitude_damping(angle / 4), [0]).channel(noise.depolarizing(angle / 3, 2), [1, 2])
+        return builder.measure(range(3), range(3)).save("rho", "density_matrix", wires=[2, 0]).build()
+
+    circuits = [built(angle) for angle in (0.3, 0.9, 1.4)]
+    simulator = Simulator(device="cpu", method="density_matrix")
+    operands = np.concatenate([circuit.operands for circuit in circuits])
+    together = simulator.run_batch(circuits[0], operands, shots=50, seeds=[1, 2, 3])
+    for row, circuit in enumerate(circuits):
+        alone = simulator.run(circuit, 50, seed=row + 1)
+        assert np.array_equal(together[row].packed, alone.packed)
+        assert np.abs(together[row].saved["rho"] - alone.saved["rho"]).max() < 1e-14
+
+
+def test_idle_wires_take_no_memory() -> None:
+    """A circuit of 40 wires of which two are used is simulated as four."""
+    builder = CircuitBuilder(40, 2).gate("h", [7]).gate("cx", [7, 31]).channel(noise.bit_flip(0.25), [31])
+    result = Simulator(device="cpu", method="density_matrix").run(builder.measure([7, 31], [0, 1]).build(), 100, seed=3)
+    assert set(result.counts()) <= {0, 1, 2, 3}
+    assert result.peak_bytes == 16 * 16
+
+
+def test_too_many_outcomes_are_counted() -> None:
+    """What does not fit is refused before any memory is taken, with the number of branches."""
+    builder = CircuitBuilder(2, 60)
+    for bit in range(60):
+        builder.gate("h", [0]).gate("cx", [0, 1]).measure([0], [bit])
+    with pytest.raises(OutOfMemory, match=f"density matrix of 2 wires and 59 classical bits .* {1 << 59} branches"):
+        Simulator(device="cpu", method="density_matrix").run(builder.build(), 10)
+
+
+def test_the_explanation_speaks_of_density_matrices() -> None:
+    """A plan says that it is of a density matrix, and its sum of memory is that of twice as many wires."""
+    circuit = random_noisy(4, 10, 1)
+    simulator = Simulator(device="cpu", method="density_matrix")
+    assert "a density matrix as a state of 8 wires" in simulator.explain(circuit)
+    assert simulator.placement(4).needed == 16 * 4**4
+
+
+def test_a_method_that_does_not_exist_is_refused() -> None:
+    """The message names the methods."""
+    with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', got 'stabilizer'"):
+        Simulator(method="stabilizer")

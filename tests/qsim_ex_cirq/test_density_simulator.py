@@ -1,0 +1,182 @@
+"""`QsimExDensityMatrixSimulator` gives what ``cirq.DensityMatrixSimulator`` gives, from the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+
+from qsim_ex.errors import MeasurementError, NotSupported, OptionError, StateError, WireError
+from qsim_ex_cirq import QsimExDensityMatrixSimulator, QsimExSimulator
+
+Q = cirq.LineQubit.range(4)
+DOUBLE = {"dtype": np.complex128}
+CHANNELS = (
+    cirq.amplitude_damp(0.2),
+    cirq.asymmetric_depolarize(0.1, 0.05, 0.2),
+    cirq.bit_flip(0.3),
+    cirq.depolarize(0.25),
+    cirq.generalized_amplitude_damp(0.3, 0.4),
+    cirq.phase_damp(0.3),
+    cirq.phase_flip(0.2),
+    cirq.reset(cirq.LineQubit(0)).gate,
+    cirq.KrausChannel([np.diag([1, 0.6]), np.array([[0, 0.8], [0, 0]])]),
+    cirq.MixedUnitaryChannel([(0.5, cirq.unitary(cirq.X)), (0.5, cirq.unitary(cirq.H))]),
+)
+
+
+def ours(**given: object) -> QsimExDensityMatrixSimulator:
+    """Our simulator on the CPU."""
+    return QsimExDensityMatrixSimulator(device="cpu", **given)
+
+
+def drawn(seed: int) -> cirq.Circuit:
+    """Random gates and one channel of each kind."""
+    circuit = cirq.testing.random_circuit(Q, 8, 0.8, random_state=seed)
+    rng = np.random.default_rng(seed)
+    for channel in CHANNELS:
+        circuit.append([cirq.ry(float(rng.uniform(0, 3)))(Q[rng.integers(4)]), channel.on(Q[int(rng.integers(4))])])
+    return circuit + cirq.depolarize(0.1, 2).on(Q[0], Q[2]) + cirq.CNOT(Q[2], Q[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_final_density_matrix_is_cirqs(seed: int) -> None:
+    """All channels of Cirq among random gates: within 1e-10 in double precision."""
+    circuit = drawn(seed)
+    expected = cirq.DensityMatrixSimulator(**DOUBLE).simulate(circuit, qubit_order=Q).final_density_matrix
+    result = ours(**DOUBLE).simulate(circuit, qubit_order=Q)
+    assert np.abs(result.final_density_matrix - expected).max() < 1e-10
+    assert result.final_density_matrix.dtype == np.complex128
+    assert result.qsim_ex["method"] == "density_matrix"
+
+
+def test_a_noise_model_acts_as_in_cirq() -> None:
+    """Noise after every moment, and noise that is virtual, are those of Cirq's simulator."""
+    circuit = cirq.testing.random_circuit(Q, 6, 0.8, random_state=3)
+    for noise in (cirq.depolarize(0.05), cirq.ConstantQubitNoiseModel(cirq.phase_damp(0.1))):
+        found, expected = (
+            one(noise=noise, **DOUBLE).simulate(circuit, qubit_order=Q).final_density_matrix
+            for one in (ours, cirq.DensityMatrixSimulator)
+        )
+        assert np.abs(found - expected).max() < 1e-10
+
+
+@pytest.mark.parametrize(
+    "initial",
+    [
+        5,
+        np.arange(1, 17) / np.linalg.norm(np.arange(1, 17)),
+        np.diag(np.arange(1, 17) / 136).astype(np.complex128),
+        cirq.KET_PLUS(Q[0]) * cirq.KET_ONE(Q[1]) * cirq.KET_IMAG(Q[2]) * cirq.KET_ZERO(Q[3]),
+    ],
+    ids=["value", "amplitudes", "matrix", "product"],
+)
+def test_initial_states_are_cirqs(initial: object) -> None:
+    """A basis value, amplitudes, a density matrix, and a product state."""
+    circuit = drawn(2)
+    theirs = initial.state_vector() if isinstance(initial, cirq.ProductState) else initial
+    expected = cirq.DensityMatrixSimulator(**DOUBLE).simulate(circuit, qubit_order=Q, initial_state=theirs)
+    found = ours(**DOUBLE).simulate(circuit, qubit_order=Q, initial_state=initial)
+    assert np.abs(found.final_density_matrix - expected.final_density_matrix).max() < 1e-10
+
+
+def test_steps_can_be_read_sampled_and_set() -> None:
+    """Every moment's state is Cirq's; what is written to a step is what follows goes on from."""
+    circuit = drawn(1)
+    both = zip(
+        ours(**DOUBLE).simulate_moment_steps(circuit, qubit_order=Q),
+        cirq.DensityMatrixSimulator(**DOUBLE).simulate_moment_steps(circuit, qubit_order=Q),
+        strict=True,
+    )
+    for step, expected in both:
+        assert np.abs(step.density_matrix() - expected.density_matrix()).max() < 1e-10
+        assert step.sample([Q[0], Q[3]], repetitions=5).shape == (5, 2)
+    steps: Iterator[cirq.DensityMatrixStepResult] = ours(split_untangled_states=False).simulate_moment_steps(
+        cirq.Circuit(cirq.X(Q[0]), cirq.X(Q[0]))
+    )
+    next(steps)._merged_sim_state.target_tensor[...] = np.diag([1, 0])
+    assert np.allclose(next(steps).density_matrix(), np.diag([0, 1]))
+
+
+def test_measurements_collapse_in_simulate() -> None:
+    """The state is that of the outcomes that were found, and conditions read them."""
+    circuit = cirq.Circuit(
+        cirq.H(Q[0]), cirq.measure(Q[0], key="m"), cirq.X(Q[1]).with_classical_controls("m"), cirq.H(Q[0])
+    )
+    found = {int(result.measurements["m"][0]) for result in (_checked(circuit, seed) for seed in range(8))}
+    assert found == {0, 1}
+
+
+def _checked(circuit: cirq.Circuit, seed: int) -> cirq.DensityMatrixTrialResult:
+    result = ours(seed=seed, **DOUBLE).simulate(circuit, qubit_order=Q[:2])
+    bit = int(result.measurements["m"][0])
+    minus = np.array([[1, (-1) ** bit], [(-1) ** bit, 1]]) / 2
+    assert np.abs(result.final_density_matrix - np.kron(minus, np.diag([1 - bit, bit]))).max() < 1e-12
+    return result
+
+
+def test_samples_have_cirqs_distribution() -> None:
+    """Measurements on the way, conditions, noise and confused bits: frequencies within five deviations."""
+    circuit = cirq.Circuit(
+        cirq.ry(1.0)(Q[0]),
+        cirq.measure(Q[0], key="a", confusion_map={(0,): np.array([[0.9, 0.1], [0.2, 0.8]])}),
+        cirq.ry(0.7)(Q[0]),
+        cirq.X(Q[1]).with_classical_controls("a"),
+        cirq.depolarize(0.2)(Q[1]),
+        cirq.measure(Q[0], Q[1], key="b", invert_mask=(True,)),
+    )
+    shots = 4000
+    found, expected = (
+        one(seed=5).run(circuit, repetitions=shots).multi_measurement_histogram(keys="ab")
+        for one in (ours, cirq.DensityMatrixSimulator)
+    )
+    assert set(found) == set(expected)
+    for outcome, count in expected.items():
+        assert abs(found[outcome] - count) < 5 * np.sqrt(2 * count + 1)
+
+
+def test_sweeps_and_expectation_values() -> None:
+    """Each point of a sweep has Cirq's values, which are exact."""
+    turn = sympy.Symbol("t")
+    circuit = cirq.Circuit(cirq.rx(turn)(Q[0]), cirq.CNOT(Q[0], Q[1]), cirq.amplitude_damp(0.3)(Q[1]))
+    observables = [cirq.Z(Q[1]), cirq.X(Q[0]) * cirq.Y(Q[1]) * 2 + 0.5 * cirq.Z(Q[0])]
+    points = cirq.Linspace("t", 0, 3, 4)
+    found, expected = (
+        one(**DOUBLE).simulate_expectation_values_sweep(circuit, observables, points)
+        for one in (ours, cirq.DensityMatrixSimulator)
+    )
+    assert np.abs(np.array(found) - np.array(expected)).max() < 1e-12
+    finals = ours(**DOUBLE).simulate_sweep(circuit, points)
+    assert [result.params["t"] for result in finals] == [0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(MeasurementError, match="permit_terminal_measurements"):
+        ours().simulate_expectation_values(circuit + cirq.measure(Q[0]), cirq.Z(Q[1]), param_resolver={"t": 1})
+
+
+def test_qubits_that_nothing_joins_have_states_of_their_own() -> None:
+    """40 qubits that stay apart are simulated one by one, until somebody asks for one matrix of all."""
+    circuit = cirq.Circuit(cirq.X(qubit) for qubit in cirq.LineQubit.range(40))
+    steps = list(ours().simulate_moment_steps(circuit + cirq.measure(cirq.LineQubit(3), key="m")))
+    assert list(steps[-1].measurements["m"]) == [1]
+    assert steps[-1].sample(cirq.LineQubit.range(40), repetitions=2).all()
+
+
+def test_what_is_refused() -> None:
+    """Qudits, states that are none, options that are the class's own, and amplitudes of a mixed state."""
+    with pytest.raises(WireError, match="3 levels"):
+        ours().simulate(cirq.Circuit(cirq.IdentityGate(1, (3,)).on(cirq.LineQid(0, 3))))
+    with pytest.raises(StateError, match="out of range"):
+        ours().simulate(cirq.Circuit(cirq.X(Q[0])), initial_state=2)
+    for option in ({"method": "statevector"}, {"checkpoint": "run"}, {"nothing": 1}):
+        with pytest.raises(OptionError):
+            QsimExDensityMatrixSimulator(**option)
+    noisy = QsimExSimulator(method="density_matrix", device="cpu", noise=cirq.depolarize(0.1))
+    with pytest.raises(NotSupported, match="save the density matrix"):
+        noisy.simulate(cirq.Circuit(cirq.H(Q[0])))
+
+
+def test_a_simulator_shows_its_options() -> None:
+    """`repr` names what is not a default."""
+    assert repr(ours(dtype=np.complex128)) == "QsimExDensityMatrixSimulator(dtype=dtype('complex128'), device='cpu')"
