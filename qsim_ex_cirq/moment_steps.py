@@ -15,7 +15,8 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Simulator, StateVector
-from qsim_ex_cirq.results import Vector
+from qsim_ex_cirq.final_states import metadata_of
+from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.translator import Translator
 
@@ -100,6 +101,10 @@ class EngineState(cirq.QuantumStateRepresentation):
             self._tensor = self.vector().reshape((2,) * self._num_qubits)
         return self._tensor
 
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored."""
+        return metadata_of(self._state)
+
     def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
         """Return another state with the same amplitudes."""
         return self._of(self._now().clone())
@@ -139,7 +144,9 @@ class EngineState(cirq.QuantumStateRepresentation):
             translator = Translator(self._qubits, False)
             for operation in waiting:
                 translator.operation(operation, literal=True)
-            self._state.apply(translator.translation(False).circuit)
+            circuit = translator.translation(False).circuit
+            ancillas = range(self._num_qubits, circuit.num_qubits)
+            self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
         return self._state
 
     def _wires(self, axes: Axes) -> list[int]:
@@ -189,6 +196,10 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         """Return the amplitudes, [2^n], big endian by the order of the qubits; see `EngineState.vector`."""
         return self._state.vector(copy)
 
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored."""
+        return self._state.metadata()
+
     def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
         """Add qubits in |0⟩, behind the others."""
         more = type(self)(self._engine, qubits)
@@ -224,6 +235,11 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
 
 class QsimExStepResult(cirq.SparseSimulatorStep):
     """Cirq's step of a simulation; it can be sampled and read, and what follows goes on from it."""
+
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored; empty for a state of Cirq's own."""
+        state = self._merged_sim_state
+        return state.metadata() if isinstance(state, QsimExSimulationState) else {}
 
     def state_vector(self, copy: bool = False) -> Vector:
         """Return the amplitudes at this point, [2^n], big endian by the qubit order.

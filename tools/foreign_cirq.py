@@ -6,8 +6,9 @@
     python tools/foreign_cirq.py --cirq             leave Cirq's simulators in their place: what fails there is Cirq's
     python tools/foreign_cirq.py -- -k sweep        the same with options for pytest
 
-The tests come with the installed Cirq. Those of `EXCEPTIONS` are expected to fail, everything else to pass; an exception
-none of whose tests fails is an error too when everything is run. This file is also the plugin of pytest that does all that.
+The tests come with the installed Cirq. Those of `EXCEPTIONS` are expected to fail, everything else to pass; an
+exception none of whose tests fails is an error too when everything is run. This file is also the plugin of pytest that
+does all that.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ EXCEPTIONS: Mapping[str, str] = {
     f"{SIMULATOR}works_on_pauli_string_phasor": ROUNDING,
     f"{SIMULATOR}does_not_modify_initial_state": BROKEN,
 }
-"""Tests, without their parameters, that fail with our simulator, and why: five reasons, none of them public behaviour."""
+"""Tests, without their parameters, that fail with our simulator, and why: five reasons, no public behaviour."""
 
 DENSITY_EXCEPTIONS: Mapping[str, str] = {}
 """The same for our density matrices, which count with ``--density`` alone."""
@@ -145,7 +146,7 @@ def _expected() -> Mapping[str, str]:
 
 def _function(nodeid: str) -> str:
     """Return the name of a test without its parameters."""
-    return nodeid.split("[")[0]
+    return nodeid.split("[", maxsplit=1)[0]
 
 
 _FAILED: set[str] = set()

@@ -110,6 +110,15 @@ def _translated(
     return translator.translation(sampled)
 
 
+def has_loop(circuit: cirq.AbstractCircuit) -> bool:
+    """Return whether a subcircuit is repeated until a condition on measured keys holds."""
+    others = [op for moment in circuit for op in moment if type(op) is not cirq.GateOperation]
+    inner = [op.without_classical_controls().untagged for op in others]
+    return any(
+        isinstance(op, cirq.CircuitOperation) and (op.repeat_until is not None or has_loop(op.circuit)) for op in inner
+    )
+
+
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
     """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
     try:

@@ -32,34 +32,32 @@ def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
         ) from error
 
 
-def channel(op: cirq.Operation, place: Place) -> bool:
-    """Append an operation if it is a channel, and return whether it is one.
+def kraus_of(op: cirq.Operation, place: Place) -> Kraus | None:
+    """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any.
 
-    A mixture of unitary matrices stays one. Raises `NotSupported` for a channel under controls or with a key.
+    Raises `NoiseError` for a channel on too many qubits, and `NotSupported` for one under controls.
     """
     size = len(place.wires)
     name = str(op.gate or type(op).__name__)
     if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
         raise NoiseError(f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}.")
-    kraus = _kraus(op, size, name)
-    if kraus is None:
-        return False
-    if place.controls:
-        raise NotSupported(f"{name}: a channel under controls is not supported yet.")
-    if cirq.is_measurement(op):
-        raise NotSupported(f"{name}: a channel that writes down under a key what happened is not supported yet.")
-    place.builder.channel(kraus, place.wires[::-1], name=name, tolerance=TOLERANCE)
-    return True
-
-
-def _kraus(op: cirq.Operation, size: int, name: str) -> Kraus | None:
-    """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any."""
     mixture = cirq.mixture(op, None)
     if mixture is not None:
-        weighted = [np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture]
-        return simplified(np.array(weighted))
-    kraus = cirq.kraus(op, None)
-    return None if kraus is None else simplified(np.array([*kraus]))
+        found = np.array([np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture])
+    else:
+        kraus = cirq.kraus(op, None)
+        if kraus is None:
+            return None
+        found = np.array([*kraus], dtype=np.complex128)
+    if place.controls:
+        raise NotSupported(f"{name}: a channel under controls is not supported yet.")
+    return found
+
+
+def channel(op: cirq.Operation, kraus: Kraus, place: Place) -> None:
+    """Append a channel without a key; a mixture of unitary matrices stays one."""
+    name = str(op.gate or type(op).__name__)
+    place.builder.channel(simplified(kraus), place.wires[::-1], name=name, tolerance=TOLERANCE)
 
 
 def _unitary(matrix: Any, size: int, name: str) -> Kraus:
