@@ -6,7 +6,7 @@ steps that nobody looks at cost little more than `simulate`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import cirq
@@ -18,6 +18,8 @@ from qsim_ex import Simulator, StateVector
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.translation.gates import RULES, always
+from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translator import Translator
 
 Axes = Sequence[int]
@@ -31,20 +33,42 @@ class EngineState(cirq.QuantumStateRepresentation):
     may have written to, until the next gate brings it back.
     """
 
-    def __init__(self, engine: Simulator, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
+    def __init__(
+        self,
+        engine: Simulator,
+        num_qubits: int,
+        initial: int | NDArray[Any] = 0,
+        names: tuple[cirq.Qid, ...] | None = None,
+    ) -> None:
+        """Prepare a basis value or amplitudes; names: the qubits by which `append_all` knows the axes."""
         self._engine = engine
         self._num_qubits = num_qubits
-        self._qubits = tuple(cirq.LineQubit.range(num_qubits))
+        self._qubits = tuple(cirq.LineQubit.range(num_qubits)) if names is None else names
         self._state: StateVector = engine.state(num_wires=num_qubits, initial=initial)
-        self._waiting: list[cirq.Operation] = []
+        self._waiting: list[MomentOperation] = []
         self._tensor: NDArray[Any] | None = None
+        self._moment = 0
 
     # --- gates ----------------------------------------------------------------------------------------------------
 
     def append(self, action: cirq.Gate | cirq.Operation, axes: Axes) -> None:
         """Apply a unitary operation, at the latest when the state is needed."""
         qubits = [self._qubits[axis] for axis in axes]
-        self._waiting.append(action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits))
+        operation = action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits)
+        self._waiting.append((self._moment, operation))
+
+    def append_all(self, operations: Iterable[cirq.Operation], qubits: tuple[cirq.Qid, ...]) -> None:
+        """Apply operations that are gates with rules, on some of the qubits, which are the axes in order."""
+        if qubits is not self._qubits:  # since axes were added, removed, or put in another order
+            axis_of = {qubit: axis for axis, qubit in enumerate(qubits)}
+            for operation in operations:
+                self.append(operation, [axis_of[qubit] for qubit in operation.qubits])
+            return
+        self._waiting.extend((self._moment, operation) for operation in operations)
+
+    def begin_moment(self, number: int) -> None:
+        """Note the number of the moment that comes now, for errors."""
+        self._moment = number
 
     def choose_kraus(self, matrices: Sequence[NDArray[Any]], axes: Axes, random: Random) -> int:
         """Apply one Kraus matrix, chosen by its probability, and return its number.
@@ -86,9 +110,9 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
-        state = self._now().canonical()  # which leaves little to do for a copy, and no order is better for what follows
+        state = self._now()
         if state.device.kind == "gpu" or not state.in_one_piece:
-            return state.to_numpy()
+            return state.canonical().to_numpy()  # no order is better for what follows
         if copy:
             return np.array(state)
         found: Vector = np.asarray(state)[:]
@@ -142,8 +166,7 @@ class EngineState(cirq.QuantumStateRepresentation):
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             translator = Translator(self._qubits, False)
-            for operation in waiting:
-                translator.operation(operation, literal=True)
+            translator.operations(waiting, always)
             circuit = translator.translation(False).circuit
             ancillas = range(self._num_qubits, circuit.num_qubits)
             self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
@@ -176,7 +199,7 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
         order = tuple(qubits)
-        state = EngineState(engine, len(order), initial_of(initial_state, order))
+        state = EngineState(engine, len(order), initial_of(initial_state, order), order)
         how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
         base.__init__(self, state=state, **how)
@@ -199,6 +222,19 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
     def metadata(self) -> Metadata:
         """Return where and how the state is stored."""
         return self._state.metadata()
+
+    def moment(self, number: int, operations: Iterable[cirq.Operation]) -> None:
+        """Act with the operations of a moment: gates with rules of their own at once, others by Cirq's protocol."""
+        self._state.begin_moment(number)
+        gates: list[cirq.Operation] = []
+        for operation in operations:
+            if isinstance(operation, cirq.GateOperation) and type(operation.gate) in RULES:
+                gates.append(operation)
+            else:
+                self._state.append_all(gates, self.qubits)
+                gates.clear()
+                cirq.act_on(operation, self)
+        self._state.append_all(gates, self.qubits)
 
     def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
         """Add qubits in |0⟩, behind the others."""

@@ -258,6 +258,21 @@ class QsimExSimulator(
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
 
+    def _core_iterator(
+        self,
+        circuit: cirq.AbstractCircuit,
+        sim_state: Any,
+        all_measurements_are_terminal: bool = False,
+    ) -> Iterator[QsimExStepResult]:
+        """Yield the state after each moment with its noise; states of Cirq's own go through Cirq's iterator."""
+        if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
+            yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
+            return
+        moments = self._noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+        for number, moment in enumerate(moments):
+            sim_state.moment(number, cirq.flatten_to_ops(moment))
+            yield self._create_step_result(sim_state)
+
     def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
         """Return what `simulate_moment_steps` yields after each moment."""
         return QsimExStepResult(sim_state, self._dtype)
