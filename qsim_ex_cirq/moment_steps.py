@@ -60,10 +60,9 @@ class EngineState(cirq.QuantumStateRepresentation):
     def append_all(self, operations: Iterable[cirq.Operation], qubits: tuple[cirq.Qid, ...]) -> None:
         """Apply operations that are gates with rules, on some of the qubits, which are the axes in order."""
         if qubits is not self._qubits:  # since axes were added, removed, or put in another order
-            axis_of = {qubit: axis for axis, qubit in enumerate(qubits)}
-            for operation in operations:
-                self.append(operation, [axis_of[qubit] for qubit in operation.qubits])
-            return
+            if self._waiting:
+                self._now()
+            self._qubits = qubits
         self._waiting.extend((self._moment, operation) for operation in operations)
 
     def begin_moment(self, number: int) -> None:

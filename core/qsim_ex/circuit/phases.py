@@ -28,7 +28,8 @@ _LARGEST = 1e5
 """Up to this angle the product of its whole parts and `_HIGH` is exact in double precision."""
 
 _QUARTER = 2.6e-16
-"""Angles up to 2π that are this near to quarter turns are these, in double precision: no other number is as near."""
+"""Cosines and sines below this are 0, and angles in radians after whole parts of a turn: quarter turns up to 2π are
+doubles that are off by up to 2.45e-16. Numbers beside them that become quarter turns too are within the rounding."""
 
 _PART = 2 * np.pi / TURN
 _HIGH = float(np.float32(_PART))
