@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import PauliSum, StateVector, apply_readout
+from qsim_ex.errors import StateError
 from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Vector, last_of
@@ -23,9 +24,41 @@ DRIFT = 2e-6
 """Final states whose norm rounding may move by as much are normalised: Cirq refuses a norm that is off by 5e-6."""
 
 
+ANCILLA_TOLERANCE = 1e-4
+"""How far the norm of a state may be from 1 where all ancillas are 0."""
+
+
 def _drifts(dtype: np.dtype[Any], translation: Translation) -> bool:
     """Return whether rounding may have moved the norm of a final state, by the number of gates in the circuit."""
     return BY_DTYPE[dtype].rounding_per_gate * translation.circuit.num_gates >= DRIFT
+
+
+def _of_qubits(vector: Vector, translation: Translation) -> Vector:
+    """Return the amplitudes in which all ancillas are 0; raises `StateError` if others are not 0."""
+    if not translation.ancillas:
+        return vector
+    kept = vector[: 1 << len(translation.qubits)].copy()
+    norm = float(np.linalg.norm(kept))
+    if abs(norm - 1) > ANCILLA_TOLERANCE:
+        raise StateError(
+            f"expected decompositions to leave their own qubits in |0⟩, got the weight {norm**2:.3g} there; undo what "
+            "they do to these qubits, or reset them."
+        )
+    return kept
+
+
+def metadata_of(state: StateVector) -> dict[str, Any]:
+    """Return where and how a state is stored."""
+    where = state.where
+    return {
+        "device": where.device.name,
+        "device_description": where.device.description,
+        "device_reason": where.reason,
+        "precision": state.options.precision,
+        "placement": state.placement,
+        "deployment": where.deployment.to_json(),
+        "peak_bytes": where.needed,
+    }
 
 
 class FinalState:
@@ -45,6 +78,8 @@ class FinalState:
     ) -> None:
         self.state = state
         self.translation = translation
+        if state.num_wires > len(translation.qubits):
+            state.remove_wires(translation.ancillas)
         self.seed = seed
         self.measurements = self._measure(before)
         ended = perf_counter() - began
@@ -68,18 +103,7 @@ class FinalState:
 
     def metadata(self) -> Metadata:
         """Return where and how the state was found."""
-        where = self.state.where
-        return {
-            "seed": self.seed,
-            "device": where.device.name,
-            "device_description": where.device.description,
-            "device_reason": where.reason,
-            "precision": self.state.options.precision,
-            "placement": self.state.placement,
-            "deployment": where.deployment.to_json(),
-            "timings": self.timings,
-            "peak_bytes": where.needed,
-        }
+        return {"seed": self.seed, **metadata_of(self.state), "timings": self.timings}
 
     def _measure(self, before: Bits | None) -> dict[str, Bits]:
         """Measure the wires that are measured at the end, which collapses the state; return the record of each key."""
@@ -112,7 +136,7 @@ class SavedFinalState:
         self.translation = point.translation
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
-        self._vector: Vector = result.saved[FINAL]
+        self._vector = _of_qubits(result.saved[FINAL], self.translation)
         if _drifts(self._vector.dtype, self.translation):
             self._vector /= np.linalg.norm(self._vector)
         self.result = replace(result, saved={})

@@ -6,7 +6,7 @@ steps that nobody looks at cost little more than `simulate`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import cirq
@@ -15,8 +15,11 @@ from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
 from qsim_ex import Simulator, StateVector
-from qsim_ex_cirq.results import Vector
+from qsim_ex_cirq.final_states import metadata_of
+from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
+from qsim_ex_cirq.translation.gates import RULES, always
+from qsim_ex_cirq.translation.noise import MomentOperation
 from qsim_ex_cirq.translation.translator import Translator
 
 Axes = Sequence[int]
@@ -30,20 +33,41 @@ class EngineState(cirq.QuantumStateRepresentation):
     may have written to, until the next gate brings it back.
     """
 
-    def __init__(self, engine: Simulator, num_qubits: int, initial: int | NDArray[Any] = 0) -> None:
+    def __init__(
+        self,
+        engine: Simulator,
+        num_qubits: int,
+        initial: int | NDArray[Any] = 0,
+        names: tuple[cirq.Qid, ...] | None = None,
+    ) -> None:
+        """Prepare a basis value or amplitudes; names: the qubits by which `append_all` knows the axes."""
         self._engine = engine
         self._num_qubits = num_qubits
-        self._qubits = tuple(cirq.LineQubit.range(num_qubits))
+        self._qubits = tuple(cirq.LineQubit.range(num_qubits)) if names is None else names
         self._state: StateVector = engine.state(num_wires=num_qubits, initial=initial)
-        self._waiting: list[cirq.Operation] = []
+        self._waiting: list[MomentOperation] = []
         self._tensor: NDArray[Any] | None = None
+        self._moment = 0
 
     # --- gates ----------------------------------------------------------------------------------------------------
 
     def append(self, action: cirq.Gate | cirq.Operation, axes: Axes) -> None:
         """Apply a unitary operation, at the latest when the state is needed."""
         qubits = [self._qubits[axis] for axis in axes]
-        self._waiting.append(action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits))
+        operation = action.on(*qubits) if isinstance(action, cirq.Gate) else action.with_qubits(*qubits)
+        self._waiting.append((self._moment, operation))
+
+    def append_all(self, operations: Iterable[cirq.Operation], qubits: tuple[cirq.Qid, ...]) -> None:
+        """Apply operations that are gates with rules, on some of the qubits, which are the axes in order."""
+        if qubits is not self._qubits:  # since axes were added, removed, or put in another order
+            if self._waiting:
+                self._now()
+            self._qubits = qubits
+        self._waiting.extend((self._moment, operation) for operation in operations)
+
+    def begin_moment(self, number: int) -> None:
+        """Note the number of the moment that comes now, for errors."""
+        self._moment = number
 
     def choose_kraus(self, matrices: Sequence[NDArray[Any]], axes: Axes, random: Random) -> int:
         """Apply one Kraus matrix, chosen by its probability, and return its number.
@@ -85,9 +109,9 @@ class EngineState(cirq.QuantumStateRepresentation):
 
     def vector(self, copy: bool = True) -> Vector:
         """Return the amplitudes, [2^n]; without a copy an array to read from, until the next operation."""
-        state = self._now().canonical()  # which leaves little to do for a copy, and no order is better for what follows
+        state = self._now()
         if state.device.kind == "gpu" or not state.in_one_piece:
-            return state.to_numpy()
+            return state.canonical().to_numpy()  # no order is better for what follows
         if copy:
             return np.array(state)
         found: Vector = np.asarray(state)[:]
@@ -99,6 +123,10 @@ class EngineState(cirq.QuantumStateRepresentation):
         if self._tensor is None or self._waiting:
             self._tensor = self.vector().reshape((2,) * self._num_qubits)
         return self._tensor
+
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored."""
+        return metadata_of(self._state)
 
     def copy(self, deep_copy_buffers: bool = True) -> Self:  # noqa: ARG002  (there are none)
         """Return another state with the same amplitudes."""
@@ -137,9 +165,10 @@ class EngineState(cirq.QuantumStateRepresentation):
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             translator = Translator(self._qubits, False)
-            for operation in waiting:
-                translator.operation(operation, literal=True)
-            self._state.apply(translator.translation(False).circuit)
+            translator.operations(waiting, always)
+            circuit = translator.translation(False).circuit
+            ancillas = range(self._num_qubits, circuit.num_qubits)
+            self._state.add_wires(len(ancillas)).apply(circuit).remove_wires(ancillas)
         return self._state
 
     def _wires(self, axes: Axes) -> list[int]:
@@ -169,7 +198,7 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
         classical_data: cirq.ClassicalDataStore | None = None,
     ) -> None:
         order = tuple(qubits)
-        state = EngineState(engine, len(order), initial_of(initial_state, order))
+        state = EngineState(engine, len(order), initial_of(initial_state, order), order)
         how: dict[str, Any] = {"prng": prng, "qubits": order, "classical_data": classical_data}
         base: Any = cirq.SimulationState  # past the arrays of `StateVectorSimulationState`
         base.__init__(self, state=state, **how)
@@ -188,6 +217,23 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
     def vector(self, copy: bool) -> Vector:
         """Return the amplitudes, [2^n], big endian by the order of the qubits; see `EngineState.vector`."""
         return self._state.vector(copy)
+
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored."""
+        return self._state.metadata()
+
+    def moment(self, number: int, operations: Iterable[cirq.Operation]) -> None:
+        """Act with the operations of a moment: gates with rules of their own at once, others by Cirq's protocol."""
+        self._state.begin_moment(number)
+        gates: list[cirq.Operation] = []
+        for operation in operations:
+            if isinstance(operation, cirq.GateOperation) and type(operation.gate) in RULES:
+                gates.append(operation)
+            else:
+                self._state.append_all(gates, self.qubits)
+                gates.clear()
+                cirq.act_on(operation, self)
+        self._state.append_all(gates, self.qubits)
 
     def add_qubits(self, qubits: Sequence[cirq.Qid]) -> Self:
         """Add qubits in |0⟩, behind the others."""
@@ -224,6 +270,11 @@ class QsimExSimulationState(cirq.StateVectorSimulationState):
 
 class QsimExStepResult(cirq.SparseSimulatorStep):
     """Cirq's step of a simulation; it can be sampled and read, and what follows goes on from it."""
+
+    def metadata(self) -> Metadata:
+        """Return where and how the state is stored; empty for a state of Cirq's own."""
+        state = self._merged_sim_state
+        return state.metadata() if isinstance(state, QsimExSimulationState) else {}
 
     def state_vector(self, copy: bool = False) -> Vector:
         """Return the amplitudes at this point, [2^n], big endian by the qubit order.

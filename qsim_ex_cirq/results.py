@@ -15,27 +15,39 @@ from qsim_ex_cirq.translation.measurements import Measurement
 from qsim_ex_cirq.translation.translation import Translation
 
 Bits = NDArray[np.uint8]
+Records = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
 Vector = NDArray[np.complexfloating[Any, Any]]
 Metadata = Mapping[str, Any]
 
 
-def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Bits]:
-    """Return {key: uint8 [repetitions, instances, qubits]} from the classical bits.
+def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Records]:
+    """Return {key: int8 [repetitions, instances, qubits]} from the classical bits.
+
+    They are signed as those that ``cirq.Simulator`` draws from a state, so that 1 − 2·bits is what it should be. For a
+    channel with a key it is uint8 [repetitions, 1, instances], the numbers of the chosen matrices, as in Cirq.
 
     bits: uint8 [repetitions, classical bits], as they were read: confusion acts before a result is inverted, as the
     documentation of `cirq.MeasurementGate` says.
     """
-    instances: dict[str, list[Bits]] = {}
+    instances: dict[str, list[Records]] = {}
+    choices: set[str] = set()
     for measurement in measurements:
         read = bits[:, list(measurement.clbits)]
         read ^= np.array(measurement.invert, dtype=np.uint8)
-        instances.setdefault(measurement.key, []).append(read)
-    return {key: np.stack(reads, axis=1) for key, reads in instances.items()}
+        if measurement.is_choice:
+            choices.add(measurement.key)
+            read = read @ (1 << np.arange(read.shape[1])[::-1]).astype(np.uint8)
+            instances.setdefault(measurement.key, []).append(read[:, None])
+        else:
+            instances.setdefault(measurement.key, []).append(read.view(np.int8))
+    return {key: np.stack(reads, axis=2 if key in choices else 1) for key, reads in instances.items()}
 
 
 def last_of(translation: Translation, bits: Bits) -> dict[str, Bits]:
     """Return the record of each key, uint8 [qubits], in one repetition; of several instances Cirq keeps the last."""
-    return {key: found[0, -1] for key, found in records_of(translation.measurements, bits).items()}
+    records = records_of(translation.measurements, bits)
+    chosen = {one.key for one in translation.measurements if one.is_choice}
+    return {key: (found[0, 0, -1:] if key in chosen else found[0, -1]).view(np.uint8) for key, found in records.items()}
 
 
 def is_zero(repetitions: object) -> bool:
@@ -44,7 +56,7 @@ def is_zero(repetitions: object) -> bool:
 
 
 def empty_result(resolver: cirq.ParamResolver, translation: Translation) -> ResultDict:
-    """Return the result of no repetitions: for each key uint8 [0, instances, qubits]."""
+    """Return the result of no repetitions: for each key int8 [0, instances, qubits]."""
     bits = np.zeros((0, translation.circuit.num_clbits), dtype=np.uint8)
     return ResultDict(params=resolver, records=records_of(translation.measurements, bits))
 

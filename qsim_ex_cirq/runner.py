@@ -206,7 +206,7 @@ class SweepRunner:
         if not random and (len(seeds) == 1 or vector is not None):
             circuits = ((one, one.sweep.circuit(k)) for one in translations for k in range(one.sweep.count))
             for (translation, circuit), seed in zip(circuits, seeds, strict=True):
-                with runs.job.next().state(circuit, initial=vector) as state:
+                with runs.job.next().state(circuit, initial=_with_ancillas(vector, translation)) as state:
                     yield FinalState(state, translation, seed, timings, began)
             return
         labelled = [one.saving(FINAL) for one in _beginning(translations, vector)]
@@ -229,6 +229,13 @@ class SweepRunner:
         for point in run_batches(runs.job, translations, seeds, **how):
             values, errors = point.batch.values[point.member], point.batch.errors[point.member]
             yield Estimates(_values(values, sums), errors.tolist(), point.batch.trajectories)
+
+
+def _with_ancillas(vector: Any, translation: Translation) -> Any:
+    """Return the amplitudes of a state of all wires, whose ancillas are |0⟩."""
+    if vector is None or not translation.ancillas:
+        return vector
+    return np.concatenate([vector, np.zeros(((1 << len(translation.ancillas)) - 1) * len(vector), dtype=vector.dtype)])
 
 
 def _beginning(translations: Sequence[Translation], vector: Any) -> Sequence[Translation]:

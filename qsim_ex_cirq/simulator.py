@@ -21,7 +21,7 @@ from qsim_ex_cirq.results import QsimExTrialResult, ResultDict, Vector, empty_re
 from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.runs import SeedStream
 from qsim_ex_cirq.states import initial_of
-from qsim_ex_cirq.translation.circuits import order_of, require_two_levels, translate
+from qsim_ex_cirq.translation.circuits import has_loop, order_of, require_two_levels, translate
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.translation.observables import pauli_sum
 
@@ -167,7 +167,7 @@ class QsimExSimulator(
     def _run(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
-        """Return {key: uint8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
+        """Return {key: int8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
         runs = self._runner.runs([param_resolver])
         (result,) = self._runner.samples([circuit], [[param_resolver]], check.shots(repetitions), runs)
         runs.job.end()
@@ -212,10 +212,26 @@ class QsimExSimulator(
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
+        if has_loop(program):
+            for resolver in resolvers_of(params):
+                yield self._followed(program, resolver, order, initial_state)
+            return
         for resolver, final in self._runner.states(program, params, order, initial_of(initial_state, order)):
             vector, qubits = final.vector(), final.translation.qubits
             about = final.result if isinstance(final, SavedFinalState) else final.metadata()
             yield QsimExTrialResult(resolver, final.measurements, vector, qubits, about)
+
+    def _followed(
+        self,
+        program: cirq.AbstractCircuit,
+        resolver: cirq.ParamResolver,
+        order: tuple[cirq.Qid, ...],
+        initial_state: Any,
+    ) -> QsimExTrialResult:
+        """Return the final state of a circuit with a loop that a measurement ends: one state goes through it."""
+        *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
+        records = {key: np.array(value, dtype=np.uint8) for key, value in step.measurements.items()}
+        return QsimExTrialResult(resolver, records, step.state_vector(copy=True), order, step.metadata())
 
     def simulate_into_1d_array(
         self,
@@ -241,6 +257,21 @@ class QsimExSimulator(
             require_two_levels(qubit)
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
+
+    def _core_iterator(
+        self,
+        circuit: cirq.AbstractCircuit,
+        sim_state: Any,
+        all_measurements_are_terminal: bool = False,
+    ) -> Iterator[QsimExStepResult]:
+        """Yield the state after each moment with its noise; states of Cirq's own go through Cirq's iterator."""
+        if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
+            yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
+            return
+        moments = self._noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
+        for number, moment in enumerate(moments):
+            sim_state.moment(number, cirq.flatten_to_ops(moment))
+            yield self._create_step_result(sim_state)
 
     def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
         """Return what `simulate_moment_steps` yields after each moment."""

@@ -72,6 +72,10 @@ PACKAGES = (
     Package("qiskit-addon-sqd>=0.14", "a chain of four hydrogen atoms, with readout errors too", (AER,)),
     Package("mitiq[qiskit]>=1.1", "zero-noise extrapolation, error cancellation, readout mitigation; Cirq too"),
     Package("pennylane-qiskit>=0.45", "QNodes, their gradients, an optimiser"),
+    Package("pennylane-cirq>=0.44", "QNodes of Cirq's device, their gradients, samples"),
+    Package("cirq-google>=1.6", "the local engine, jobs, noise of a processor, compiled circuits"),
+    Package("openfermion>=1.7", "energies, Gaussian states, Trotter steps"),
+    Package("stimcirq>=1.15", "Stim's circuits: measurements of every kind, noise, loops", ("stim",)),
     Package("pytket-qiskit>=0.79", "circuits compiled by pytket, results for pytket, conditions"),
     Package("dask[distributed]>=2026.8", "a cluster of processes runs the circuits of a job"),
 )

@@ -8,6 +8,7 @@ classical bit w; what is measured before goes into classical bits of its own (se
 from __future__ import annotations
 
 import operator
+from itertools import chain
 
 import cirq
 
@@ -108,6 +109,21 @@ def _translated(
         require_numbers(resolved)
         raise
     return translator.translation(sampled)
+
+
+_GATES = frozenset({cirq.GateOperation, type(cirq.X(cirq.LineQubit(0)))})
+"""Classes of operations that are gates; Cirq has one of its own for X, Y and Z."""
+
+
+def has_loop(circuit: cirq.AbstractCircuit) -> bool:
+    """Return whether a subcircuit is repeated until a condition on measured keys holds."""
+    operations = [moment.operations for moment in circuit]
+    if {*map(type, chain.from_iterable(operations))} <= _GATES:
+        return False
+    inner = (op.without_classical_controls().untagged for op in chain.from_iterable(operations))
+    return any(
+        isinstance(op, cirq.CircuitOperation) and (op.repeat_until is not None or has_loop(op.circuit)) for op in inner
+    )
 
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:

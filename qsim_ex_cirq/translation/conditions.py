@@ -34,7 +34,7 @@ def _read(key: str, index: int, pending: PendingMeasurements) -> MeasuredKey:
     read = pending.now(key, index)
     if read is None:
         raise MeasurementError(
-            f"a classical control looks at the key {key!r}, which is not measured before it; measure it first."
+            f"Measurement key {key} missing when testing classical control; measure it before what it controls."
         )
     return read
 
@@ -45,6 +45,11 @@ def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int,
     for key, read in reads.items():
         digits = [(value >> k & 1) ^ invert for k, invert in enumerate(read.invert)]
         value >>= len(digits)
+        if read.is_choice:
+            number = int("".join(map(str, digits)) or "0", 2)
+            for instance in range(read.instances):
+                store.record_channel_measurement(key, number if instance == index % read.instances else 0)
+            continue
         qubits = cirq.LineQubit.range(len(digits))
         for instance in range(read.instances):
             mine = instance == index % read.instances

@@ -17,14 +17,22 @@ from qsim_ex.frameworks import ReadoutError, ReadoutErrors, confusion
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
 
+_CHOICE = -1
+"""Stands for the number of qubits of a key that is a channel's."""
+
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One instance of a key: bit k of its record is ``clbits[k]``, inverted where asked."""
+    """One instance of a key: bit k of its record is ``clbits[k]``, inverted where asked.
+
+    is_choice: whether the record is that of a channel with a key: the number of the chosen matrix, most significant bit
+    first.
+    """
 
     key: str
     clbits: tuple[int, ...]
     invert: tuple[bool, ...] = ()
+    is_choice: bool = False
 
 
 class _PendingMeasurement(NamedTuple):
@@ -37,14 +45,19 @@ class _PendingMeasurement(NamedTuple):
     reads: tuple[int, ...]
     invert: tuple[bool, ...]
     confusion: Confusion
+    is_choice: bool = False
 
 
 class MeasuredKey(NamedTuple):
-    """One instance of a key that has been measured: its classical bits, and how many instances the key has so far."""
+    """One instance of a key that has been measured: its classical bits, and how many instances the key has so far.
+
+    is_choice: see `Measurement`.
+    """
 
     clbits: tuple[int, ...]
     invert: tuple[bool, ...]
     instances: int
+    is_choice: bool = False
 
 
 class PendingMeasurements:
@@ -69,8 +82,9 @@ class PendingMeasurements:
         key = str(gate.mkey)
         width = self._widths.setdefault(key, len(wires))
         if width != len(wires):
+            before = "measured by a channel" if width == _CHOICE else f"measured on {width} qubits"
             raise MeasurementError(
-                f"the key {key!r} is measured on {width} qubits and again on {len(wires)}; give each a key of its own."
+                f"the key {key!r} is {before} and again on {len(wires)}; give each a key of its own."
             )
         confused = _confused(gate)
         reads = tuple(self._number(wire, k in confused) for k, wire in enumerate(wires))
@@ -85,6 +99,21 @@ class PendingMeasurements:
             self._waiting[wire] = len(self._clbits)
             self._clbits.append(wire)  # unless something acts on it
         return self._waiting[wire]
+
+    def record_choice(self, key: str, clbits: tuple[int, ...]) -> None:
+        """Note the choice of a channel with a key, which stands in some classical bits, the first most significant.
+
+        Raises `MeasurementError` for a key that was measured.
+        """
+        if self._widths.setdefault(key, _CHOICE) != _CHOICE:
+            raise MeasurementError(
+                f"the key {key!r} is measured on {self._widths[key]} qubits and again by a channel; give each a key of "
+                "its own."
+            )
+        first = len(self._clbits)
+        self._clbits.extend(clbits)
+        reads = tuple(range(first, len(self._clbits)))
+        self._instances.append(_PendingMeasurement(key, reads, (False,) * len(reads), {}, is_choice=True))
 
     def measure(self, wires: Iterable[int]) -> None:
         """Measure those of some wires that wait, before something acts on them."""
@@ -106,7 +135,8 @@ class PendingMeasurements:
             return None
         one = instances[index]
         self.measure([wire for wire, read in self._waiting.items() if read in one.reads])
-        return MeasuredKey(tuple(self._clbits[read] for read in one.reads), one.invert, len(instances))
+        clbits = tuple(self._clbits[read] for read in one.reads)
+        return MeasuredKey(clbits, one.invert, len(instances), one.is_choice)
 
     def end(self) -> tuple[int, ...]:
         """Measure all wires that still wait, and return them, ascending."""
@@ -118,7 +148,8 @@ class PendingMeasurements:
     def measurements(self) -> tuple[Measurement, ...]:
         """Return all measurements in the order of the circuit, once it has ended."""
         return tuple(
-            Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert) for one in self._instances
+            Measurement(one.key, tuple(self._clbits[read] for read in one.reads), one.invert, one.is_choice)
+            for one in self._instances
         )
 
     def readout_errors(self) -> ReadoutErrors:

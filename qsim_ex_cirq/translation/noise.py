@@ -33,24 +33,28 @@ def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
         ) from error
 
 
-def channel(op: cirq.Operation, place: Place) -> bool:
-    """Append an operation if it is a channel, and return whether it is one.
+def kraus_of(op: cirq.Operation, place: Place) -> Kraus | None:
+    """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any.
 
-    A mixture of unitary matrices stays one. Raises `NotSupported` for a channel under controls or with a key.
+    Raises `NoiseError` for a channel on too many qubits, and `NotSupported` for one under controls.
     """
     size = len(place.wires)
     name = str(op.gate or type(op).__name__)
     if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
         raise NoiseError(f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}.")
-    kraus = _known_kraus(op.gate) if type(op.gate) in _CONSTANT else _kraus(op, size, name)
+    kraus = _known(op.gate)[0] if type(op.gate) in _CONSTANT else _matrices(op, size, name)
     if kraus is None:
-        return False
+        return None
     if place.controls:
         raise NotSupported(f"{name}: a channel under controls is not supported yet.")
-    if cirq.is_measurement(op):
-        raise NotSupported(f"{name}: a channel that writes down under a key what happened is not supported yet.")
-    place.builder.channel(kraus, place.wires[::-1], name=name, tolerance=TOLERANCE)
-    return True
+    return kraus
+
+
+def channel(op: cirq.Operation, kraus: Kraus, place: Place) -> None:
+    """Append a channel without a key; a mixture of unitary matrices stays one."""
+    name = str(op.gate or type(op).__name__)
+    few = _known(op.gate)[1] if type(op.gate) in _CONSTANT else simplified(kraus)
+    place.builder.channel(few, place.wires[::-1], name=name, tolerance=TOLERANCE)
 
 
 _CONSTANT = frozenset(
@@ -68,22 +72,22 @@ _CONSTANT = frozenset(
 
 
 @lru_cache(maxsize=256)
-def _known_kraus(gate: Any) -> Kraus | None:
-    """Return the Kraus matrices of a channel that never changes, read only."""
-    found = _kraus(gate, cirq.num_qubits(gate), str(gate))
-    if found is not None:
-        found.setflags(write=False)
-    return found
+def _known(gate: Any) -> tuple[Kraus, Kraus]:
+    """Return the Kraus matrices of a channel that never changes, and as few as say the same, both read only."""
+    found = _matrices(gate, cirq.num_qubits(gate), str(gate))
+    assert found is not None  # each of `_CONSTANT` has some
+    few = simplified(found)
+    for matrices in (found, few):
+        matrices.setflags(write=False)
+    return found, few
 
 
-def _kraus(op: cirq.Operation | cirq.Gate, size: int, name: str) -> Kraus | None:
-    """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any."""
+def _matrices(op: cirq.Operation | cirq.Gate, size: int, name: str) -> Kraus | None:
     mixture = cirq.mixture(op, None)
     if mixture is not None:
-        weighted = [np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture]
-        return simplified(np.array(weighted))
+        return np.array([np.sqrt(probability) * _unitary(matrix, size, name) for probability, matrix in mixture])
     kraus = cirq.kraus(op, None)
-    return None if kraus is None else simplified(np.array([*kraus]))
+    return None if kraus is None else np.array([*kraus], dtype=np.complex128)
 
 
 def _unitary(matrix: Any, size: int, name: str) -> Kraus:

@@ -18,8 +18,9 @@ from qsim_ex_cirq.translation.measurements import Measurement
 class Translation:
     """A circuit of the engine, or several that differ in numbers alone, and what their results need.
 
-    qubits: the order; qubit k is wire n−1−k. measurements: in the order of the circuit. at_end: the wires that are
-    measured at the end, ascending, wire w into classical bit w. readout: how classical bits are misread.
+    qubits: the order; qubit k is wire n−1−k. Wires from n on are ancillas, which are |0⟩ before and after.
+    measurements: in the order of the circuit. at_end: the wires that are measured at the end, ascending, wire w into
+    classical bit w. readout: how classical bits are misread.
     """
 
     qubits: tuple[cirq.Qid, ...]
@@ -32,6 +33,11 @@ class Translation:
     def circuit(self) -> Circuit:
         """The circuit, where there is one."""
         return self.sweep.template
+
+    @property
+    def ancillas(self) -> range:
+        """The wires that are no qubit's."""
+        return range(len(self.qubits), self.circuit.num_qubits)
 
     @property
     def measures_midway(self) -> bool:

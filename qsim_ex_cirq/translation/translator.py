@@ -11,13 +11,15 @@ import cirq
 import numpy as np
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, UnknownInstruction, WireError
+from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, UnitaryMatrix
+from qsim_ex_cirq.errors import UnknownOperation
+from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.conditions import conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
-from qsim_ex_cirq.translation.noise import MomentOperation, channel
+from qsim_ex_cirq.translation.noise import MomentOperation, channel, kraus_of
 from qsim_ex_cirq.translation.translation import Translation
 
 MATRIX_FIRST = 3
@@ -35,7 +37,8 @@ def require_numbers(resolved: Any) -> None:
     unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
     if unbound:
         raise ParameterError(
-            f"the values of these symbols were not specified: {', '.join(unbound)}. Give a resolver that has them."
+            f"Circuit contains ops whose symbols were not specified: {', '.join(unbound)}; "
+            "pass a resolver that has them."
         )
 
 
@@ -67,6 +70,7 @@ class Translator:
         self.symbols = number is not None
         self.number = number or number_of
         self.pending = PendingMeasurements(self.builder)
+        self.ancillas = AncillaWires(self.builder)
         self.basis_changes: list[_BasisChange] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
@@ -268,10 +272,44 @@ class Translator:
         parts = cirq.decompose_once(op, None)
         if parts is not None and all(q in self.wire_of for part in parts for q in part.qubits):
             self.parts(parts, place)
-        elif not cirq.has_unitary(op) and channel(op, place):
-            pass
-        elif size > MATRIX_LAST or not self.by_matrix(op, place):
-            raise _cannot(op, parts is not None)
+        elif self.channel(op, place) or (size <= MATRIX_LAST and self.by_matrix(op, place)):
+            return
+        elif parts is not None:
+            self.with_ancillas(op, parts, place)
+        else:
+            raise _cannot(op)
+
+    def channel(self, op: cirq.Operation, place: Place) -> bool:
+        """Append an operation if it is a channel that is not unitary, and return whether it is one."""
+        kraus = None if cirq.has_unitary(op) else kraus_of(op, place)
+        if kraus is None:
+            return False
+        if cirq.is_measurement(op):
+            from qsim_ex_cirq.translation.recorded import recorded_channel
+
+            recorded_channel(op, kraus, place, self.ancillas, self.pending)
+        else:
+            channel(op, kraus, place)
+        return True
+
+    def with_ancillas(self, op: cirq.Operation, parts: list[cirq.Operation], place: Place) -> None:
+        """Append the parts of an operation, some of which act on qubits of its own, which are |0⟩ before and after.
+
+        A unitary operation leaves them in |0⟩, else it would not be unitary; after others they are reset.
+        """
+        unitary = cirq.has_unitary(op)
+        if place.controls and not unitary:
+            raise _later("an operation under controls that is not unitary", f"{op!r} decomposes into others")
+        own = dict.fromkeys(qubit for part in parts for qubit in part.qubits if qubit not in self.wire_of)
+        wires = self.ancillas.take(len(own))
+        self.wire_of.update(zip(own, wires, strict=True))
+        self.parts(parts, place)
+        for qubit in own:
+            del self.wire_of[qubit]
+        self.release(wires)
+        if not unitary:
+            self.reset(tuple(wires))
+        self.ancillas.give_back(wires)
 
     def symbolic_parts(self, op: cirq.Operation) -> list[cirq.Operation]:
         """Return the parts of an operation with a symbol; raises `NeedsNumbers` where they depend on its number."""
@@ -326,9 +364,9 @@ def _later(feature: str, because: str) -> NotSupported:
     return NotSupported(f"{feature} is not supported yet: {because}.")
 
 
-def _cannot(op: cirq.Operation, decomposes: bool) -> Exception:
-    if decomposes:
-        return _later("a decomposition with qubits of its own", f"{op!r} has one, and no matrix")
+def _cannot(op: cirq.Operation) -> Exception:
     if cirq.has_unitary(op):
         return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
-    return UnknownInstruction(f"{op!r} has neither a matrix nor a decomposition.")
+    return UnknownOperation(
+        f"expected a unitary matrix, Kraus matrices or a decomposition, got {op!r} with none of them."
+    )

@@ -31,6 +31,15 @@ def test_angles_at_the_ends_of_the_table():
     assert np.abs(out[0].conj() - out[1]).max() < 4e-16
 
 
+@pytest.mark.parametrize("many", [1, 1000])
+def test_quarter_turns_are_exact(many):
+    """Few or many, the phases of quarter turns up to two whole ones are 1, i, −1 and −i, and a tiny angle stays."""
+    quarters = np.arange(-4, 5)
+    found = phases(np.tile(quarters * (np.pi / 2), (many, 1)))
+    assert (found == np.array([1, 1j, -1, -1j])[quarters % 4]).all()
+    assert (phases(np.full(many, 1e-20)).imag == 1e-20).all()
+
+
 def test_an_angle_that_is_no_number_stays_alone():
     """NaN among many angles leaves the phases of the others as they are."""
     angles = np.linspace(-3, 3, 1000)

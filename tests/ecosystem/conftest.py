@@ -33,3 +33,15 @@ def simulators(request: pytest.FixtureRequest) -> Simulators:
     from qsim_ex_provider import EstimatorV2, QsimExBackend, SamplerV2
 
     return Simulators(QsimExBackend, SamplerV2, EstimatorV2)
+
+
+@pytest.fixture
+def cirq_simulator(request: pytest.FixtureRequest) -> Any:
+    """Our class for Cirq, or Cirq's own where ``--simulator aer`` asks for another than ours."""
+    if request.config.getoption("--simulator") == "aer":
+        import cirq
+
+        return cirq.Simulator
+    from qsim_ex_cirq import QsimExSimulator
+
+    return QsimExSimulator

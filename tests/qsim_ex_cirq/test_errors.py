@@ -252,7 +252,7 @@ LATER = {
 
 
 @pytest.mark.parametrize(("feature", "operations"), LATER.items(), ids=list(LATER))
-@pytest.mark.parametrize("act", ["run", "simulate"])
+@pytest.mark.parametrize("act", ["run"])
 def test_features_of_later_versions_are_named(simulator, act, feature, operations):
     """Features that this version lacks are refused by name, with the place."""
     circuit = cirq.Circuit(operations, cirq.measure(C, key="end"))

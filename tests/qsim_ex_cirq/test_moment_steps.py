@@ -193,3 +193,25 @@ def test_states_are_copied_joined_and_divided(simulator: QsimExSimulator) -> Non
     assert first.qubits == (A,)
     assert np.argmax(np.abs(first.target_tensor)) == 1
     assert rest.kronecker_product(first).qubits == (B, A)
+
+
+def test_gates_go_on_after_qubits_were_borrowed(simulator: QsimExSimulator) -> None:
+    """Gates before, in and after a moment in which a measured decomposition borrows a qubit act on their own qubits."""
+
+    class Borrows(cirq.Gate):
+        def _num_qubits_(self) -> int:
+            return 1
+
+        def _decompose_(self, qubits: Any) -> Any:
+            yield cirq.CNOT(qubits[0], C)
+            yield cirq.measure(C, key="c")
+            yield cirq.reset(C)
+
+    circuit = cirq.Circuit(
+        cirq.Moment(cirq.X(A), cirq.ry(0.4)(B)),
+        cirq.Moment(Borrows()(A), cirq.ry(0.3)(B)),
+        cirq.Moment(cirq.ry(0.2)(B), cirq.X(A)),
+    )
+    *_, step = simulator.simulate_moment_steps(circuit, qubit_order=[A, B])
+    assert step.measurements["c"] == [1]
+    np.testing.assert_allclose(step.state_vector(), [np.cos(0.45), np.sin(0.45), 0, 0], atol=1e-6)

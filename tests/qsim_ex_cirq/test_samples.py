@@ -22,7 +22,7 @@ def chi_square(counts, probabilities):
 
 
 def test_records_have_cirqs_shape_and_dtype(simulator):
-    """Each key has an array [repetitions, instances, qubits] of uint8."""
+    """Each key has an array [repetitions, instances, qubits] of signed integers, of which 1 − 2·bits is a sign."""
     circuit = cirq.Circuit(cirq.X(B), cirq.measure(A, B, key="two"), cirq.measure(C, key="one"))
     circuit += [cirq.measure(B, key="again"), cirq.measure(A, key="again")]
     result = simulator.run(circuit, repetitions=5)
@@ -31,7 +31,8 @@ def test_records_have_cirqs_shape_and_dtype(simulator):
         "one": (5, 1, 1),
         "again": (5, 2, 1),
     }
-    assert all(value.dtype == np.uint8 for value in result.records.values())
+    assert all(value.dtype == np.int8 for value in result.records.values())
+    np.testing.assert_array_equal(1 - 2 * result.records["two"][:, 0], [[1, -1]] * 5)
     np.testing.assert_array_equal(result.records["two"][:, 0], [[0, 1]] * 5)
     np.testing.assert_array_equal(result.records["again"][:, :, 0], [[1, 0]] * 5)
     assert result == cirq.Simulator().run(circuit, repetitions=5)

@@ -364,7 +364,8 @@ def _swappow(t: Any, s: Any) -> Entries:
 
 def _iswappow(t: Any, s: Any) -> Entries:
     g = _turn(t, s)[0]
-    c, m = g * np.cos(np.pi * t / 2), 1j * g * np.sin(np.pi * t / 2)
+    u = _phase(np.pi * t / 2)
+    c, m = g * u.real, 1j * g * u.imag
     return [g, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, g]
 
 
@@ -374,7 +375,8 @@ def _phasedxpow(p: Any, t: Any, s: Any) -> Entries:
 
 
 def _fsim(theta: Any, phi: Any) -> Entries:
-    c, m = np.cos(theta), -1j * np.sin(theta)
+    u = _phase(theta)
+    c, m = u.real, -1j * u.imag
     return [1, 0, 0, 0, 0, c, m, 0, 0, m, c, 0, 0, 0, 0, _phase(-phi)]
 
 

@@ -212,11 +212,10 @@ class Elsewhere(cirq.NoiseModel):
 @pytest.mark.parametrize(
     ("operation", "error", "message"),
     [
-        (cirq.KrausChannel([*random_kraus(2, 2, 1)], key="k").on(A), errors.NotSupported, "under a key"),
         (cirq.depolarize(0.1, 5).on(*cirq.LineQubit.range(5)), errors.NoiseError, "at most 4 qubits, got one on 5"),
         (cirq.X(A).with_probability(0.5).controlled_by(B), errors.NotSupported, "under controls"),
     ],
-    ids=["key", "wide", "controlled"],
+    ids=["wide", "controlled"],
 )
 def test_channels_that_are_refused(operation: Any, error: type[Exception], message: str) -> None:
     """A channel that is not supported is refused, and the error says where it is."""

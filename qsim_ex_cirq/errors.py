@@ -1,0 +1,9 @@
+"""Errors that programs written for Cirq's simulators also catch by other classes than the engine's."""
+
+from __future__ import annotations
+
+from qsim_ex.errors import UnknownInstruction
+
+
+class UnknownOperation(UnknownInstruction, TypeError):
+    """An operation with neither a matrix nor a decomposition, for which Cirq's simulators raise a TypeError."""
