@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
+from qsim_ex.circuit.control import CONTROL, Else, End, If, Leave, Marker, NextRound, Once, Store, While
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 
 
@@ -181,7 +182,9 @@ class SetState:
     operand: int
 
 
-Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save
+Instruction = (
+    Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save | Marker | Store
+)
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -224,6 +227,8 @@ def wires_acted_on(instruction: Instruction) -> int:
             return wires_acted_on(operation)
         case Save():
             return mask_of(instruction.wires or ())
+        case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            return 0
         case _:
             assert_never(instruction)
 
@@ -244,6 +249,11 @@ class Structure:
         """A short digest that is the same in every process."""
         parts = (self.num_qubits, self.num_clbits, self.instructions)
         return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def has_control_flow(self) -> bool:
+        """Whether there are blocks, loops or variables; a gate under a condition on a few bits needs none of them."""
+        return not {*map(type, self.instructions)}.isdisjoint(CONTROL)
 
     @cached_property
     def all_joined(self) -> bool:
