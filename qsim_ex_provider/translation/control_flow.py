@@ -56,7 +56,7 @@ def if_else(operation: IfElseOp, place: Place, to: Translator) -> Bodies:
 def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> Bodies:
     """Append all cases, each under its condition; the default stands for every value that no other case has."""
     target = to.variables.expression(operation.target, to.bits)
-    cases = operation.cases_specifier()
+    cases = list(operation.cases_specifier())
     if any(_writes(block) for _, block in cases):  # then a case could change the value that later ones look at
         held = to.variables.unnamed(target.width)
         to.builder.store(held, target)
