@@ -59,6 +59,11 @@ class Store:
     target: Token
     value: Expression
 
+    @property
+    def writes_bits(self) -> bool:
+        """Whether it writes classical bits, as a measurement does."""
+        return self.target.op == "bits"
+
 
 Marker = If | Else | While | Once | End | Leave | NextRound
 """Closed: the instructions that say what comes next."""

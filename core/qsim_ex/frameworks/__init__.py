@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
     from qsim_ex.circuit.classical import FLOAT, Expression, Token
+    from qsim_ex.circuit.control import Store
     from qsim_ex.circuit.gates import GATES, Gate
     from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
@@ -84,6 +85,7 @@ _HOMES = {
     "Remembered": "qsim_ex.circuit.circuit",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
+    "Store": "qsim_ex.circuit.control",
     "SweptGate": "qsim_ex.circuit.parameters.sweep",
     "Token": "qsim_ex.circuit.classical",
     "UnitaryMatrix": "qsim_ex.circuit.matrices",
@@ -139,6 +141,7 @@ __all__ = [
     "Remembered",
     "Reset",
     "Save",
+    "Store",
     "SweptGate",
     "Token",
     "UnitaryMatrix",

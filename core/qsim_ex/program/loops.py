@@ -90,7 +90,7 @@ class _LoopDivider:
             measured=shared.measured,
             recorded={clbit: column for clbit, column in recorded.items() if clbit not in shared.measured},
             read=frozenset(shared.read),
-            has_measurement=any(isinstance(one, Measure | Store) for one in instructions),
+            has_measurement=measures(instructions),
             touched=shared.touched & every,
             first_random=RandomInstruction("a block, a loop or a variable", first, every),
             branches=True,
@@ -223,6 +223,11 @@ class _LoopDivider:
         return last
 
 
+def measures(instructions: tuple[Instruction, ...]) -> bool:
+    """Return whether there is a measurement, or a store into classical bits."""
+    return any(isinstance(one, Measure) or (isinstance(one, Store) and one.writes_bits) for one in instructions)
+
+
 def _moved_to_the_end(instructions: tuple[Instruction, ...], first: int, observed: bool) -> list[int]:
     """Return for each instruction from `first` on the mask of wires whose measurement there is moved to the end."""
     later, found = 0, []
@@ -240,8 +245,7 @@ def _moved_to_the_end(instructions: tuple[Instruction, ...], first: int, observe
             case Op(mixes) if not observed:
                 later |= mask_of(mixes)
             case Store(target, value):
-                if target.op == "bits":
-                    needed.difference_update(target.value)
+                needed.difference_update(target.value if target.op == "bits" else ())
                 needed.update(value.clbits)
             case If(condition):
                 needed.update(condition.clbits)

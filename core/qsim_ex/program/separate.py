@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.ops import (
     Begin,
     Instruction,
@@ -56,6 +55,8 @@ def separation_of(
 
 def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separation | None:
     """Return a circuit with control flow as one part without the wires that nothing acts on; None if there are none."""
+    from qsim_ex.program.loops import measures
+
     acted = 0
     for instruction in structure.instructions:
         acted |= wires_acted_on(instruction)
@@ -68,8 +69,8 @@ def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separ
     made = structure_of(len(wires), len(clbits), instructions)
     streams = tuple(range(sum(map(num_streams, instructions))))
     part = SeparatePart(made, wires, clbits, clbits, None, streams, groups, wires)
-    measures = any(isinstance(one, Measure | Store) for one in instructions)
-    return Separation(n, len(clbits), (part,), {wire: (0, k) for k, wire in enumerate(wires)}, measures, ())
+    place = {wire: (0, k) for k, wire in enumerate(wires)}
+    return Separation(n, len(clbits), (part,), place, measures(structure.instructions), ())
 
 
 class _Separator:
