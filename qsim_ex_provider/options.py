@@ -49,6 +49,7 @@ class RunOptions:
     max_host_memory: int | None = None
     threads: int | None = None
     separate: bool = True
+    max_loop_rounds: int = 1_000_000
     compile: Any = "auto"
     progress: Callable[[int, int], None] | None = None
     watch: Callable[[Progress], None] | None = None

@@ -15,6 +15,7 @@
     │   ├── StateError                   a state that is not normalised, not finite, of the wrong size
     │   └── OptionError                  unknown option (the nearest one is named) or bad value
     ├── NotSupported (NotImplementedError)   a feature that this version does not have, named
+    ├── LoopError (RuntimeError)         a loop that does not end within `max_loop_rounds`
     ├── OutOfMemory (MemoryError)        the sum is in the message
     ├── DeviceError (RuntimeError)       the requested device is not there, or failed
     ├── CommunicationError (RuntimeError)    another rank failed or has ended, or ranks call different operations
@@ -82,6 +83,10 @@ class OptionError(InvalidInput):
 
 class NotSupported(QsimExError, NotImplementedError):
     """A feature that this version does not have."""
+
+
+class LoopError(QsimExError, RuntimeError):
+    """A loop that does not end within the largest number of rounds."""
 
 
 class OutOfMemory(MemoryError, QsimExError):  # in this order __new__ is MemoryError's, and Dask can copy it

@@ -64,6 +64,7 @@ _LEAST = {
     "window_slots": 1,
     "in_flight_buffers": 1,
     "max_host_memory": 0,
+    "max_loop_rounds": 1,
 }
 """Options that are whole numbers, and the smallest value of each."""
 
@@ -113,6 +114,8 @@ class Options:
     threads: the number of CPU threads; None uses all cores.
     separate: whether wires that nothing joins are simulated as separate parts, one after another, and idle wires not at
         all. The shots of a seed are the same either way.
+    max_loop_rounds: the largest number of rounds of a loop, each time that it begins; a shot that needs more ends the
+        run with an error.
     compile: whether kernels for GPUs are written for the circuit and compiled ('always') or sweeps are interpreted
         ('never'); 'auto' leaves the choice to `kernels.cuda.compile.policy`.
     seed: the seed of runs that are given none; None makes a fresh one for each run.
@@ -141,6 +144,7 @@ class Options:
     max_host_memory: int | None = None
     threads: int | None = None
     separate: bool = True
+    max_loop_rounds: int = 1_000_000
     compile: Compile = "auto"
     seed: int | None = None
     progress: bool | ProgressCallback | None = None
@@ -159,7 +163,7 @@ class Options:
                 raise OptionError(f"{name}: expected one of {choices}, got {value!r}; pass {name}={default!r}.")
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is None and name not in ("device_id", "virtual_peers"):
+            if value is None and name not in ("device_id", "virtual_peers", "max_loop_rounds"):
                 continue
             if not _whole(value) or value < least:
                 raise OptionError(
@@ -231,6 +235,7 @@ class EngineKeywords(TypedDict, total=False):
     max_host_memory: int | None
     threads: int | None
     separate: bool
+    max_loop_rounds: int
     compile: Compile
     progress: bool | ProgressCallback | None
     watch: Watch | None

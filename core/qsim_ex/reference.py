@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Begin,
@@ -21,6 +22,7 @@ from qsim_ex.circuit.ops import (
     Conditional,
     Entry,
     Initialize,
+    Instruction,
     Measure,
     Op,
     Permutation,
@@ -116,6 +118,8 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
                 pass
             case Reset():
                 raise ValueError("expected a circuit with one final state, got a reset; use density_matrix.")
+            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+                raise ValueError("expected a circuit with one final state, got a block or a loop; use density_matrix.")
             case _:
                 assert_never(instruction)
     return psi
@@ -142,33 +146,44 @@ def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
         rho = np.zeros((1 << n, 1 << n), dtype=np.complex128)
         rho[0, 0] = 1
     operands = circuit.operands[0]
+    if circuit.structure.has_control_flow:
+        from qsim_ex.reference_control import follow
+
+        return follow(circuit, rho, lambda instruction, bits, one: _after(n, instruction, operands, {bits: one}))
     found = {0: rho}
     for instruction in circuit.instructions:
-        match instruction:
-            case Conditional(operation, clbits, values):
-                maps = _maps(n, operation, operands)
-                found = {
-                    bits: _average(one, maps) if _value(bits, clbits) in values else one for bits, one in found.items()
-                }
-            case Measure(wires, clbits):
-                after: dict[int, Matrix] = {}
-                for bits, one in found.items():
-                    for value in range(1 << len(wires)):
-                        projected = _average(one, [_embedded(n, wires, _jump(len(wires), value, value))])
-                        key = bits
-                        for k, clbit in enumerate(clbits):
-                            key = key & ~(1 << clbit) | (value >> k & 1) << clbit
-                        after[key] = after.get(key, 0) + projected
-                found = after
-            case Save() | Begin():
-                pass
-            case SetState(wires, operand):
-                psi = set_state(wires, operands[operand : operand + (1 << n)])
-                found = {bits: np.trace(one) * np.outer(psi, psi.conj()) for bits, one in found.items()}
-            case _:
-                maps = _maps(n, instruction, operands)
-                found = {bits: _average(one, maps) for bits, one in found.items()}
+        found = _after(n, instruction, operands, found)
     return found
+
+
+def _after(
+    n: int, instruction: Instruction, operands: NDArray[np.complex128], found: dict[int, Matrix]
+) -> dict[int, Matrix]:
+    """Return the density matrix for each value of the classical bits after an instruction that is no control flow."""
+    match instruction:
+        case Conditional(operation, clbits, values):
+            maps = _maps(n, operation, operands)
+            return {bits: _average(one, maps) if _value(bits, clbits) in values else one for bits, one in found.items()}
+        case Measure(wires, clbits):
+            after: dict[int, Matrix] = {}
+            for bits, one in found.items():
+                for value in range(1 << len(wires)):
+                    projected = _average(one, [_embedded(n, wires, _jump(len(wires), value, value))])
+                    key = bits
+                    for k, clbit in enumerate(clbits):
+                        key = key & ~(1 << clbit) | (value >> k & 1) << clbit
+                    after[key] = after.get(key, 0) + projected
+            return after
+        case Save() | Begin():
+            return found
+        case SetState(wires, operand):
+            psi = set_state(wires, operands[operand : operand + (1 << n)])
+            return {bits: np.trace(one) * np.outer(psi, psi.conj()) for bits, one in found.items()}
+        case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            raise AssertionError("control flow is followed by `reference_control`")
+        case _:
+            maps = _maps(n, instruction, operands)
+            return {bits: _average(one, maps) for bits, one in found.items()}
 
 
 # --- saves ------------------------------------------------------------------------------------------------------------
@@ -212,6 +227,8 @@ def ways_to(circuit: Circuit, label: str) -> list[Way]:
                 ways = [on for way in ways for on in _ways_on(way, jumps, bits)]
             case Begin():
                 pass
+            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+                raise ValueError("expected a circuit without blocks and loops; use density_matrix.")
             case _:
                 maps = _maps(n, instruction, operands)
                 ways = [on for way in ways for on in _ways_on(way, maps, [[]] * len(maps))]

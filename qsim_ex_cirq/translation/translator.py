@@ -15,7 +15,7 @@ from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
 from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, UnitaryMatrix
 from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.ancillas import AncillaWires
-from qsim_ex_cirq.translation.conditions import conjunctions, nested
+from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
@@ -241,7 +241,8 @@ class Translator:
     def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
         """Append the operations of a subcircuit, as often as it is repeated."""
         if op.repeat_until is not None:
-            raise _later("repeat_until", "a loop ends on a measured key")
+            self.repeated(op, place)
+            return
         if not isinstance(op.repetitions, int | np.integer):
             raise NeedsNumbers(f"a subcircuit is repeated {op.repetitions} times")
         parts = list(op.mapped_circuit().all_operations())
@@ -252,6 +253,19 @@ class Translator:
         symbolic = op.replace(param_resolver=cirq.ParamResolver({})).mapped_circuit().all_operations()
         for part, written in zip(parts, symbolic, strict=True):
             self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
+
+    def repeated(self, op: cirq.CircuitOperation, place: Place) -> None:
+        """Append a subcircuit in a loop that ends on measured keys, whose records are those of the last round."""
+        until = op._mapped_repeat_until
+        assert until is not None
+        self.release(place.wires)
+        self.acted.update(place.wires)  # which are in any state when a later round begins
+        with self.builder.loop():
+            self.parts(list(op.replace(repeat_until=None).mapped_circuit().all_operations()), place)
+            self.release(place.wires)
+            clbits, values = condition_of(until, self.pending)
+            with self.builder.condition(clbits, values):
+                self.builder.leave()
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""

@@ -28,6 +28,7 @@ from qsim_ex.frameworks import (
     ParameterSweepBuilder,
     ReadoutErrors,
     Remembered,
+    Store,
     SweptGate,
     Values,
     binding_groups,
@@ -50,7 +51,10 @@ def translate(circuit: QuantumCircuit) -> Circuit:
 
 def measures(circuit: Circuit) -> bool:
     """Return whether a circuit measures; the run of one that does not is a success without counts."""
-    return any(isinstance(instruction, Measurement) for instruction in reversed(circuit.instructions))
+    return any(
+        isinstance(one, Measurement) or (isinstance(one, Store) and one.writes_bits)
+        for one in reversed(circuit.instructions)
+    )
 
 
 class NoisyCircuit(NamedTuple):

@@ -1,128 +1,167 @@
-"""Qiskit's control flow: conditions on classical bits as the values at which they hold, and loops that are unrolled."""
+"""Qiskit's control flow: blocks under conditions, loops, and stores into run-time variables.
+
+A function here yields each circuit inside its instruction, with the place where it acts, and goes on when that circuit
+is appended. So the translator needs no recursion, however deeply blocks are nested.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
-from qiskit.circuit import ClassicalRegister, Clbit, ForLoopOp, IfElseOp, SwitchCaseOp
+from qiskit.circuit import (
+    BoxOp,
+    BreakLoopOp,
+    ContinueLoopOp,
+    ControlFlowOp,
+    ForLoopOp,
+    IfElseOp,
+    Measure,
+    QuantumCircuit,
+    Store,
+    SwitchCaseOp,
+    WhileLoopOp,
+)
 from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
 
-from qsim_ex.errors import NotSupported
-from qsim_ex.frameworks import check
+from qsim_ex.frameworks import Expression
 from qsim_ex_provider.translation.translator import Place, Translator
 
-ClbitNumbers = Mapping[Clbit, int]
-"""The engine's number of each classical bit of a circuit."""
+WRITTEN_OUT = 100_000
+"""The most instructions of a loop that is written out where its indices are known; a longer one stays a loop."""
 
 
-def if_else(operation: IfElseOp, place: Place, to: Translator) -> None:
-    """Append both branches, each under its condition."""
-    clbits, results = results_of(operation.condition, to.bits)
-    for holds, block in zip((True, False), operation.blocks, strict=False):
-        _under(block, clbits, [value for value, found in enumerate(results) if bool(found) == holds], place, to)
+class Body(NamedTuple):
+    """A circuit inside an instruction, and the place where it acts."""
+
+    circuit: QuantumCircuit
+    place: Place
 
 
-def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> None:
+Bodies = Iterator[Body]
+
+
+def if_else(operation: IfElseOp, place: Place, to: Translator) -> Bodies:
+    """Append both blocks, the second one for when the condition does not hold."""
+    holds, *fails = operation.blocks
+    with to.builder.branch(to.variables.expression(operation.condition, to.bits)):
+        yield Body(holds, place)
+        for block in fails:
+            to.builder.otherwise()
+            yield Body(block, place)
+
+
+def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> Bodies:
     """Append all cases, each under its condition; the default stands for every value that no other case has."""
-    clbits, results = results_of(operation.target, to.bits)
+    target = to.variables.expression(operation.target, to.bits)
+    cases = list(operation.cases_specifier())
+    if any(_writes(block) for _, block in cases):  # then a case could change the value that later ones look at
+        held = to.variables.unnamed(target.width)
+        to.builder.store(held, target)
+        target = held
     named: set[int] = set()
-    for labels, block in operation.cases_specifier():
-        default = CASE_DEFAULT in labels
+    for labels, block in cases:
         own = {int(label) for label in labels if label is not CASE_DEFAULT}
-        holds = [v for v, found in enumerate(results) if found in own or (default and int(found) not in named)]
+        holds = target.among(sorted(own))
+        if CASE_DEFAULT in labels:
+            holds = target.among(sorted(named - own)).invert()
         named |= own
-        _under(block, clbits, holds, place, to)
+        with to.builder.branch(holds):
+            yield Body(block, place)
 
 
-def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> None:
-    """Append the body once for every index."""
+def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
+    """Append the body once for every index; a long one without a parameter stays a loop."""
     indices, parameter, body = operation.params
-    for index in indices:
-        once = body if parameter is None else body.assign_parameters({parameter: index})
-        to.circuit(once, place.wires, place.clbits, place.controls)
+    variable = to.variables.variable(parameter) if isinstance(parameter, expr.Var) else None
+    ranged = indices if isinstance(indices, range) else None
+    written = parameter is not None and variable is None
+    if ranged is not None and not written and len(ranged) * len(body.data) > WRITTEN_OUT:
+        yield from _counted(ranged, variable, body, place, to)
+        return
+    leaves = _leaves(body)
+    with ExitStack() as blocks:
+        if leaves:
+            blocks.enter_context(to.builder.once())
+            to.loops.append("written out")
+        for index in indices:
+            if variable is not None:
+                to.builder.store(variable, Expression.constant(index, variable.width))
+            once = body.assign_parameters({parameter: index}) if written else body
+            with to.builder.once() if leaves else ExitStack():
+                yield Body(once, place)
+        if leaves:
+            to.loops.pop()
 
 
-def _under(block: Any, clbits: tuple[int, ...], values: Sequence[int], place: Place, to: Translator) -> None:
-    if values:
-        with to.builder.condition(clbits, values):
-            to.circuit(block, place.wires, place.clbits, place.controls)
+def _counted(indices: range, variable: Expression | None, body: QuantumCircuit, place: Place, to: Translator) -> Bodies:
+    """Append a loop that counts its rounds."""
+    rounds = to.variables.unnamed(64)
+    to.builder.store(rounds, Expression.constant(0, 64))
+    to.used.update(place.wires)
+    with to.builder.loop(rounds.binary("less", Expression.constant(len(indices), 64))):
+        if variable is not None:
+            index = rounds.binary("multiply", Expression.constant(indices.step, 64))
+            to.builder.store(variable, index.binary("add", Expression.constant(indices.start, 64)).cast(variable.width))
+        to.builder.store(rounds, rounds.binary("add", Expression.constant(1, 64)))
+        to.loops.append("loop")
+        yield Body(body, place)
+        to.loops.pop()
 
 
-def results_of(condition: Any, bits: ClbitNumbers) -> tuple[tuple[int, ...], list[int]]:
-    """Return the classical bits that a condition or target reads, and its value for each value of these.
-
-    Bit k of a value is the k-th classical bit. Raises `NotSupported` for run-time variables and for too many bits.
-    """
-    if isinstance(condition, tuple):
-        read, number = condition
-        clbits = _clbits(read)
-        return _numbers(clbits, bits), [int(value == int(number)) for value in range(1 << len(clbits))]
-    if isinstance(condition, Clbit | ClassicalRegister):
-        clbits = _clbits(condition)
-        return _numbers(clbits, bits), list(range(1 << len(clbits)))
-    clbits = list(dict.fromkeys(bit for var in expr.iter_vars(condition) for bit in _clbits(var.var)))
-    numbers = _numbers(clbits, bits)
-    held = ({bit: value >> k & 1 for k, bit in enumerate(clbits)} for value in range(1 << len(clbits)))
-    return numbers, [int(evaluate(condition, values)) for values in held]
+def while_loop(operation: WhileLoopOp, place: Place, to: Translator) -> Bodies:
+    """Append a loop."""
+    to.used.update(place.wires)  # a later round finds them in any state
+    with to.builder.loop(to.variables.expression(operation.condition, to.bits)):
+        to.loops.append("loop")
+        yield Body(operation.blocks[0], place)
+        to.loops.pop()
 
 
-def _clbits(read: Any) -> list[Clbit]:
-    if isinstance(read, Clbit):
-        return [read]
-    if isinstance(read, ClassicalRegister):
-        return list(read)
-    raise NotSupported("run-time variables are not supported; conditions may read classical bits and registers.")
+def box(operation: BoxOp, place: Place, to: Translator) -> Bodies:  # noqa: ARG001
+    """Append the instructions of a box; the box itself is only for the transpiler."""
+    yield Body(operation.body, place)
 
 
-def _numbers(clbits: Sequence[Clbit], bits: ClbitNumbers) -> tuple[int, ...]:
-    if len(clbits) > check.CONDITION_BITS:
-        most = check.CONDITION_BITS
-        raise NotSupported(f"expected a condition on at most {most} classical bits, got one on {len(clbits)}.")
-    return tuple(bits[bit] for bit in clbits)
+def break_loop(operation: BreakLoopOp, place: Place, to: Translator) -> None:  # noqa: ARG001
+    """Leave the innermost loop; one that is written out has a block for all of it and one for each round."""
+    to.builder.leave(1 if to.loops[-1] == "written out" else 0)
 
 
-_Op = expr.Binary.Op
-BINARY: dict[Any, Callable[[int, int], int]] = {
-    _Op.BIT_AND: lambda a, b: a & b,
-    _Op.BIT_OR: lambda a, b: a | b,
-    _Op.BIT_XOR: lambda a, b: a ^ b,
-    _Op.LOGIC_AND: lambda a, b: int(bool(a) and bool(b)),
-    _Op.LOGIC_OR: lambda a, b: int(bool(a) or bool(b)),
-    _Op.EQUAL: lambda a, b: int(a == b),
-    _Op.NOT_EQUAL: lambda a, b: int(a != b),
-    _Op.LESS: lambda a, b: int(a < b),
-    _Op.LESS_EQUAL: lambda a, b: int(a <= b),
-    _Op.GREATER: lambda a, b: int(a > b),
-    _Op.GREATER_EQUAL: lambda a, b: int(a >= b),
-    _Op.SHIFT_LEFT: lambda a, b: a << b,
-    _Op.SHIFT_RIGHT: lambda a, b: a >> b,
-}
-"""Qiskit's binary operations on unsigned integers, before the result is cut to its width."""
+def continue_loop(operation: ContinueLoopOp, place: Place, to: Translator) -> None:  # noqa: ARG001
+    """Go on with the next round of the innermost loop."""
+    if to.loops[-1] == "written out":
+        to.builder.leave()
+    else:
+        to.builder.next_round()
 
 
-def evaluate(node: Any, held: Mapping[Clbit, int]) -> int:
-    """Return the value of a classical expression as an unsigned integer; raises `NotSupported` for other kinds."""
-    match node:
-        case expr.Var():
-            found = sum(held[bit] << k for k, bit in enumerate(_clbits(node.var)))
-        case expr.Value():
-            found = int(node.value)
-        case expr.Cast():
-            found = evaluate(node.operand, held)
-            found = int(bool(found)) if _width(node) == 1 else found
-        case expr.Index():
-            found = evaluate(node.target, held) >> evaluate(node.index, held) & 1
-        case expr.Unary():
-            operand = evaluate(node.operand, held)
-            found = int(not operand) if node.op == expr.Unary.Op.LOGIC_NOT else ~operand
-        case expr.Binary() if node.op in BINARY:
-            found = BINARY[node.op](evaluate(node.left, held), evaluate(node.right, held))
-        case _:
-            raise NotSupported(f"the classical expression {node} is not supported in a condition.")
-    return found & (1 << _width(node)) - 1
+def store(operation: Store, place: Place, to: Translator) -> None:  # noqa: ARG001
+    """Append a store into a run-time variable or classical bits."""
+    to.variables.store(operation.lvalue, to.variables.expression(operation.rvalue, to.bits), to.bits)
 
 
-def _width(node: Any) -> int:
-    return int(getattr(node.type, "width", 1))
+def _inside(circuit: QuantumCircuit, *, loops: bool) -> Iterator[Any]:
+    """Yield all operations in a circuit and its blocks; loops: in the blocks of loops too."""
+    waiting = [circuit]
+    while waiting:
+        for instruction in waiting.pop().data:
+            operation = instruction.operation
+            yield operation
+            if isinstance(operation, ControlFlowOp) and (loops or not isinstance(operation, ForLoopOp | WhileLoopOp)):
+                waiting += operation.blocks
+
+
+def _leaves(body: QuantumCircuit) -> bool:
+    """Return whether something in the body of a loop leaves that loop or its round."""
+    return any(isinstance(operation, BreakLoopOp | ContinueLoopOp) for operation in _inside(body, loops=False))
+
+
+def _writes(block: QuantumCircuit) -> bool:
+    """Return whether something in a block may write classical bits or variables."""
+    return any(
+        isinstance(operation, Measure | Store) or (operation.num_clbits and not isinstance(operation, ControlFlowOp))
+        for operation in _inside(block, loops=True)
+    )

@@ -16,7 +16,6 @@ from qiskit.circuit import (
     BoxOp,
     BreakLoopOp,
     ContinueLoopOp,
-    ControlFlowOp,
     ControlledGate,
     ControlModifier,
     Delay,
@@ -29,6 +28,7 @@ from qiskit.circuit import (
     Reset,
     Store,
     SwitchCaseOp,
+    WhileLoopOp,
 )
 from qiskit.circuit import library as qiskit_library
 from qiskit.circuit.library import (
@@ -63,8 +63,11 @@ READOUT = ("roerror", "qerror_loc")
 
 
 @singledispatch
-def emit(operation: Any, place: Place, to: Translator) -> None:
-    """Append an operation: a standard gate as its row, any other operation by its definition or its matrix."""
+def emit(operation: Any, place: Place, to: Translator) -> Any:
+    """Append an operation: a standard gate as its row, any other operation by its definition or its matrix.
+
+    Return the circuits inside control flow, each to be appended before the next one is asked for; None for others.
+    """
     if to.standard(operation, place):
         return
     if operation.name in CHANNELS:
@@ -129,26 +132,16 @@ emit.register(SaveInstruction, emit_known)
 emit.register(SetStatevector, emit_known)
 
 
-# --- control flow, and instructions that are not supported yet --------------------------------------------------------
+# --- control flow ----------------------------------------------------------------------------------------------------
 
 emit.register(IfElseOp, control_flow.if_else)
 emit.register(SwitchCaseOp, control_flow.switch_case)
 emit.register(ForLoopOp, control_flow.for_loop)
-
-
-@emit.register(ControlFlowOp)
-@emit.register(BreakLoopOp)
-@emit.register(ContinueLoopOp)
-def _control_flow(operation: Any, place: Place, to: Translator) -> None:  # noqa: ARG001
-    raise NotSupported(
-        f"expected loops with a fixed number of turns, got {operation.name!r}, with which the end depends on "
-        "measurements; use a for loop."
-    )
-
-
-@emit.register(Store)
-def _store(operation: Store, place: Place, to: Translator) -> None:  # noqa: ARG001
-    raise NotSupported("expected a circuit without run-time variables, got 'store'; use classical registers instead.")
+emit.register(WhileLoopOp, control_flow.while_loop)
+emit.register(BoxOp, control_flow.box)
+emit.register(BreakLoopOp, control_flow.break_loop)
+emit.register(ContinueLoopOp, control_flow.continue_loop)
+emit.register(Store, control_flow.store)
 
 
 # --- channels -------------------------------------------------------------------------------------------------------
@@ -168,12 +161,6 @@ def _channel(operation: Any, place: Place, to: Translator) -> None:
 
 
 # --- groups of operations -------------------------------------------------------------------------------------------
-
-
-@emit.register(BoxOp)
-def _box(operation: BoxOp, place: Place, to: Translator) -> None:
-    """Append the instructions of a box; the box itself is only for the transpiler."""
-    to.circuit(operation.body, place.wires, place.clbits, place.controls)
 
 
 @emit.register(Clifford)

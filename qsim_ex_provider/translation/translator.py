@@ -17,6 +17,7 @@ from qiskit.circuit import (
     Barrier,
     CircuitInstruction,
     Clbit,
+    ControlFlowOp,
     ControlledGate,
     Measure,
     Parameter,
@@ -41,6 +42,7 @@ from qsim_ex.frameworks import (
     surround,
     unitary_matrices,
 )
+from qsim_ex_provider.translation.classical import RuntimeVariables
 
 Wires = tuple[int, ...]
 
@@ -158,21 +160,22 @@ def class_rows() -> dict[type, tuple[str, bool]]:
 class Translator:
     """Appends circuits of Qiskit to a builder of the engine.
 
-    emit: appends an operation that is not a standard gate. columns: values of parameters, if the builder takes arrays;
-    without them every parameter must be a number.
+    emit: appends an operation that is not a standard gate, and returns the circuits inside control flow.
+    columns: values of parameters, if the builder takes arrays; without them every parameter must be a number.
     noise: the channels around an instruction, found by its label or name. An instruction that it does not name is
     ideal, but where that is replaced by its definition, the noise of the instructions in there is found. An instruction
     under controls is a part of a gate and has no noise of its own.
     without_phase: leave out the global phase of the circuit itself, which no sample and no expectation value shows.
     used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
     `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
-    the circuit that is being translated, for conditions.
+    the circuit that is being translated, for conditions. variables: its run-time variables. loops: how each loop around
+    the present instruction is appended: 'loop', or 'written out'.
     """
 
     def __init__(
         self,
         builder: CircuitBuilder,
-        emit: Callable[[Any, Place, Translator], None],
+        emit: Callable[[Any, Place, Translator], Any],
         columns: ParameterColumns | None = None,
         noise: Noise | None = None,
         *,
@@ -188,6 +191,8 @@ class Translator:
         self.saved: dict[str, Any] = {}
         self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
+        self.variables = RuntimeVariables(builder)
+        self.loops: list[str] = []
         self._readout = None if noise is None else ReadoutNotes()
 
     @property
@@ -203,16 +208,43 @@ class Translator:
     def circuit(
         self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
     ) -> None:
-        """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already."""
+        """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already.
+
+        Circuits inside control flow are appended one by one from a stack, so that no depth is too deep.
+        """
+        stack = [self._pieces(circuit, wires, clbits, controls, columns)]
+        error: Exception | None = None
+        while stack:
+            try:
+                inner, place = next(stack[-1]) if error is None else stack[-1].throw(error)
+            except StopIteration:
+                stack.pop()
+            except Exception as raised:  # noqa: BLE001  (each circuit around it adds its place)
+                stack.pop()
+                error = raised
+            else:
+                stack.append(self._pieces(inner, place.wires, place.clbits, place.controls))
+        if error is not None:
+            raise error
+
+    def _pieces(
+        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+    ) -> Iterator[tuple[QuantumCircuit, Place]]:
+        """Append a circuit but for what is inside its control flow, which is yielded where it is to be appended."""
         self.top = circuit if self.top is None else self.top
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
         walk = Walk(self, columns or columns_of(circuit, wires), clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
+            if circuit.num_input_vars:
+                raise NotSupported(
+                    f"expected a circuit without inputs, got {circuit.num_input_vars} input variables; declare them "
+                    "with a value."
+                )
             if circuit.global_phase and not (self.without_phase and circuit is self.top):
                 phase = self.number(circuit.global_phase)
                 self.builder.gate("global_phase", (), phase, controls=controls.wires, control_values=controls.values)
-            walk.all()
+            yield from walk.all()
         except (InvalidInput, NotSupported) as error:
             position, name, qubits = max(walk.at, 0), "", []
             if walk.at >= 0:
@@ -340,14 +372,16 @@ class Walk:
         ):  # identities are gates there, of which circuits that measure relaxation have hundreds
             self._others = [place for place in columns.others if not columns.is_identity(place)]
 
-    def all(self) -> None:
-        """Append all instructions."""
+    def all(self) -> Iterator[tuple[QuantumCircuit, Place]]:
+        """Append all instructions, and yield the circuits inside control flow."""
         begin = 0
         for place in self._others:
             if begin < place:
                 self._gates(begin, place)
             self.at = place
-            self._other(place)
+            inner = self._other(place)
+            if inner is not None:
+                yield from inner
             begin = place + 1
         if begin < len(self._columns.names):
             self._gates(begin, len(self._columns.names))
@@ -436,8 +470,8 @@ class Walk:
             each = len(made) // len(mine)
             yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))
 
-    def _other(self, place: int) -> None:
-        """Append an instruction that is no standard gate."""
+    def _other(self, place: int) -> Iterator[tuple[QuantumCircuit, Place]] | None:
+        """Append an instruction that is no standard gate; return the circuits inside it, if it is control flow."""
         instruction, on = self._columns.instructions[place], self._columns.wires[place]
         matrix = self._matrices.get(place)
         if matrix is not None:
@@ -446,7 +480,7 @@ class Walk:
                 matrix, on, controls=self._controls.wires, control_values=self._controls.values, name="unitary"
             )
             self._to.used.update(on)
-            return
+            return None
         operation = instruction.operation
         bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
         if self._noise is None and isinstance(operation, Measure):
@@ -455,12 +489,18 @@ class Walk:
                 self._measure()
             self._measured[wire] = bit
             self._written.add(bit)
-            return
+            return None
         self._measure()
+        if isinstance(operation, ControlFlowOp):
+            found: Iterator[tuple[QuantumCircuit, Place]] | None = self._to.emit(
+                operation, Place(on, bits, self._controls), self._to
+            )
+            return found
         if self._noise is not None:
             self._to.noisy(operation, Place(on, bits), self._noise)
         elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
+        return None
 
     def _measure(self) -> None:
         """Append the measurements that follow one another as one instruction."""

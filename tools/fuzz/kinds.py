@@ -26,7 +26,7 @@ class Kind:
     weight: float = 1.0
 
 
-ENGINE = ("states", "batched", "runs", "bindings", "machines", "checkpoints", "wide", "saves", "density")
+ENGINE = ("states", "batched", "runs", "bindings", "machines", "checkpoints", "wide", "saves", "density", "loops")
 """Modules with the engine's own kinds."""
 
 

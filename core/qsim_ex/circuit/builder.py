@@ -7,8 +7,7 @@ computed at the end (`operands`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
@@ -17,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check, saves
+from qsim_ex.circuit.blocks import BlockBuilder
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
-    Conditional,
     Entry,
     Initialize,
     Instruction,
@@ -38,7 +37,7 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, MatrixError, ParameterError, WireError
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
@@ -70,23 +69,7 @@ _wires = lru_cache(maxsize=4096)(check.wires)
 """The check of wires that many matrices of a circuit have, which come again."""
 
 
-def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
-    """Return an instruction under a condition; an instruction that has a condition is under both then."""
-    match instruction:
-        case Op():
-            return Conditional(instruction, clbits, values)
-        case Conditional(operation, inner, wanted):
-            check.condition(clbits + inner, (0,), max(clbits + inner) + 1)
-            both = [value | other << len(clbits) for other in wanted for value in values]
-            return Conditional(operation, clbits + inner, tuple(sorted(both)))
-        case _:
-            raise NotSupported(
-                f"expected gates and matrices under a classical condition, got {type(instruction).__name__.lower()}, "
-                "which is not supported there; append it outside of the condition."
-            )
-
-
-class CircuitBuilder:
+class CircuitBuilder(BlockBuilder):
     """Builds a `Circuit` gate by gate; every method checks its arguments and returns the builder.
 
     Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
@@ -95,8 +78,7 @@ class CircuitBuilder:
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
-        self.num_clbits = check.count(num_clbits, "num_clbits")
-        self._instructions: list[Instruction] = []
+        super().__init__(num_clbits)
         self._operands = OperandBuilder()
         self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.
@@ -390,21 +372,6 @@ class CircuitBuilder:
             array = check.kraus(kraus, num_wires, name, tolerance)
         return array, (num_wires, array.tobytes())
 
-    @contextmanager
-    def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[CircuitBuilder]:
-        """Put the gates that are appended within the ``with`` block under a condition on classical bits.
-
-        They are applied only if the bits hold one of `values` at that point of the circuit.
-        clbits: at most 10, ``clbits[0]`` the least significant bit of a value. Conditions may be nested; all must hold.
-        A bit holds the last value that was measured into it, at first 0. Raises `CircuitError` for bits and values that
-        do not exist, and `NotSupported` for instructions other than gates and matrices.
-        """
-        wanted = check.condition(clbits, values, self.num_clbits)
-        first = len(self._instructions)
-        yield self
-        for place in range(first, len(self._instructions)):
-            self._instructions[place] = _under(self._instructions[place], tuple(map(int, clbits)), wanted)
-
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires into |0>."""
         self._instructions.append(Reset(check.wires(wires, self.num_qubits, "reset")))
@@ -451,6 +418,7 @@ class CircuitBuilder:
 
     def build(self) -> Circuit:
         """Return the circuit so far; more gates may be appended afterwards."""
+        self._check_closed()
         return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), self._operands.operands())
 
     def _when(self, controls: Sequence[int], control_values: int | None) -> When:

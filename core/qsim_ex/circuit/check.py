@@ -14,7 +14,6 @@ from qsim_ex.errors import (
     MatrixError,
     MeasurementError,
     NoiseError,
-    NotSupported,
     ShotsError,
     StateError,
     WireError,
@@ -27,7 +26,7 @@ CHANNEL_WIRES = 4
 """Most wires of a channel: a general one on k wires has 4^k matrices with 4^k entries each."""
 
 CONDITION_BITS = 10
-"""Most classical bits of a condition: all values at which it holds are listed."""
+"""Most classical bits of a condition whose values are all listed; wider ones, and blocks, are `circuit.control`."""
 
 ROUNDING = 1e-12
 """Largest modulus that is taken for zero after some arithmetic in double precision."""
@@ -118,12 +117,7 @@ def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> tuple[int,
 
 
 def condition(clbits: Sequence[int], values: Iterable[int], num_clbits: int) -> tuple[int, ...]:
-    """Return the values of a classical condition, ascending; raises `CircuitError`, `NotSupported`."""
-    if len(clbits) > CONDITION_BITS:
-        raise NotSupported(
-            f"expected a condition on at most {CONDITION_BITS} classical bits, got one on {len(clbits)} classical "
-            "bits; use fewer bits."
-        )
+    """Return the values of a classical condition, ascending; raises `CircuitError`."""
     for clbit in clbits:
         if not 0 <= clbit < num_clbits:
             raise CircuitError(

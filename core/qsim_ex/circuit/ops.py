@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
+from qsim_ex.circuit.control import CONTROL, Else, End, If, Leave, Marker, NextRound, Once, Store, While
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 
 
@@ -186,7 +187,9 @@ class SetState:
     operand: int
 
 
-Instruction = Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save
+Instruction = (
+    Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save | Marker | Store
+)
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -229,6 +232,8 @@ def wires_acted_on(instruction: Instruction) -> int:
             return wires_acted_on(operation)
         case Save():
             return mask_of(instruction.wires or ())
+        case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            return 0
         case _:
             assert_never(instruction)
 
@@ -264,6 +269,11 @@ class Structure:
     def is_certain(self) -> bool:
         """Whether gates and initial states are all there is, so that nothing is random."""
         return self.kinds <= {Op, Permutation, Initialize}
+
+    @cached_property
+    def has_control_flow(self) -> bool:
+        """Whether there are blocks, loops or variables; a gate under a condition on a few bits needs none of them."""
+        return not self.kinds.isdisjoint(CONTROL)
 
     @cached_property
     def all_joined(self) -> bool:

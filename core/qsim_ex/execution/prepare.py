@@ -14,7 +14,7 @@ from qsim_ex.display.log import LOGGER
 from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.numbers.binding import fill, fill_batch
 from qsim_ex.planning.planner import kept, make_plan
-from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -46,7 +46,8 @@ def plans_of(
 
     levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not mixed
     yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The layout
-    after other saves is a guess; a segment that finds another one is planned for that when it runs.
+    after other saves, and after forks and jumps, is a guess; a segment that finds another one is planned for that when
+    it runs.
     """
     plans: list[Plan] = []
     every = (1 << num_wires) - 1
@@ -59,7 +60,7 @@ def plans_of(
                 start, fresh = plans[-1].end, plans[-1].left
             case SetState() | Save(what="statevector"):
                 start, fresh = Layout.identity(num_wires), 0
-            case BranchPoint() | Save():
+            case BranchPoint() | Save() | Fork() | Jump() | RoundBegin() | Join():
                 pass
             case _:
                 assert_never(node)

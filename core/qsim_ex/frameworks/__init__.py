@@ -7,7 +7,8 @@ It needs five things that users of the engine do not:
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
   `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
   at once, as a `UnitaryMatrix` each. `check` holds the engine's limits and
-  checks, so that an error reads the same wherever it is found.
+  checks, so that an error reads the same wherever it is found. Conditions and what is stored are `Expression`s, which
+  consist of `Token`s; `FLOAT` is the width of a real number.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from qsim_ex.circuit import check
     from qsim_ex.circuit.circuit import Remembered
     from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
+    from qsim_ex.circuit.classical import FLOAT, Expression, Token
+    from qsim_ex.circuit.control import Store
     from qsim_ex.circuit.gates import GATES, Gate
     from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
     from qsim_ex.circuit.noise.channels import simplified
@@ -60,6 +63,8 @@ _HOMES = {
     "Channel": "qsim_ex.circuit.ops",
     "GATES": "qsim_ex.circuit.gates",
     "Explanation": "qsim_ex.display.explanation",
+    "Expression": "qsim_ex.circuit.classical",
+    "FLOAT": "qsim_ex.circuit.classical",
     "Gate": "qsim_ex.circuit.gates",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
@@ -80,7 +85,9 @@ _HOMES = {
     "Remembered": "qsim_ex.circuit.circuit",
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
+    "Store": "qsim_ex.circuit.control",
     "SweptGate": "qsim_ex.circuit.parameters.sweep",
+    "Token": "qsim_ex.circuit.classical",
     "UnitaryMatrix": "qsim_ex.circuit.matrices",
     "Values": "qsim_ex.circuit.parameters.sweep",
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
@@ -107,11 +114,13 @@ _HOMES = {
 
 __all__ = [
     "BY_DTYPE",
+    "FLOAT",
     "GATES",
     "Attributes",
     "BindingGroup",
     "Channel",
     "Explanation",
+    "Expression",
     "Gate",
     "Initialize",
     "Instruction",
@@ -132,7 +141,9 @@ __all__ = [
     "Remembered",
     "Reset",
     "Save",
+    "Store",
     "SweptGate",
+    "Token",
     "UnitaryMatrix",
     "Values",
     "add_error",

@@ -202,6 +202,22 @@ class Batch:
         self.device.take_rows(buffer, self._buffer, self.num_wires, rows)
         return Batch.over(self.device, buffer, self.layout, self.fresh)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Return copies of all rows of some states of one device, part after part, in the layout of the first."""
+        first, n = parts[0], parts[0].num_wires
+        fresh = first.fresh if all(one.fresh == first.fresh and one.layout == first.layout for one in parts) else 0
+        buffer = first.device.allocate(sum(one.rows for one in parts) << n, first._buffer.dtype)
+        at = 0
+        for one in parts:
+            if one.layout != first.layout:
+                one.arrange(first.layout)
+            source = one._buffer if fresh else one.buffer
+            to = buffer[at << n : at + one.rows << n]
+            first.device.take_rows(to, source, n, np.arange(one.rows, dtype=np.int64))
+            at += one.rows
+        return cls.over(first.device, buffer, first.layout, fresh)
+
     def parts(self, rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield all states in place, at most `rows` at a time: the first row of each part, and the part.
 

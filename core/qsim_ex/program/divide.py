@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
 
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
     Begin,
@@ -66,6 +67,10 @@ def program_of(
     that is no gate.
     """
     plain = None if parts or given else _gates_only(structure, touched)
+    if plain is None and structure.has_control_flow:
+        from qsim_ex.program.loops import loop_program
+
+        return loop_program(structure, observed, touched, groups)
     return plain or _Divider(structure, observed, touched, groups, parts, given).program()
 
 
@@ -141,6 +146,8 @@ def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, .
 @lru_cache(maxsize=256)
 def _reads_bits(structure: Structure) -> bool:
     """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
+    if structure.has_control_flow:  # bits are read with their errors where they are measured
+        return True
     return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
@@ -330,6 +337,8 @@ class _Divider:
             case Save():
                 self._save(instruction)
                 return  # a saved wire is not touched
+            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+                raise AssertionError("circuits with control flow are divided by `program.loops`")
             case _:
                 assert_never(instruction)
         self._used |= acted

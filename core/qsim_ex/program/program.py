@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.ops import Initialize, Op, Permutation, Save, SetState
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 
@@ -44,18 +45,56 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Assignment:
+    """The value of an expression on columns of outcomes that is written into other columns, bit by bit."""
+
+    columns: tuple[int, ...]
+    expression: Expression
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class BranchPoint:
     """A point at which choices are made that depend on the state; the segment after it applies the chosen matrices.
 
     choices: made one after another, as if each were applied at once. readings: made after the choices, of the bits that
-        these measured.
+        these measured. assignments: made after both, one after another.
     """
 
     choices: tuple[Choice, ...]
     readings: tuple[Reading, ...]
+    assignments: tuple[Assignment, ...] = ()
 
 
-Node = Segment | BranchPoint | SetState | Save
+@dataclass(frozen=True, eq=False, slots=True)
+class Fork:
+    """Branches for which a condition does not hold go on at the node `otherwise`, all others at the next one."""
+
+    condition: Expression
+    otherwise: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Jump:
+    """All branches go on at another node."""
+
+    to: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RoundBegin:
+    """The begin of each round of a loop; depth: the number of loops around it."""
+
+    depth: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Join:
+    """The point at which branches that went different ways come together; depth: the number of loops around it."""
+
+    depth: int
+
+
+Node = Segment | BranchPoint | SetState | Save | Fork | Jump | RoundBegin | Join
 """Closed: every `match` over it ends in `assert_never`."""
 
 
@@ -106,6 +145,7 @@ class Program:
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
         bit there; None for a bit that is 0.
+    loops: whether branches go different ways through the nodes, and some of these more than once.
     """
 
     levels: Sequence[Level]
@@ -123,6 +163,7 @@ class Program:
     branches: bool
     saves: tuple[Save, ...]
     memory: dict[str, tuple[int | None, ...]]
+    loops: bool = False
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -157,8 +198,8 @@ class Program:
 
     @cached_property
     def only_work_and_choices(self) -> bool:
-        """Whether no state is saved or set on the way."""
-        return all(level.end is None for level in self.levels)
+        """Whether no state is saved or set on the way, and all branches go the same way."""
+        return not self.loops and all(level.end is None for level in self.levels)
 
     @cached_property
     def branch_points(self) -> int:

@@ -13,7 +13,19 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from qsim_ex.circuit.ops import Begin, Instruction, Measure, Reset, Save, SetState, Structure, structure_of
+from qsim_ex.circuit.ops import (
+    Begin,
+    Instruction,
+    Measure,
+    Reset,
+    Save,
+    SetState,
+    Structure,
+    structure_of,
+    wires_acted_on,
+    wires_of,
+)
+from qsim_ex.program.choices import num_streams
 from qsim_ex.program.divide import levels_of
 from qsim_ex.program.lives import Life, Lives
 from qsim_ex.program.partition import Partition
@@ -36,7 +48,29 @@ def separation_of(
     every = (i for i in structure.instructions if isinstance(i, SetState) or (isinstance(i, Save) and not i.wires))
     if next(every, None) is not None or not structure.num_qubits:
         return None  # a state of all wires is set, or saved
+    if structure.has_control_flow:
+        return _without_idle_wires(structure, groups, how)
     return _Separator(structure, observed, groups).separation(how)
+
+
+def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separation | None:
+    """Return a circuit with control flow as one part without the wires that nothing acts on; None if there are none."""
+    from qsim_ex.program.loops import measures
+
+    acted = 0
+    for instruction in structure.instructions:
+        acted |= wires_acted_on(instruction)
+    n, clbits = structure.num_qubits, tuple(range(structure.num_clbits))
+    wires = wires_of(acted)
+    if how == "whole" or not 0 < len(wires) < n:
+        return None
+    numbered = Renumbered(wires, clbits, own=False)
+    instructions = tuple([numbered.instruction(one, None) for one in structure.instructions])
+    made = structure_of(len(wires), len(clbits), instructions)
+    streams = tuple(range(sum(map(num_streams, instructions))))
+    part = SeparatePart(made, wires, clbits, clbits, None, streams, groups, wires)
+    place = {wire: (0, k) for k, wire in enumerate(wires)}
+    return Separation(n, len(clbits), (part,), place, measures(structure.instructions), ())
 
 
 class _Separator:

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
 from qsim_ex.observe.readout import read_value
 from qsim_ex.placement.batch import States
@@ -56,6 +57,9 @@ class Decider:
         branches = self._chosen(point.choices, branches)
         for reading in point.readings:
             branches = self._read(reading, branches)
+        for assignment in point.assignments:
+            values = evaluate(assignment.expression, branches.outcomes)
+            branches = branches.assigned(assignment.columns, as_bits(values, assignment.expression.width))
         return branches
 
     def _read(self, reading: Reading, branches: Branches) -> Branches:

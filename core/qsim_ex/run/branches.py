@@ -130,6 +130,29 @@ class Branches:
         )  # fmt: skip
         return after, parent
 
+    def assigned(self, at: Sequence[int], bits: NDArray[np.uint8]) -> Branches:
+        """Return the same branches with bits written into some columns, [branches, columns]."""
+        made = self.outcomes if self.own else self.outcomes.copy()
+        made[:, at] = bits
+        return replace(self, outcomes=made, scales=self.scales if self.own else self.scales.copy(), own=True)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Branches]) -> Branches:
+        """Return the branches of several groups, whose states follow one another; those of one binding together."""
+        counts = np.concatenate([one.counts for one in parts])
+        rows = np.cumsum([0, *[len(one) for one in parts[:-1]]])
+        whole = cls(
+            binding=np.concatenate([one.binding for one in parts]),
+            shots=np.concatenate([one.shots for one in parts]),
+            begins=np.concatenate(([0], np.cumsum(counts))),
+            outcomes=np.concatenate([one.outcomes for one in parts]),
+            scales=np.concatenate([one.scales for one in parts]),
+            row=np.concatenate([one.row + first for one, first in zip(parts, rows, strict=True)]),
+            own=True,
+        )
+        order = np.argsort(whole.binding, kind="stable")
+        return whole if (order[1:] > order[:-1]).all() else whole.chosen(order)
+
     def _written(self, at: Sequence[int], outcomes: NDArray[Any], scales: Floats) -> Branches:
         """Return the same branches with some columns written; outcomes, scales: [branches, columns]."""
         made, factors = (self.outcomes, self.scales) if self.own else (self.outcomes.copy(), self.scales.copy())

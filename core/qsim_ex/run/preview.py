@@ -18,7 +18,7 @@ from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.steps.plan import Plan
@@ -143,7 +143,11 @@ def _explained(circuit: Circuit, program: Program, options: Options) -> list[str
                 lines.append(f"{kept} is saved as {label!r}")
             case SetState():
                 lines.append("all wires are put into a given state, and the state before is discarded")
-            case BranchPoint():
+            case Fork():
+                lines.append("shots for which a condition does not hold go another way")
+            case RoundBegin():
+                lines.append("the rounds of a loop begin here")
+            case BranchPoint() | Jump() | Join():
                 pass
             case _:
                 assert_never(node)

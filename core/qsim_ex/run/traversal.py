@@ -22,7 +22,7 @@ from qsim_ex.placement.bits import move_bits
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.gathered import segment_of
-from qsim_ex.program.program import BranchPoint, Program, Segment
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
@@ -197,6 +197,8 @@ class BranchTraversal:
                             if (made := self._room_for(node, states, branches)) is None:
                                 return
                             branches = made
+                    case Fork() | Jump() | RoundBegin() | Join():
+                        raise AssertionError("programs with loops are traversed by `run.loop_traversal`")
                     case other:
                         assert_never(other)
             self._way.machine.synchronize()

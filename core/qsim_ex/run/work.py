@@ -37,6 +37,7 @@ class BatchInputs:
     their number. kraus: for each binding, the matrices of each choice. readout: the readout errors of classical bits.
     alike: whether all bindings choose among the same matrices. streams, clbits: see `Request`.
     given: the bits that other parts have measured, uint8 [bindings, shots, bits]; None if there are none.
+    rounds: the present round of each loop around a choice, from the outermost.
     """
 
     operands: Complex
@@ -49,6 +50,7 @@ class BatchInputs:
     streams: Sequence[Sequence[int]] | None = None
     clbits: Sequence[int] | None = None
     given: NDArray[np.uint8] | None = None
+    rounds: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, program: Program, operands: Complex, seeds: Sequence[int], unit: WorkUnit, request: Request) -> Self:
@@ -74,13 +76,30 @@ class BatchInputs:
     def keys(self, choice: Choice) -> list[int]:
         """Return for each binding the key of a choice's random numbers; key 0 is that of the shots at the end."""
         if self.streams is None:
-            return [1 + choice.stream] * len(self.seeds)
-        return [1 + streams[choice.stream] for streams in self.streams]
+            return [self._in_round(1 + choice.stream)] * len(self.seeds)
+        return [self._in_round(1 + streams[choice.stream]) for streams in self.streams]
 
     def reading_key(self, reading: Reading) -> int:
         """Return the key of the random numbers of a reading."""
         clbits = reading.clbits if self.clbits is None else tuple(self.clbits[clbit] for clbit in reading.clbits)
-        return key_of(clbits, None if reading.last else reading.measurement)
+        return self._in_round(key_of(clbits, None if reading.last else reading.measurement))
+
+    def _in_round(self, key: int) -> int:
+        """Return the key of random numbers in the present rounds of loops, each of which has numbers of its own."""
+        for number in self.rounds:
+            key = _mixed(key ^ _mixed(number + 1))
+        return key
+
+
+_WORD = (1 << 64) - 1
+
+
+def _mixed(number: int) -> int:
+    """Return 64 bits that depend on all bits of a number, as splitmix64 does (Steele et al., OOPSLA 2014)."""
+    number = number + 0x9E3779B97F4A7C15 & _WORD
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & _WORD
+    return number ^ number >> 31
 
 
 def _all_kraus(program: Program, operands: Complex) -> list[Kraus]:

@@ -82,7 +82,8 @@ class Worker:
         self._collector = collector
         segments = (node for node, one in enumerate(program.nodes) if isinstance(one, Segment))
         plans: dict[int, Plan] = dict(zip(segments, machine.plans, strict=True))
-        kept = None if checkpoints is None or machine.batched else StateInProgress(checkpoints, program, plans)
+        alone = checkpoints is not None and not machine.batched and not program.loops
+        kept = None if checkpoints is None or not alone else StateInProgress(checkpoints, program, plans)
         states = count * request.trajectories
         takes = collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)
@@ -100,12 +101,19 @@ class Worker:
         program, mine = self._program, seeds[unit.begin : unit.end]
         inputs = BatchInputs.of(program, operands, mine, unit, self._request)
         branches = first_branches(program, inputs)
-        traversal = BranchTraversal(self._way, unit, inputs)
+        traversal = self._traversal(unit, inputs)
         if self._collector.done is not None:
             branches = self._left(traversal, unit, branches)
         if len(branches.binding):
             traversal(branches)
         self.most_rows, self.states = max(self.most_rows, traversal.most_rows), self.states + traversal.states
+
+    def _traversal(self, unit: WorkUnit, inputs: BatchInputs) -> BranchTraversal:
+        if not self._program.loops:
+            return BranchTraversal(self._way, unit, inputs)
+        from qsim_ex.run.loop_traversal import LoopTraversal
+
+        return LoopTraversal(self._way, unit, inputs)
 
     def _left(self, traversal: BranchTraversal, unit: WorkUnit, branches: Branches) -> Branches:
         """Return the branches of a unit that an earlier run has not done; its state in progress is run to its end."""

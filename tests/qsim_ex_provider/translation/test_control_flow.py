@@ -151,46 +151,180 @@ def test_runs_agree_with_the_definition() -> None:
         assert abs(count - shots * p) < 5 * np.sqrt(shots * p)
 
 
-def _while(circuit: QuantumCircuit, c: ClassicalRegister) -> None:
-    with circuit.while_loop((c[0], 1)):
+def _coins(number: int) -> QuantumCircuit:
+    """Fair coins, measured into as many bits."""
+    circuit = QuantumCircuit(number, number)
+    circuit.h(range(number))
+    circuit.measure(range(number), range(number))
+    return circuit
+
+
+def test_while_with_break_and_continue() -> None:
+    """A while loop goes on until its condition fails or it is left; what `continue` skips is not done."""
+    circuit = QuantumCircuit(2, 3)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    with circuit.while_loop((circuit.clbits[0], 0)):
         circuit.h(0)
         circuit.measure(0, 0)
-
-
-def _measure_inside(circuit: QuantumCircuit, c: ClassicalRegister) -> None:
-    with circuit.if_test((c[0], 1)):
+        circuit.h(1)
         circuit.measure(1, 1)
+        with circuit.if_test((circuit.clbits[1], 1)):
+            circuit.break_loop()
+        with circuit.if_test((circuit.clbits[0], 0)):
+            circuit.continue_loop()
+        circuit.x(1)
+        circuit.measure(1, 2)
+    # Before: 1 of 2 never begins. A round ends with bits (0, 1): 00 goes on, 10 ends with bit 2, x1 leaves.
+    found = distribution(circuit)
+    expected = {0b001: 1 / 2, 0b010: 1 / 6, 0b011: 1 / 6, 0b101: 1 / 6}
+    assert found == pytest.approx(expected, abs=1e-9)
+    counts = BACKEND.run(circuit, shots=20_000, seed_simulator=5).result().get_counts()
+    for key, count in counts.items():
+        p = expected[int(key, 2)]
+        assert abs(count - 20_000 * p) < 5 * np.sqrt(20_000 * p)
 
 
-def _variable(circuit: QuantumCircuit, c: ClassicalRegister) -> None:  # noqa: ARG001
-    flag = circuit.add_var("flag", expr.lift(True))
-    with circuit.if_test(flag):
-        circuit.x(2)
+def test_for_with_break_is_left_at_once() -> None:
+    """A for loop whose end depends on a measurement is written out, and left where it says so."""
+    circuit = QuantumCircuit(1, 4)
+    with circuit.for_loop(range(4)):
+        circuit.h(0)
+        circuit.measure(0, 3)
+        with circuit.if_test((circuit.clbits[3], 1)):
+            circuit.break_loop()
+        circuit.store(circuit.clbits[0], expr.lift(True))
+    found = distribution(circuit)
+    assert found == pytest.approx({0b1000: 1 / 2, 0b1001: 7 / 16, 0b0001: 1 / 16})
 
 
-LATER: dict[str, tuple[Callable[[QuantumCircuit, ClassicalRegister], None], str]] = {
-    "while": (_while, "while_loop"),
-    "measurement inside": (_measure_inside, "under a classical condition, got measure"),
-    "variable": (_variable, "store"),
+def test_measurement_and_reset_under_a_condition() -> None:
+    """Measurement, reset and initialisation happen only where the condition holds."""
+    circuit = _coins(2)
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.reset(1)
+        circuit.initialize([0, 1], [0])
+        circuit.measure(1, 1)
+    circuit.measure(0, 0)
+    assert distribution(circuit) == pytest.approx({0: 1 / 4, 2: 1 / 4, 1: 1 / 2})
+
+
+def test_an_else_block_looks_at_the_condition_once() -> None:
+    """A block that changes the bit of its condition does not make the other block run."""
+    circuit = QuantumCircuit(1, 2)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)) as otherwise:
+        circuit.reset(0)
+        circuit.measure(0, 0)
+    with otherwise:
+        circuit.x(0)
+        circuit.measure(0, 1)
+    assert distribution(circuit) == pytest.approx({0: 1 / 2, 2: 1 / 2})
+
+
+def test_a_switch_looks_at_its_target_once() -> None:
+    """A case that changes the target of its switch does not make a later case run."""
+    circuit = _coins(1)
+    with circuit.switch(circuit.clbits[0]) as case:
+        with case(True):
+            circuit.reset(0)
+            circuit.measure(0, 0)
+        with case(False):
+            circuit.x(0)
+            circuit.measure(0, 0)
+    assert distribution(circuit) == pytest.approx({0: 1 / 2, 1: 1 / 2})
+
+
+def test_run_time_variables() -> None:
+    """A variable counts the rounds of a loop, and a later condition sees it."""
+    circuit = QuantumCircuit(1, 2)
+    count = circuit.add_var("count", expr.lift(0, types.Uint(8)))
+    with circuit.while_loop(expr.less(count, 3)):
+        circuit.x(0)
+        circuit.store(count, expr.add(count, 1))
+    circuit.measure(0, 0)
+    with circuit.if_test(expr.equal(count, 3)):
+        circuit.x(0)
+    circuit.measure(0, 1)
+    assert distribution(circuit) == pytest.approx({1: 1.0})
+
+
+BINARY: dict[str, tuple[Callable[[Any, Any], Any], Callable[[int, int], int]]] = {
+    "add": (expr.add, lambda a, b: (a + b) % 256),
+    "sub": (expr.sub, lambda a, b: (a - b) % 256),
+    "mul": (expr.mul, lambda a, b: a * b % 256),
+    "div": (expr.div, lambda a, b: a // b),
+    "and": (expr.bit_and, lambda a, b: a & b),
+    "or": (expr.bit_or, lambda a, b: a | b),
+    "xor": (expr.bit_xor, lambda a, b: a ^ b),
+    "shift_left": (expr.shift_left, lambda a, b: (a << b) % 256),
+    "shift_right": (expr.shift_right, lambda a, b: a >> b),
 }
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
-def test_what_is_not_there_is_named(name: str) -> None:
-    """Control flow that is not supported is refused by name."""
-    make, message = LATER[name]
-    with pytest.raises(errors.NotSupported, match=message):
-        BACKEND.run(built(make), shots=5).result()
-
-
-def test_a_wide_condition_is_refused() -> None:
-    """A condition on a register of more than 10 bits is refused."""
-    c = ClassicalRegister(40, "c")
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_arithmetic(name: str) -> None:
+    """Each operation on two variables has the value of its definition, stored bit by bit into a register."""
+    qiskits, definition = BINARY[name]
+    c = ClassicalRegister(8, "c")
     circuit = QuantumCircuit(QuantumRegister(1, "q"), c)
+    a = circuit.add_var("a", expr.lift(201, types.Uint(8)))
+    b = circuit.add_var("b", expr.lift(3, types.Uint(8)))
+    circuit.store(c, qiskits(a, b))
+    counts = BACKEND.run(circuit, shots=10).result().get_counts()
+    assert counts == {f"{definition(201, 3):08b}": 10}
+
+
+def test_floats_casts_and_bits_of_variables() -> None:
+    """Floats compare as real numbers, casts cut, and one bit of a register can be stored."""
+    c = ClassicalRegister(4, "c")
+    circuit = QuantumCircuit(QuantumRegister(1, "q"), c)
+    number = circuit.add_var("number", expr.lift(1.5))
+    wide = circuit.add_var("wide", expr.lift(0b1011, types.Uint(100)))
+    circuit.store(c, expr.cast(wide, types.Uint(4)))
+    circuit.store(expr.index(c, 1), expr.less(expr.mul(number, 2.0), 2.5))
+    assert BACKEND.run(circuit, shots=3).result().get_counts() == {"1001": 3}
+
+
+def test_a_wide_condition() -> None:
+    """A condition may look at a register of any number of bits."""
+    c = ClassicalRegister(70, "c")
+    circuit = QuantumCircuit(QuantumRegister(2, "q"), c)
     circuit.h(0)
-    circuit.measure(0, 0)
-    with circuit.if_test((c, 1)):
-        circuit.x(0)
-    circuit.measure(0, 1)
-    with pytest.raises(errors.NotSupported, match="at most 10 classical bits, got one on 40"):
-        BACKEND.run(circuit, shots=5).result()
+    circuit.measure(0, 69)
+    with circuit.if_test((c, 1 << 69)):
+        circuit.x(1)
+    circuit.measure(1, 0)
+    counts = BACKEND.run(circuit, shots=400, seed_simulator=2).result().get_counts()
+    assert set(counts) == {"0" * 70, "1" + "0" * 68 + "1"}
+
+
+@pytest.mark.parametrize("kind", ["if", "while", "for", "box"])
+def test_four_hundred_levels(kind: str) -> None:
+    """Blocks in 400 blocks are translated and run; Python's limit of recursion is not met."""
+    body = QuantumCircuit(1, 1)
+    body.x(0)
+    body.measure(0, 0)
+    for _ in range(400):
+        outer = QuantumCircuit(1, 1)
+        match kind:
+            case "if":
+                outer.if_test((outer.clbits[0], 0), body, [0], [0])
+            case "while":
+                outer.while_loop((outer.clbits[0], 0), body, [0], [0])
+            case "for":
+                outer.for_loop(range(1), None, body, [0], [0])
+            case _:
+                outer.box(body, [0], [0])
+        body = outer
+    assert BACKEND.run(body, shots=20).result().get_counts() == {"1": 20}
+
+
+def test_a_loop_without_an_end_is_an_error() -> None:
+    """A loop that goes round too often ends with an error that says how often it did."""
+    circuit = QuantumCircuit(1, 1)
+    with circuit.while_loop((circuit.clbits[0], 0)):
+        circuit.measure(0, 0)
+    with pytest.raises(errors.LoopError, match="max_loop_rounds=30 rounds, got 7 shots"):
+        BACKEND.run(circuit, shots=7, max_loop_rounds=30).result()

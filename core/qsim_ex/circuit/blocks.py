@@ -1,0 +1,224 @@
+"""Blocks of a circuit that is being built: conditions, loops, and classical variables.
+
+A condition on a few bits that holds nothing but gates becomes gates under a condition (`Conditional`), which need no
+block: every condition and every branch of a program is simulated at once then. All else stays a block between markers
+(`circuit.control`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from qsim_ex.circuit import check
+from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.ops import Conditional, Instruction, Op
+from qsim_ex.errors import CircuitError
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block that is not closed yet: its marker, its place, and that of its `Else`."""
+
+    marker: If | While | Once
+    place: int
+    otherwise: int | None = None
+
+
+class BlockBuilder:
+    """The part of a `CircuitBuilder` that opens and closes blocks."""
+
+    def __init__(self, num_clbits: int) -> None:
+        self.num_clbits = check.count(num_clbits, "num_clbits")
+        self._instructions: list[Instruction] = []
+        self._open: list[_Open] = []
+        self._variables: list[int] = []  # their widths
+
+    # --- conditions --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def condition(self, clbits: Sequence[int], values: Iterable[int]) -> Iterator[Self]:
+        """Put what is appended within the ``with`` block under a condition on classical bits.
+
+        It is done only if the bits hold one of `values` at that point of the circuit.
+        clbits: ``clbits[0]`` is the least significant bit of a value. Conditions may be nested; all must hold. A bit
+        holds the last value that was measured into it, at first 0. Raises `CircuitError` for bits and values that do
+        not exist.
+        """
+        wanted = check.condition(clbits, values, self.num_clbits)
+        bits = Expression.of_bits(tuple(map(int, clbits))) if clbits else Expression.constant(0, 1)
+        with self.branch(bits.among(wanted)) as builder:
+            yield builder
+
+    @contextmanager
+    def branch(self, condition: Expression) -> Iterator[Self]:
+        """Put what is appended within the ``with`` block under a condition: its value must not be 0.
+
+        `otherwise` divides the block into what is done if the condition holds, and if not. Raises `CircuitError` for a
+        condition on bits or variables that do not exist.
+        """
+        self.open(If(condition))
+        yield self
+        self.close()
+
+    def otherwise(self) -> Self:
+        """Begin what is done if the condition of the innermost block does not hold; raises `CircuitError`."""
+        if not self._open or not isinstance(self._open[-1].marker, If) or self._open[-1].otherwise is not None:
+            raise CircuitError("expected `otherwise` in the block of a condition, once; open one with `branch`.")
+        self._open[-1].otherwise = len(self._instructions)
+        self._instructions.append(Else())
+        return self
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, condition: Expression | None = None) -> Iterator[Self]:
+        """Repeat what is appended within the ``with`` block as long as a condition is not 0 before each round.
+
+        condition: None repeats the block until `leave` ends it. `Options.max_loop_rounds` bounds the rounds.
+        """
+        self.open(While(condition))
+        yield self
+        self.close()
+
+    @contextmanager
+    def once(self) -> Iterator[Self]:
+        """Do what is appended within the ``with`` block once; `leave` goes on behind it, as in a loop of one round."""
+        self.open(Once())
+        yield self
+        self.close()
+
+    def leave(self, blocks: int = 0) -> Self:
+        """Leave the innermost loop or block of `once`, or one further out; raises `CircuitError` outside of them.
+
+        blocks: how many loops and blocks of `once` are left besides.
+        """
+        if self._left() <= blocks:
+            raise CircuitError(f"expected {blocks + 1} loops around `leave`, got {self._left()}; use it within a loop.")
+        self._instructions.append(Leave(check.count(blocks, "blocks")))
+        return self
+
+    def next_round(self) -> Self:
+        """Go on with the next round of the innermost loop; raises `CircuitError` outside of one."""
+        inner = next((one.marker for one in reversed(self._open) if not isinstance(one.marker, If)), None)
+        if not isinstance(inner, While):
+            raise CircuitError("expected a loop around `next_round`, got none; use it directly within a loop.")
+        self._instructions.append(NextRound())
+        return self
+
+    def _left(self) -> int:
+        return sum(not isinstance(one.marker, If) for one in self._open)
+
+    # --- variables ---------------------------------------------------------------------------------------------------
+
+    def bits(self, clbits: Sequence[int]) -> Expression:
+        """Return the value of classical bits as an expression, ``clbits[0]`` the least significant."""
+        return self._valid(Expression.of_bits(tuple(map(int, clbits))))
+
+    def variable(self, width: int) -> Expression:
+        """Return a new variable: an unsigned integer of `width` bits, or a float64 for `FLOAT`; at first 0.
+
+        Raises `CircuitError` for a negative width.
+        """
+        self._variables.append(check.count(width, "width"))
+        return Expression((Token("variable", width, len(self._variables) - 1),))
+
+    def store(self, target: Expression, value: Expression) -> Self:
+        """Put the value of an expression into a variable, or into classical bits.
+
+        target: what `variable` or `bits` returned. Raises `CircuitError` for another target, and for another width.
+        """
+        if len(target.code) != 1 or target.code[0].op not in ("variable", "bits"):
+            raise CircuitError("expected a variable or classical bits as the target of a store; use `variable`.")
+        if target.width != value.width:
+            raise CircuitError(
+                f"expected a value of {target.width} bits for the target, got one of {value.width}; use `cast`."
+            )
+        self._instructions.append(Store(self._valid(target).code[0], self._valid(value)))
+        return self
+
+    # --- markers -----------------------------------------------------------------------------------------------------
+
+    def open(self, marker: If | While | Once) -> None:
+        """Open a block; `branch`, `loop` and `once` do so, and close it."""
+        if not isinstance(marker, Once) and marker.condition is not None:
+            self._valid(marker.condition)
+        self._open.append(_Open(marker, len(self._instructions)))
+        self._instructions.append(marker)
+
+    def close(self) -> None:
+        """Close the innermost block; raises `CircuitError` if none is open."""
+        if not self._open:
+            raise CircuitError("expected an open block, got none; open one first.")
+        block = self._open.pop()
+        inside = self._instructions[block.place + 1 :]
+        flat: list[Instruction] | None = None
+        if isinstance(block.marker, If):
+            at = len(inside) if block.otherwise is None else block.otherwise - block.place - 1
+            flat = _flat(block.marker.condition, inside[:at], inside[at + 1 :])
+        if flat is None:
+            self._instructions.append(End())
+        else:
+            self._instructions[block.place :] = flat
+
+    def _check_closed(self) -> None:
+        if self._open:
+            raise CircuitError(f"expected all blocks to be closed, got {len(self._open)} open ones; close them first.")
+
+    def _valid(self, expression: Expression) -> Expression:
+        """Return an expression if its bits and variables exist; raises `CircuitError`."""
+        for clbit in expression.clbits:
+            if not 0 <= clbit < self.num_clbits:
+                raise CircuitError(
+                    f"expression: expected classical bits 0 <= c < {self.num_clbits}, got bit {clbit}, which is out of "
+                    "range; give the circuit more classical bits."
+                )
+        for token in expression.variables:
+            if token.value >= len(self._variables) or token.width != self._variables[token.value]:
+                raise CircuitError("expected a variable of this circuit, got another one; use what `variable` returns.")
+        return expression
+
+
+def _flat(
+    condition: Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
+) -> list[Instruction] | None:
+    """Return the gates of a block, each under the block's condition; None if it holds more than gates, or is wide."""
+    if not inside and not otherwise:
+        return []
+    clbits = condition.clbits
+    if len(clbits) > check.CONDITION_BITS or condition.variables or condition.width == FLOAT:
+        return None
+    if not all(isinstance(one, Op | Conditional) for one in (*inside, *otherwise)):
+        return None
+    place = {clbit: k for k, clbit in enumerate(clbits)}
+    bits = np.unpackbits(np.arange(1 << len(clbits), dtype=">u2").view(np.uint8).reshape(-1, 2), axis=1)[:, ::-1]
+    results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
+    made = []
+    for holds, part in ((results, inside), (~results, otherwise)):
+        values = tuple(np.flatnonzero(holds).tolist())
+        for instruction in part if values else ():
+            one = _under(instruction, clbits, values)
+            if one is None:
+                return None
+            made.append(one)
+    return made
+
+
+def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Instruction | None:
+    """Return a gate under a condition, and under its own, if it has one; None if both together are wide."""
+    if isinstance(instruction, Op):
+        return Conditional(instruction, clbits, values)
+    assert isinstance(instruction, Conditional)
+    operation, inner, wanted = instruction.operation, instruction.clbits, instruction.values
+    both = tuple(dict.fromkeys((*clbits, *inner)))
+    if len(both) > check.CONDITION_BITS:
+        return None
+    value = np.arange(1 << len(both))
+    held = [sum((value >> both.index(clbit) & 1) << k for k, clbit in enumerate(of)) for of in (clbits, inner)]
+    holds = np.isin(held[0], values) & np.isin(held[1], wanted)
+    return Conditional(operation, both, tuple(np.flatnonzero(holds).tolist()))

@@ -1,0 +1,92 @@
+"""Control flow of a circuit: markers among its instructions that open, divide and close blocks.
+
+A circuit stays one flat row of instructions, so blocks may be nested to any depth: nothing that walks through a circuit
+calls itself. `builder.CircuitBuilder` checks that every block is closed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qsim_ex.circuit.classical import Expression, Token
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Open a block that is done where a condition is not 0 at this point of the circuit."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Else:
+    """End the block of the last open `If`, and open the one that is done where its condition is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Open a block that is repeated as long as a condition is not 0 before it; None: until something leaves it."""
+
+    condition: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Open a block that is done once, and that `Leave` may leave early, as the rounds of a loop that is written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Close the last open block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Go on after the end of an enclosing `While` or `Once`; blocks: how many of these lie between, 0 for the inner."""
+
+    blocks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NextRound:
+    """Go on with the next round of the innermost `While` or `Once`, which must be a `While`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Put the value of an expression into classical bits or a variable, whose token is `target`."""
+
+    target: Token
+    value: Expression
+
+    @property
+    def writes_bits(self) -> bool:
+        """Whether it writes classical bits, as a measurement does."""
+        return self.target.op == "bits"
+
+
+Marker = If | Else | While | Once | End | Leave | NextRound
+"""Closed: the instructions that say what comes next."""
+
+MARKERS = (If, Else, While, Once, End, Leave, NextRound)
+
+CONTROL = (*MARKERS, Store)
+"""All instructions of this module."""
+
+
+def ends_of(instructions: tuple[object, ...]) -> dict[int, int]:
+    """Return for the place of each `If`, `Else`, `While` and `Once` that of the marker that ends its block."""
+    found: dict[int, int] = {}
+    waiting: list[int] = []
+    for place, instruction in enumerate(instructions):
+        match instruction:
+            case If() | While() | Once():
+                waiting.append(place)
+            case Else():
+                found[waiting.pop()] = place
+                waiting.append(place)
+            case End():
+                found[waiting.pop()] = place
+            case _:
+                pass
+    return found

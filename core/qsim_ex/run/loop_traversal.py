@@ -1,0 +1,237 @@
+"""The traversal of programs with loops: groups of branches at different nodes, which come together at joins.
+
+A *group* has states, and all of its branches are at one node. At a fork it parts, and what is known of a branch (its
+outcomes and its classical memory) decides which way it goes. The group at the earliest node goes on first, and a group
+waits at a join for those behind it. So the branches of a loop are one group in every round, and all branches of a
+circuit are one group after it.
+
+Without room for all states, some shots begin again from |0…0⟩ later: their random numbers are the same, and so are the
+choices that they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, assert_never, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.classical import evaluate
+from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.errors import LoopError
+from qsim_ex.placement.batch import Batch, States
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
+from qsim_ex.run.branch_points import Decider
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
+from qsim_ex.run.work import BatchInputs, WorkUnit
+from qsim_ex.steps.layout import Layout
+
+Numbers = NDArray[np.int64]
+
+
+class _Round(NamedTuple):
+    """The present round of a loop, and the layout of states in which its first one began."""
+
+    number: int
+    layout: Layout
+
+
+@dataclass(slots=True)
+class _Group:
+    """Branches with branch b in row b of their states, at a node; rounds: of the loops around it."""
+
+    node: int
+    states: States
+    branches: Branches
+    rounds: tuple[_Round, ...] = ()
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """The present rounds of all loops."""
+        return tuple([one.number for one in self.rounds])
+
+
+class LoopTraversal(BranchTraversal):
+    """Runs the branches of one unit of work through a program with loops."""
+
+    def __init__(self, way: ExecutionContext, unit: WorkUnit, inputs: BatchInputs) -> None:
+        super().__init__(way, unit, inputs)
+        self._groups: list[_Group] = []  # that wait
+        self._later: list[Numbers] = []  # shots that begin later
+        self._most = way.machine.options.max_loop_rounds
+        self._rounds: tuple[int, ...] = ()
+
+    def __call__(self, branches: Branches) -> None:
+        """Run some branches through the whole program; their states begin as |0…0⟩."""
+        self._later = [self._ids(branches)]
+        try:
+            while self._groups or self._later:
+                self._advance(self._earliest(branches))
+        finally:
+            for group in self._groups:
+                group.states.release()
+
+    def _ids(self, branches: Branches) -> Numbers:
+        """Return a number for each shot of some branches."""
+        return branches.binding[branches.branch_of] * self._inputs.shots + branches.shots
+
+    # --- groups ------------------------------------------------------------------------------------------------------
+
+    def _held(self) -> int:
+        return sum(group.states.rows for group in self._groups)
+
+    def _earliest(self, first: Branches) -> _Group:
+        """Return the group at the earliest node, or as many shots from the beginning as surely fit."""
+        if self._groups:
+            earliest = min(self._groups, key=lambda group: group.node)
+            self._groups.remove(earliest)
+            return earliest
+        waiting, rows = self._later.pop(), self._way.machine.rows
+        begun = first.without(~np.isin(self._ids(first), waiting))
+        if len(begun) > rows:
+            every = self._ids(begun.chosen(np.arange(rows)))
+            self._later.append(np.setdiff1d(waiting, every))
+            begun = begun.chosen(np.arange(rows))
+        return _Group(0, self._begin(len(begun)), begun.settled())
+
+    def _wait(self, group: _Group) -> None:
+        self._groups.append(group)
+        self.most_rows = max(self.most_rows, self._held())
+
+    def _advance(self, group: _Group) -> None:
+        """Lead a group on until it ends or waits; other groups may join it."""
+        machine = self._way.machine
+        try:
+            while group.node < len(self._nodes):
+                if not self._step(group):
+                    return
+            machine.synchronize()
+            self._way.finish(self._unit, self._inputs, group.states, group.branches)
+        except BaseException:
+            group.states.release()
+            raise
+        if self._way.ticker.reports:
+            steps = sum(group.states.ticks(plan) for plan in self._way.plans.values())
+            self._way.ticker.skip(len(group.branches.shots) * steps)
+        machine.end(group.states)
+
+    def _step(self, group: _Group) -> bool:
+        """Do the node at which a group is, and lead it to the next one; return whether it goes on at once."""
+        at, self._rounds = group.node, group.place
+        group.node += 1
+        match self._nodes[at]:
+            case Segment() as segment:
+                self._run(at, segment, group.states, group.branches, None)
+            case Save() as save:
+                self._way.save(self._unit, save, self._values(at, save, group.states, group.branches), group.branches)
+            case SetState() as given:
+                self._set(given, group.states, group.branches)
+            case BranchPoint() as point:
+                self._choose(point, group)
+            case Fork(condition, otherwise):
+                self._fork(evaluate(condition, group.branches.outcomes) != 0, otherwise, group)
+            case Jump(to):
+                group.node = to
+            case RoundBegin(depth):
+                self._round(depth, group)
+            case Join(depth):
+                group.rounds = group.rounds[:depth]
+                return self._join(at, group)
+            case other:
+                assert_never(other)
+        return True
+
+    # --- nodes -------------------------------------------------------------------------------------------------------
+
+    def _choose(self, point: BranchPoint, group: _Group) -> None:
+        """Make the choices of a branch point; every branch after it has a row of its own."""
+        machine = self._way.machine
+        if not (point.choices or point.readings):
+            inputs, room = self._inputs, 1
+        else:
+            machine.synchronize()
+            inputs = replace(self._inputs, rounds=self._rounds) if self._rounds else self._inputs
+            room = max(1, machine.rows - self._held() - group.states.rows)
+        branches = Decider(inputs, group.states, self._catch_up, room)(point, group.branches)
+        if branches.in_place and len(branches) == group.states.rows:
+            group.branches = branches
+            return
+        most = max(machine.rows - self._held(), group.states.rows)
+        if len(branches) > most:
+            kept = self._kept(branches, most, group.states.rows)
+            self._later.append(np.setdiff1d(self._ids(branches), self._ids(kept)))
+            branches = kept
+        self._take(group, branches)
+
+    def _kept(self, branches: Branches, most: int, rows: int) -> Branches:
+        """Return as many branches as there is room for, one of each row if there is none for a copy."""
+        if most > rows:
+            return branches.chosen(np.arange(most))
+        _, first = np.unique(branches.row, return_index=True)
+        return branches.chosen(first)
+
+    def _take(self, group: _Group, branches: Branches) -> None:
+        """Give every branch a row of its own."""
+        if not branches.in_place or len(branches) != group.states.rows:
+            before = group.states
+            group.states = before.take(branches.row)
+            self.most_rows = max(self.most_rows, self._held() + group.states.rows)
+            self._way.machine.end(before)
+        group.branches = branches.settled()
+
+    def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: _Group) -> None:
+        """Lead the branches for which a condition does not hold to another node."""
+        if not holds.any():
+            group.node = otherwise
+        elif not holds.all():
+            others = group.branches.chosen(np.flatnonzero(~holds))
+            self._wait(_Group(otherwise, group.states.take(others.row), others.settled(), group.rounds))
+            self._take(group, group.branches.chosen(np.flatnonzero(holds)))
+
+    def _round(self, depth: int, group: _Group) -> None:
+        """Count a round; each begins in the layout in which the first one did, for which there are plans."""
+        states, rounds = group.states, group.rounds
+        if len(rounds) == depth:
+            group.rounds = (*rounds, _Round(0, states.layout))
+            return
+        number, layout = rounds[depth]
+        if number + 1 >= self._most:
+            raise LoopError(
+                f"expected a loop to end within max_loop_rounds={self._most} rounds, got {len(group.branches.shots)} "
+                f"shots for which it went round {self._most} times; check its condition, or raise max_loop_rounds."
+            )
+        if states.layout != layout and isinstance(states, Batch):
+            states.arrange(layout)
+        group.rounds = (*rounds[:depth], _Round(number + 1, layout))
+
+    def _join(self, at: int, group: _Group) -> bool:
+        """Wait at a join for groups that are behind, or go on with all that are there."""
+        if not self._groups:
+            return True
+        if any(other.node < at for other in self._groups):
+            group.node = at
+            self._wait(group)
+            return False
+        here = [other for other in self._groups if other.node == at and other.place == group.place]
+        if not here or not isinstance(group.states, Batch):
+            return True
+        parts = [group, *here]
+        branches = Branches.joined([one.branches for one in parts])
+        states = Batch.joined([cast(Batch, one.states) for one in parts])
+        for other in here:
+            self._groups.remove(other)
+            other.states.release()
+        self._way.machine.end(group.states)
+        group.states = states
+        self._take(group, branches)
+        return True
+
+    # --- what the rounds change --------------------------------------------------------------------------------------
+
+    def _share(self, node: int, states: States, branches: Branches) -> Callable[[], None]:  # noqa: ARG002
+        """Return the tick of a segment; how often it runs is not known, so a shot counts when it has ended."""
+        ticker: Any = self._way.ticker
+        return cast(Callable[[], None], ticker.check)

@@ -1,0 +1,156 @@
+"""Qiskit's classical expressions and run-time variables as expressions of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from qiskit.circuit import ClassicalRegister, Clbit, Duration
+from qiskit.circuit.classical import expr, types
+
+from qsim_ex import CircuitBuilder
+from qsim_ex.errors import NotSupported
+from qsim_ex.frameworks import FLOAT, Expression, Token
+
+ClbitNumbers = Mapping[Clbit, int]
+"""The engine's number of each classical bit of a circuit."""
+
+_Op = expr.Binary.Op
+BINARY = {
+    _Op.BIT_AND: "and",
+    _Op.BIT_OR: "or",
+    _Op.BIT_XOR: "xor",
+    _Op.LOGIC_AND: "both",
+    _Op.LOGIC_OR: "either",
+    _Op.EQUAL: "equal",
+    _Op.NOT_EQUAL: "not_equal",
+    _Op.LESS: "less",
+    _Op.LESS_EQUAL: "less_equal",
+    _Op.GREATER: "greater",
+    _Op.GREATER_EQUAL: "greater_equal",
+    _Op.SHIFT_LEFT: "shift_left",
+    _Op.SHIFT_RIGHT: "shift_right",
+    _Op.ADD: "add",
+    _Op.SUB: "subtract",
+    _Op.MUL: "multiply",
+    _Op.DIV: "divide",
+}
+"""The engine's name of each of Qiskit's binary operations."""
+
+UNARY = {
+    expr.Unary.Op.BIT_NOT: "invert",
+    expr.Unary.Op.LOGIC_NOT: "not",
+    expr.Unary.Op.NEGATE: "negate",
+}
+"""The engine's name of each of Qiskit's unary operations."""
+
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+
+
+class RuntimeVariables:
+    """The variables of a circuit and of its blocks, each made when it is first named."""
+
+    def __init__(self, builder: CircuitBuilder) -> None:
+        self._builder = builder
+        self._known: dict[Any, Expression] = {}
+        self._unit: str | None = None
+
+    def variable(self, var: expr.Var) -> Expression:
+        """Return the engine's variable of a run-time variable."""
+        if var not in self._known:
+            self._known[var] = self._builder.variable(width_of(var.type))
+        return self._known[var]
+
+    def unnamed(self, width: int) -> Expression:
+        """Return a variable that no circuit names."""
+        return self._builder.variable(width)
+
+    def expression(self, node: Any, bits: ClbitNumbers) -> Expression:
+        """Return an expression, a bit, a register, or a condition (register or bit, value) in the engine's words.
+
+        Raises `NotSupported` for stretches, which only a compiler resolves.
+        """
+        if isinstance(node, tuple):
+            read, value = node
+            found = Expression.of_bits(clbits_of(read, bits))
+            return found.among([int(value)])
+        if isinstance(node, Clbit | ClassicalRegister):
+            return Expression.of_bits(clbits_of(node, bits))
+        code: list[Token] = []  # operations first, and the last operand first: postfix order from behind
+        waiting = [node]
+        while waiting:
+            waiting += self._append(waiting.pop(), bits, code)
+        code.reverse()
+        return Expression(tuple(code))
+
+    def _append(self, node: Any, bits: ClbitNumbers, code: list[Token]) -> tuple[Any, ...]:
+        """Append the tokens of one node, and return its operands."""
+        match node:
+            case expr.Var():
+                read = self.variable(node) if node.standalone else Expression.of_bits(clbits_of(node.var, bits))
+                code += read.code
+                return ()
+            case expr.Value():
+                width, value = width_of(node.type), node.value
+                number = self._duration(value) if isinstance(value, Duration) else value
+                code += Expression.constant(number, width).code
+                return ()
+            case expr.Cast():
+                width = width_of(node.type)
+                code.append(Token("truth" if isinstance(node.type, types.Bool) else "cast", width))
+                return (node.operand,)
+            case expr.Index():
+                code += [Token("cast", 1), Token("shift_right", width_of(node.target.type))]
+                return node.target, node.index
+            case expr.Unary():
+                code.append(Token(UNARY[node.op], width_of(node.type)))
+                return (node.operand,)
+            case expr.Binary():
+                code.append(Token(BINARY[node.op], width_of(node.type)))
+                return node.left, node.right
+            case _:
+                raise NotSupported(
+                    f"expected an expression of bits, variables and constants, got {node}; resolve stretches first, "
+                    "or leave them out."
+                )
+
+    def _duration(self, value: Duration) -> float:
+        """Return a duration in seconds, or in units of dt; a circuit has either."""
+        unit = "dt" if value.unit() == "dt" else "s"
+        if self._unit not in (None, unit):
+            raise NotSupported(
+                "expected durations in classical expressions all in dt or all in seconds, got both; convert them."
+            )
+        self._unit = unit
+        return float(value.value()) * _SECONDS.get(value.unit(), 1.0)
+
+    def store(self, target: Any, value: Expression, bits: ClbitNumbers) -> None:
+        """Append a store into a variable, a register, a bit, or a bit of one of these."""
+        if not isinstance(target, expr.Index):
+            self._builder.store(self.expression(target, bits), value)
+            return
+        whole, index = self.expression(target.target, bits), self.expression(target.index, bits)
+        width = whole.width
+        mask = Expression.constant(1, width).binary("shift_left", index)
+        moved = value.cast(width).binary("shift_left", index)
+        self._builder.store(whole, whole.binary("and", mask.unary("invert")).binary("or", moved))
+
+
+def width_of(kind: Any) -> int:
+    """Return the engine's width of a type; raises `NotSupported` for one that has none."""
+    match kind:
+        case types.Bool():
+            return 1
+        case types.Uint():
+            return int(kind.width)
+        case types.Float() | types.Duration():
+            return FLOAT
+        case _:
+            raise NotSupported(
+                f"expected variables of type Bool, Uint, Float or Duration, got {kind}; use one of them."
+            )
+
+
+def clbits_of(read: Any, bits: ClbitNumbers) -> tuple[int, ...]:
+    """Return the numbers of the classical bits of a bit or a register."""
+    return tuple([bits[bit] for bit in ([read] if isinstance(read, Clbit) else read)])
