@@ -6,7 +6,7 @@ long as reading one instruction after the other. Every other operation is given 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
@@ -45,6 +45,8 @@ from qsim_ex.frameworks import (
 from qsim_ex_provider.translation.classical import RuntimeVariables
 
 Wires = tuple[int, ...]
+Inner = Generator[tuple[QuantumCircuit, "Place"], None, None]
+"""The circuits inside control flow, and where each is to be appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ class Translator:
 
     def _pieces(
         self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
-    ) -> Iterator[tuple[QuantumCircuit, Place]]:
+    ) -> Inner:
         """Append a circuit but for what is inside its control flow, which is yielded where it is to be appended."""
         self.top = circuit if self.top is None else self.top
         clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
@@ -372,7 +374,7 @@ class Walk:
         ):  # identities are gates there, of which circuits that measure relaxation have hundreds
             self._others = [place for place in columns.others if not columns.is_identity(place)]
 
-    def all(self) -> Iterator[tuple[QuantumCircuit, Place]]:
+    def all(self) -> Inner:
         """Append all instructions, and yield the circuits inside control flow."""
         begin = 0
         for place in self._others:
@@ -470,7 +472,7 @@ class Walk:
             each = len(made) // len(mine)
             yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))
 
-    def _other(self, place: int) -> Iterator[tuple[QuantumCircuit, Place]] | None:
+    def _other(self, place: int) -> Inner | None:
         """Append an instruction that is no standard gate; return the circuits inside it, if it is control flow."""
         instruction, on = self._columns.instructions[place], self._columns.wires[place]
         matrix = self._matrices.get(place)
@@ -492,9 +494,7 @@ class Walk:
             return None
         self._measure()
         if isinstance(operation, ControlFlowOp):
-            found: Iterator[tuple[QuantumCircuit, Place]] | None = self._to.emit(
-                operation, Place(on, bits, self._controls), self._to
-            )
+            found: Inner | None = self._to.emit(operation, Place(on, bits, self._controls), self._to)
             return found
         if self._noise is not None:
             self._to.noisy(operation, Place(on, bits), self._noise)

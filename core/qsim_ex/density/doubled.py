@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of, matrix_of
 from qsim_ex.circuit.ops import (
     ALWAYS,
@@ -113,7 +114,7 @@ def doubled(
     readout: the readout errors, for conditions on bits that have one.
     num_wires: of a density matrix that has more wires than the circuit. touched: mask of the wires that may not be |0⟩
         at the beginning.
-    Raises `NotSupported` for saves of amplitudes, which a mixed state does not have.
+    Raises `NotSupported` for saves of amplitudes, which a mixed state does not have, and for control flow.
     """
     wires = structure.num_qubits if num_wires is None else num_wires
     asked = _Asked(total, wires, touched, observed, sampled, dephased)
@@ -222,6 +223,11 @@ class _Doubler:
                 self._conditional(place, operation, clbits, values)
             case Save():
                 self._save(place, instruction)
+            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+                raise NotSupported(
+                    "method='density_matrix' takes gates under conditions, but no loops, variables, or blocks with "
+                    "measurements in them yet; use method='statevector', which draws trajectories."
+                )
             case _:
                 assert_never(instruction)
 
