@@ -107,7 +107,8 @@ class Options:
         is 'switch'.
     method: 'statevector' simulates noise by trajectories, one state vector for each random outcome. 'density_matrix'
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
-        'automatic' is 'statevector'.
+        'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
+        from their density matrix, which costs less.
     precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.

@@ -108,7 +108,8 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
-    if shots is not None and trajectories is None and not observables and circuit.structure.has_channels:
+    only_shots = shots is not None and trajectories is None and not observables
+    if only_shots and options.method != "statevector" and circuit.structure.has_channels:
         from qsim_ex.run import narrow_density
 
         began = perf_counter()

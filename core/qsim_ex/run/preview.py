@@ -93,7 +93,7 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     separation, parts = _parts(circuit, options)
     if separation is None:
-        return Explanation("\n".join([*_explained(*parts[0], options), *_of_shots(circuit)]))
+        return Explanation("\n".join([*_explained(*parts[0], options), *_of_shots(circuit, options)]))
     lines = [separation.describe()]
     alike: dict[int, list[int]] = {}
     for number, (one, _) in enumerate(parts):
@@ -105,12 +105,12 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
             more = f"; {len(numbers) - 1} other parts have the same plan" if len(numbers) > 1 else ""
             lines.append(f"part {first}, wires {', '.join(map(str, wires))}{more}")
         lines += _explained(*parts[first], options)
-    return Explanation("\n".join([*lines, *_of_shots(circuit)]))
+    return Explanation("\n".join([*lines, *_of_shots(circuit, options)]))
 
 
-def _of_shots(circuit: Circuit) -> list[str]:
+def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     """Return a line on the shots of a circuit, if they have a way of their own."""
-    if not circuit.structure.has_channels:
+    if options.method == "statevector" or not circuit.structure.has_channels:
         return []
     from qsim_ex.run import narrow_density
 
