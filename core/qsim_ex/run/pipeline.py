@@ -109,7 +109,7 @@ def run_batch(
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
     only_shots = shots is not None and trajectories is None and not observables
-    if only_shots and options.method != "statevector" and circuit.structure.has_channels:
+    if only_shots and options.method == "automatic" and circuit.structure.has_channels:
         from qsim_ex.run import narrow_density
 
         began = perf_counter()

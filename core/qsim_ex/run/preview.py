@@ -110,7 +110,7 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
 
 def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     """Return a line on the shots of a circuit, if they have a way of their own."""
-    if options.method == "statevector" or not circuit.structure.has_channels:
+    if options.method != "automatic" or not circuit.structure.has_channels:
         return []
     from qsim_ex.run import narrow_density
 
