@@ -1,0 +1,64 @@
+"""Hooks of mkdocs: put files of the repository beside the pages, fill in tables, follow links out of docs/.
+
+`mkdocs.yml` names this file. A page asks for a generated table by a comment of its own line:
+
+    <!-- table: options -->
+
+`tables.TABLES` has the names. Links of a page are those of its file in the repository, so that they work there too;
+`links.for_site` says what a link out of docs/ becomes.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "core"), str(ROOT)]
+
+from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
+
+from tools.pages.links import PAGES_BESIDE, STATIC, for_site  # noqa: E402
+from tools.pages.tables import TABLES  # noqa: E402
+
+LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
+MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
+FENCE = re.compile(r"^(```\w+) \w+$", re.MULTILINE)
+
+
+def on_config(config: Any) -> Any:
+    """Put every decision into the navigation, after the index of the decisions."""
+    (decisions,) = (part["Decisions"] for part in config.nav if "Decisions" in part)
+    decisions += [str(path.relative_to(ROOT / "docs")) for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages and downloads that lie outside docs/."""
+    for source, place in PAGES_BESIDE.items():
+        files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+    for pattern in STATIC:
+        for path in sorted(ROOT.glob(pattern)):
+            files.append(File.generated(config, f"files/{path.relative_to(ROOT)}", abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001 (mkdocs' signature)
+    """Return the page with its tables, its links as the site has them, and without the tags of code blocks."""
+    place = page.file.src_uri
+    home = next((source for source, there in PAGES_BESIDE.items() if there == place), f"docs/{place}")
+
+    def table(match: re.Match[str]) -> str:
+        if match[1] not in TABLES:
+            LOG.warning("%s: there is no table %r; known: %s", home, match[1], ", ".join(TABLES))
+            return match[0]
+        return TABLES[match[1]]()
+
+    text = FENCE.sub(r"\1", MARK.sub(table, markdown))
+    text, broken = for_site(text, home, place)
+    for target in broken:
+        LOG.warning("%s: the link to %s leads to no file of the repository", home, target)
+    return text
