@@ -152,9 +152,10 @@ class Result(_Ran):
     num_clbits: the number of classical bits.
     packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
         measurement are 0. None without shots.
-    saved: label -> what was saved: the amplitudes [2^n] of a state vector in the order of the wires (bit w of the index
-        = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has one more
-        axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits -> value.
+    saved: the saved values by their labels: the amplitudes [2^n] of a state vector in the order of the wires (bit w of
+        the index = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has
+        one more axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits ->
+        value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
     """
@@ -223,7 +224,7 @@ class BatchResult(_Ran):
     shots: the number of shots of each binding, or None if there are none.
     num_clbits: the number of classical bits.
     packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
-    saved: label -> what was saved: an array [bindings, …], or a list with the dictionary of each binding.
+    saved: the saved values by their labels: an array [bindings, …], or a list with the dictionary of each binding.
     values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
     seeds: the seed of each binding.

@@ -5,6 +5,7 @@ if (location.protocol === "file:") {
     constructor(url) {
       super();
       this.waiting = [];
+      const base = new URL(url, location.href);
       const frame = document.createElement("iframe");
       frame.hidden = true;
       document.body.appendChild(frame);
@@ -18,10 +19,10 @@ if (location.protocol === "file:") {
       const load = (src) =>
         new Promise((done, failed) => {
           const script = inside.document.createElement("script");
-          Object.assign(script, { src: new URL(src, url), onload: done, onerror: failed });
+          Object.assign(script, { src: new URL(src, base), onload: done, onerror: failed });
           inside.document.body.appendChild(script);
         });
-      load(url).then(() => {
+      load(base).then(() => {
         this.deliver = (data) => inside.dispatchEvent(new inside.MessageEvent("message", { data }));
         this.waiting.forEach(this.deliver);
       });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from qsim_ex import errors, reference
 from qsim_ex.devices.discover import gpu_missing
-from tools.pages.snippets import Block, blocks
+from tools.pages.snippets import Block, blocks, without_tags
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -34,9 +35,14 @@ def runs_here(block: Block) -> bool:
     return not {"skip", "gpu"} & set(block.tags) and ("no-gpu" not in block.tags or bool(gpu_missing()))
 
 
+def compiled(block: Block, page: Path) -> Any:
+    """Return the code of a block, with the numbers of its lines in the page."""
+    return compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+
+
 def run(block: Block, page: Path, names: dict[str, Any]) -> None:
     """Run a block of Python after the blocks above it; an error that it is an example of has to come."""
-    code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+    code = compiled(block, page)
     expected = [tag for tag in block.tags if hasattr(errors, tag)]
     if not expected:
         exec(code, names)
@@ -83,8 +89,8 @@ def test_the_snippets_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
-        if block.language == "python" and runs_here(block):
-            run(block, page, names)
+        if block.language == "python":
+            _ = run(block, page, names) if runs_here(block) else compiled(block, page)
     if check := VALUES.get(name(page)):
         check(names)
 
@@ -116,6 +122,14 @@ def test_every_tag_is_known() -> None:
         for block in blocks(page):
             for tag in block.tags:
                 assert tag in ("gpu", "no-gpu", "skip", "run") or hasattr(errors, tag), f"{name(page)}: {tag}"
+
+
+def test_the_site_shows_blocks_without_tags() -> None:
+    """No block keeps a tag, which the site would take for text, and the code stays as it is."""
+    for page in PAGES:
+        shown = without_tags(page.read_text(encoding="utf-8"))
+        assert re.findall(r"^ *```\w+ .*$", shown, re.MULTILINE) == []
+    assert without_tags("```python no-gpu OptionError\nx ```a b\n```\n") == "```python\nx ```a b\n```\n"
 
 
 def test_every_error_is_described() -> None:

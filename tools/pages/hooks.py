@@ -22,11 +22,13 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT)]
 from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
 
 from tools.pages.links import PAGES_BESIDE, STATIC, for_site  # noqa: E402
+from tools.pages.snippets import without_tags  # noqa: E402
 from tools.pages.tables import TABLES  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.plugins.qsim_ex")
 MARK = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
-FENCE = re.compile(r"^(```\w+) \w+$", re.MULTILINE)
+BACKGROUND = ("decisions/", "architecture.md", "changelog.md", "fuzzing.md")
+"""Pages for those who read the source; in a search they come after the others."""
 
 
 def on_config(config: Any) -> Any:
@@ -57,7 +59,9 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
             return match[0]
         return TABLES[match[1]]()
 
-    text = FENCE.sub(r"\1", MARK.sub(table, markdown))
+    if place.startswith(BACKGROUND):
+        page.meta["search"] = {"boost": 0.3}
+    text = without_tags(MARK.sub(table, markdown))
     text, broken = for_site(text, home, place)
     for target in broken:
         LOG.warning("%s: the link to %s leads to no file of the repository", home, target)

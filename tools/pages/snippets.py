@@ -4,8 +4,9 @@ A block begins with its language and may have tags after it:
 
     ```python               runs after the blocks above it on the page, in the same namespace
     ```python OptionError   runs and has to raise this error of `qsim_ex.errors`
-    ```python gpu           runs only where there are GPUs, with names that the test gives it
-    ```python skip          cannot run in a test; the text beside it says why
+    ```python gpu           needs GPUs; the tests only compile it
+    ```python skip          needs what a test does not have, such as a cluster; the tests only compile it
+    ```python no-gpu        runs only where there is no GPU
     ```bash run             runs in a shell, in the folder of the page
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FENCE = re.compile(r"^( *)```(\w+)((?: [\w-]+)*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_TAGGED = re.compile(r"^( *```\w+)(?: [\w-]+)+$", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -35,3 +37,8 @@ def blocks(page: Path) -> Iterator[Block]:
     for match in _FENCE.finditer(source):
         line = source.count("\n", 0, match.start()) + 2
         yield Block(match[2], tuple(match[3].split()), line, textwrap.dedent(match[4]))
+
+
+def without_tags(text: str) -> str:
+    """Return a page without the tags of its blocks, as the site shows it."""
+    return _TAGGED.sub(r"\1", text)

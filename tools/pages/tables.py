@@ -37,6 +37,11 @@ def type_of(annotation: Any) -> str:
     return " or ".join(f"`{one}`" for one in text.replace("_base.", "").split(" | "))
 
 
+def default_of(value: Any) -> str:
+    """Return a default as a reader writes it."""
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value!r}`"
+
+
 def sentence(text: str) -> str:
     """Return a meaning as it stands in a docstring, with a capital unless it begins with a symbol or a dtype."""
     word = text.split(" ", 1)[0]
@@ -46,7 +51,7 @@ def sentence(text: str) -> str:
 def options() -> str:
     """Return every option of the engine: `qsim_ex.Options`."""
     found = rows(Options, OptionKeywords).values()
-    lines = ((f"`{row.name}`", type_of(row.type), f"`{row.default!r}`", sentence(row.meaning)) for row in found)
+    lines = ((f"`{row.name}`", type_of(row.type), default_of(row.default), sentence(row.meaning)) for row in found)
     return table(("option", "values", "default", "meaning"), lines)
 
 
@@ -57,7 +62,7 @@ def run_options() -> str:
 
     engine = {field.name for field in fields(Options)}
     found = [row for row in rows(RunOptions, RunKeywords).values() if row.name not in engine]
-    lines = ((f"`{row.name}`", type_of(row.type), f"`{row.default!r}`", sentence(row.meaning)) for row in found)
+    lines = ((f"`{row.name}`", type_of(row.type), default_of(row.default), sentence(row.meaning)) for row in found)
     return table(("option", "values", "default", "meaning"), lines)
 
 
