@@ -112,7 +112,7 @@ def test_the_commands_of_the_command_line_page_run(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "50" in done.stdout
+    assert set(re.findall(r"^  (\d\d) +\d+ ", done.stdout, re.MULTILINE)) == {"00", "11"}
     assert "sweep" in done.stdout
 
 
