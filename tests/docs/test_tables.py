@@ -85,6 +85,7 @@ def test_entries_of_a_docstring_become_a_list() -> None:
     """
     lines = as_markdown(text).splitlines()
     assert lines[0] == "Return a thing."
-    assert "- **one**: the first," in lines
+    assert "- **one**: the first, in two lines." in lines
+    assert "- **two, three**: others." in lines
     assert "- **four**: the last." in lines
     assert lines[-2:] == ["", "Raises `ValueError`."]

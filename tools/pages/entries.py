@@ -5,25 +5,33 @@ from __future__ import annotations
 import inspect
 import re
 
-_ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)")
+_NAMES = r"\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*"
+_ENTRY = re.compile(rf"{_NAMES}: .*")
+_WITHIN = re.compile(rf"(?<=\. )(?={_NAMES}: )")
+_SENTENCE = ("Raises ", "Return ", "It ", "The ")
+"""How a sentence begins that follows the entries and belongs to none of them."""
 
 
 def as_markdown(text: str) -> str:
-    """Return a docstring with each entry ``name: meaning`` at the beginning of a line as an item of a list."""
+    """Return a docstring with each entry ``name: meaning`` as an item of a list.
+
+    An entry begins a line, or follows another one in the same line. Its further lines belong to it.
+    """
     lines: list[str] = []
-    listed = False
-    for line in inspect.cleandoc(text).splitlines():
-        entry = _ENTRY.fullmatch(line)
-        if entry and entry[1] not in ("Raises", "Note"):
-            lines += [] if listed else [""]
-            lines.append(f"- **{entry[1]}**: {entry[2]}".replace("***", "**"))
-            listed = True
-        elif listed and line.strip() and not line.startswith(" "):
-            # A sentence that goes on belongs to the entry; a new one after a full stop begins a paragraph.
-            ended = lines[-1].rstrip().endswith(".") and line.startswith(("Raises", "Return", "It ", "The "))
-            lines += ["", line] if ended else [f"    {line}"]
-            listed = not ended
+    entries: list[str] = []
+    for line in [*inspect.cleandoc(text).splitlines(), ""]:
+        if _ENTRY.fullmatch(line):
+            entries.append(line)
+        elif entries and line and not (entries[-1].endswith(".") and line.startswith(_SENTENCE)):
+            entries[-1] += " " + line.strip()
         else:
-            lines.append(line)
-            listed = listed and bool(line.strip())
-    return re.sub(r"``(?!`)([^`]+)``", r"`\1`", "\n".join(lines))
+            lines += [*_items(entries), line]
+            entries = []
+    return re.sub(r"``(?!`)([^`]+)``", r"`\1`", "\n".join(lines).rstrip())
+
+
+def _items(entries: list[str]) -> list[str]:
+    """Return entries as items of a list, with blank lines around them."""
+    each = [one.partition(": ") for entry in entries for one in _WITHIN.split(entry)]
+    items = [f"- **{name.replace('*', chr(92) + '*')}**: {meaning.strip()}" for name, _, meaning in each]
+    return ["", *items, ""] if items else []
