@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,14 @@ def test_links_lead_to_files_of_the_repository(home: str) -> None:
     """No page links to a file that is not there."""
     _, broken = for_site((ROOT / home).read_text(encoding="utf-8"), home, PAGES[home])
     assert broken == []
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
+def test_links_of_notebooks(notebook: Path) -> None:
+    """No notebook links to a file that is not there."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert for_site(text, f"notebooks/{notebook.name}", "index.md")[1] == []
 
 
 def test_what_a_link_becomes() -> None:
