@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT)]
+SOURCES = [str(ROOT / "core"), str(ROOT)]
+sys.path[:0] = SOURCES  # for the imports below; mkdocs takes it back afterwards
 
 from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
 
@@ -32,7 +33,8 @@ BACKGROUND = ("decisions/", "architecture.md", "changelog.md", "fuzzing.md")
 
 
 def on_config(config: Any) -> Any:
-    """Put every decision into the navigation, after the index of the decisions."""
+    """Let pages be made from this checkout, and put every decision into the navigation, after their index."""
+    sys.path[:0] = SOURCES
     (decisions,) = (part["Decisions"] for part in config.nav if "Decisions" in part)
     decisions += [str(path.relative_to(ROOT / "docs")) for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))]
     return config
