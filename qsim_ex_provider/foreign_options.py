@@ -2,7 +2,7 @@
 
 An option that has another name here is given it. One that changes nothing about the result of a state vector simulator
 is accepted where its value means what happens here in any case; every other value is an error that says what to use.
-The section "Options of other backends" of docs/user_guide.md lists them all.
+The page docs/reference/foreign-options.md lists them all; `tools.pages.tables` makes its tables from this file.
 """
 
 from __future__ import annotations

@@ -30,11 +30,12 @@ _latest: deque[ref[Provenance]] = deque()
 class Provenance:
     """The devices, plans and times of a run.
 
-    device, device_description: the name of the device, and its description. deployment: how the state was divided over
-    devices and host memory, and why. plans: the plans of the run. timings: seconds of plan, prepare, run, sample and
-    total. peak_bytes: each device's memory for amplitudes. facts: the number of states; for a divided state the kind of
-    host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    parts of a circuit in separate parts; the fields above are those of the largest one.
+    device, device_description: the name of the device, and its description. precision: 'single' (complex64) or
+    'double' (complex128). deployment: how the state was divided over devices and host memory, and why. plans: the
+    plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
+    amplitudes. facts: the number of states; for a divided state the kind of host memory, the links between devices,
+    and the bytes copied over each link. others: the provenance of the smaller parts of a circuit in separate parts;
+    the fields above are those of the largest one.
     """
 
     device: str
@@ -148,11 +149,13 @@ class Result(_Ran):
     """The outcome of one circuit.
 
     shots: the number of shots, or None if there are none.
+    num_clbits: the number of classical bits.
     packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
         measurement are 0. None without shots.
-    saved: label -> what was saved: the amplitudes [2^n] of a state vector in the order of the wires (bit w of the index
-        = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has one more
-        axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits -> value.
+    saved: the saved values by their labels: the amplitudes [2^n] of a state vector in the order of the wires (bit w of
+        the index = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has
+        one more axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits ->
+        value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
     """
@@ -218,8 +221,10 @@ class Result(_Ran):
 class BatchResult(_Ran):
     """The outcome of many circuits of one structure, one for each binding; a run is a batch of one.
 
+    shots: the number of shots of each binding, or None if there are none.
+    num_clbits: the number of classical bits.
     packed: uint8 [bindings, shots, ceil(num_clbits / 8)], row by row as in `Result`; None without shots.
-    saved: label -> what was saved: an array [bindings, …], or a list with the dictionary of each binding.
+    saved: the saved values by their labels: an array [bindings, …], or a list with the dictionary of each binding.
     values: expectation values of the observables, float64 (complex128 if a coefficient is) [bindings, observables].
     errors: their standard errors, float64 [bindings, observables]; 0 where a value is exact.
     seeds: the seed of each binding.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,8 @@ from qiskit.result.models import MeasLevel
 
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex_provider import QsimExBackend, QsimExProvider
-from qsim_ex_provider.foreign_options import ACCEPTED, NAMES, RENAMED
+from qsim_ex_provider.foreign_options import ACCEPTED, NAMES
 from qsim_ex_provider.options import KNOWN
-
-GUIDE = Path(__file__).parents[2] / "docs" / "user_guide.md"
 
 
 def circuit() -> QuantumCircuit:
@@ -126,14 +122,6 @@ def test_every_option_of_aer_is_decided() -> None:
 def test_every_option_of_the_basic_simulator_is_decided() -> None:
     """Each option of Qiskit's own simulator is known here."""
     assert {name for name, _ in BasicSimulator().options.items()} <= {*KNOWN, *NAMES}
-
-
-def test_the_table_of_the_guide_names_every_option() -> None:
-    """The user guide lists each option of other backends, so that none is ignored in silence."""
-    text = GUIDE.read_text(encoding="utf-8")
-    section = text[text.index("### Options of other backends") :]
-    section = section[: section.index("\n## ")]
-    assert set(re.findall(r"`([A-Za-z_]+)`", section)) >= {*RENAMED, *ACCEPTED}
 
 
 def test_available_devices_and_methods() -> None:

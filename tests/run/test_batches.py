@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.deployments import ON_CPU, DeploymentRow
 from support.noisy_circuits import random_noisy
-from support.paths import ROOT
 from support.strategies import circuits
 
 from qsim_ex import Bindings, CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors
@@ -260,17 +258,6 @@ def test_several_devices_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.facts["devices"]) == 2
     assert (found.packed == wanted.packed).all()
     np.testing.assert_allclose(found.values, wanted.values, atol=1e-12)
-
-
-def test_the_user_guide() -> None:
-    """The user guide's example runs, and its values are those of the state cos|00> + sin|11>."""
-    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "circuits[0]" in text)
-    names: dict[str, Any] = {}
-    exec(block, names)
-    np.testing.assert_allclose(names["values"][:, 0], np.sin(np.linspace(0, np.pi, 50)), atol=1e-12)
-    assert len(names["counts"]) == 50
-    assert {value for counts in names["counts"] for value in counts} == {0, 3}
 
 
 def test_no_device_goes_on_when_another_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from support.noisy_circuits import KINDS, random_noisy
-from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, errors, reference
 from qsim_ex.circuit.circuit import Circuit
@@ -117,17 +114,6 @@ def test_explain_says_what_is_left_to_chance() -> None:
     assert "1 mixed-unitary channels are chosen before the first sweep" in text
     assert "2 measurements in the middle, resets and channels depend on the state, at 1 branch points" in text
     assert "tree of branches" in text
-
-
-def test_the_user_guide() -> None:
-    """The user guide's example of noise runs, and its value is that of the density matrix."""
-    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "NoisyBuilder(" in text)
-    names: dict[str, Any] = {}
-    exec(block, names)
-    ones = reference.density_matrix(names["noisy"]).diagonal().real.reshape(2, 2).sum(axis=1)  # of wire 1
-    assert abs(names["value"] - (ones[0] - ones[1])) < 4 * names["error"]
-    assert sum(names["shots"].counts().values()) == 1000
 
 
 def test_a_condition_on_a_bit_that_was_never_measured() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,6 @@ from qiskit.circuit import library as lib
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler
 from qiskit.quantum_info import Operator, Pauli, SparsePauliOp, Statevector, random_pauli_list
 from scipy.optimize import minimize
-from support.paths import ROOT
 
 from qsim_ex import Simulator, reference
 from qsim_ex.execution.prepare import plan_of
@@ -447,16 +445,6 @@ def test_a_sweep_is_planned_once() -> None:
     values = np.random.default_rng(2).uniform(-3, 3, (20, circuit.num_parameters))
     SamplerV2(device="cpu").run([(circuit, values)], shots=5).result()
     assert make_plan.cache_info().misses <= planned + 1
-
-
-def test_the_user_guide() -> None:
-    """The user guide's example of the primitives runs, and its values have the shape that it names."""
-    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "SamplerV2(" in text)
-    names: dict[str, Any] = {"np": np}
-    exec(block, names)
-    pub = (names["ansatz"], names["observables"], names["angles"])
-    assert names["estimator"].run([pub]).result()[0].data.evs.shape == (2, 100)
 
 
 def test_sampler_and_backend() -> None:

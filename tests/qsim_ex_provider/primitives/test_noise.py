@@ -4,7 +4,6 @@ middle.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -15,7 +14,6 @@ from qiskit import QuantumCircuit
 from qiskit.circuit import ClassicalRegister, Parameter, QuantumRegister
 from qiskit.circuit.library import PauliEvolutionGate, StatePreparation
 from qiskit.quantum_info import DensityMatrix, SparsePauliOp, random_statevector
-from support.paths import ROOT
 
 from qsim_ex import errors, reference
 from qsim_ex.circuit.noise import channels as noise
@@ -255,17 +253,6 @@ def test_backend_with_bindings_and_lists(aer: Any) -> None:
     alone = backend.run(dynamic().assign_parameters(ANGLES[0]), shots=SHOTS, seed_simulator=9).result()
     assert alone.get_counts() == counts[0]
     assert alone.results[0].metadata["trajectories"] == SHOTS
-
-
-def test_the_user_guide() -> None:
-    """The user guide's example of a noisy machine runs, and its value is that of its noise model."""
-    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "noise_model=" in text)
-    names: dict[str, Any] = {}
-    exec(block, names)
-    wanted = DensityMatrix(exact(names["bell"], names["machine"])).expectation_value(SparsePauliOp("ZZ")).real
-    assert abs(names["data"].evs - wanted) <= 5 * names["data"].stds < 0.1
-    assert wanted < 0.99
 
 
 # --- states that are prepared on the way ----------------------------------------------------------------------------

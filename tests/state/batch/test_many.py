@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
 import pytest
-from support.paths import ROOT
 from support.states import TOLERANCE
 
 from qsim_ex import BatchedStateVector, Options, PauliSum
@@ -36,15 +32,3 @@ def test_seventy_thousand(options: Options) -> None:
         batch.permute([2, 0, 1])
         assert batch.sample(3, [1], seed=1).sum() == 0
         np.testing.assert_allclose(batch.to_numpy()[:, 0], np.prod(np.cos(angles / 2)[:, [0, 2]], axis=1), **near)
-
-
-def test_the_user_guide() -> None:
-    """The user guide's example runs, and its answers have the shapes and values that it says."""
-    guide = (ROOT / "docs" / "user_guide.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "BatchedStateVector(" in text)
-    names: dict[str, Any] = {}
-    exec(block, names)
-    np.testing.assert_allclose(names["energies"], np.full(1000, 1.5), atol=1e-12)
-    assert names["shots"].shape == (1000, 20, 2)
-    assert np.array_equal(names["shots"][:, :, 0], names["shots"][:, :, 1])
-    assert np.array_equal(names["left"].argmax(axis=1), names["found"])

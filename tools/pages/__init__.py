@@ -1,0 +1,1 @@
+"""The documentation site: its generated tables, its links, and its snippets."""
