@@ -107,8 +107,8 @@ class Simulator:
         are derived, the options' seed if None, or else a fresh one.
         observables: their expectation values are taken after the last instruction; measurements at the end of the
         circuit do not change them. trajectories: the number of trajectories whose mean an expectation value is, if the
-        circuit has random outcomes; the number of shots, or 1,000, if None. readout: readout errors of measured bits,
-        see `circuit.noise`.
+        circuit has random outcomes; the number of shots, or 1,000, if None. Shots of few noisy wires are drawn from
+        their density matrix, unless it is given. readout: readout errors of measured bits, see `circuit.noise`.
         Raises what `run` raises, and `CircuitError`, `OptionError`, `WireError` for arguments that do not match.
         """
         result = run_batch(

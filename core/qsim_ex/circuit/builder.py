@@ -19,6 +19,7 @@ from qsim_ex.circuit import check, saves
 from qsim_ex.circuit.blocks import BlockBuilder
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.known_channels import checked_kraus, kind_of
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import (
     ALWAYS,
@@ -46,23 +47,6 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=64)
 def _full(num_mixes: int, num_reads: int) -> Pattern:
     return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
-
-
-@lru_cache(maxsize=1024)
-def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
-    """Return whether a channel is mixed-unitary and whether its matrices are products; cached for other circuits."""
-    size = math.isqrt(len(kraus) // (16 * count))
-    array = np.frombuffer(kraus, dtype=np.complex128).reshape(count, size, size)
-    return check.are_scaled_unitaries(array), check.are_products(array)
-
-
-@lru_cache(maxsize=1024)
-def _known_kraus(
-    kraus: bytes, shape: tuple[int, ...], num_wires: int, tolerance: float | None
-) -> NDArray[np.complex128]:
-    """Return checked Kraus matrices; cached for other circuits, since a machine's noise is in many."""
-    array = np.frombuffer(kraus, dtype=np.complex128).reshape(shape)
-    return check.kraus(array, num_wires, "channel", tolerance)
 
 
 _wires = lru_cache(maxsize=4096)(check.wires)
@@ -343,7 +327,8 @@ class CircuitBuilder(BlockBuilder):
         constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
         checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
         if checked is None:
-            checked = *self._checked_kraus(kraus, len(wires), name, tolerance), kraus
+            array = checked_kraus(kraus, len(wires), name, tolerance)
+            checked = array, (len(wires), array.tobytes()), kraus
             if constant:
                 self._checked[id(kraus), len(wires), tolerance] = checked
         array, known, _ = checked
@@ -351,26 +336,12 @@ class CircuitBuilder(BlockBuilder):
             return self.unitary(array[0], wires, name=name, tolerance=tolerance)
         numbers = check.wires(wires, self.num_qubits, name)
         if known not in self._channels:
-            self._channels[known] = self._operands.literal(array), len(array), *_kind_of(known[1], len(array))
+            self._channels[known] = self._operands.literal(array), len(array), *kind_of(known[1], len(array))
         offset, count, mixed, product = self._channels[known]
         self._instructions.append(Channel(numbers, count, offset, mixed, name, product))
         if constant:
             self._repeated[repeats] = kraus, self._instructions[-1]
         return self
-
-    @staticmethod
-    def _checked_kraus(
-        kraus: ArrayLike, num_wires: int, name: str, tolerance: float | None
-    ) -> tuple[NDArray[np.complex128], tuple[int, bytes]]:
-        """Return checked Kraus matrices, and what tells them from others."""
-        if isinstance(kraus, np.ndarray) and kraus.dtype == np.complex128 and not kraus.flags.writeable:
-            try:
-                array = _known_kraus(kraus.tobytes(), kraus.shape, num_wires, tolerance)
-            except InvalidInput:
-                array = check.kraus(kraus, num_wires, name, tolerance)  # which names the channel in its error
-        else:
-            array = check.kraus(kraus, num_wires, name, tolerance)
-        return array, (num_wires, array.tobytes())
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires into |0>."""

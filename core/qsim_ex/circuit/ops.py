@@ -261,11 +261,6 @@ class Structure:
         return frozenset(map(type, self.instructions))
 
     @property
-    def has_channels(self) -> bool:
-        """Whether there is noise in the circuit."""
-        return Channel in self.kinds
-
-    @property
     def is_certain(self) -> bool:
         """Whether gates and initial states are all there is, so that nothing is random."""
         return self.kinds <= {Op, Permutation, Initialize}

@@ -29,7 +29,7 @@ from qsim_ex.circuit.ops import (
     wires_of,
 )
 from qsim_ex.kernels.cpu.narrow_density import pauli_transfer
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ def table_of(structure: Structure) -> DensityTable | None:
     measured = _measured(instructions[kinds.index(Measure) :]) if Measure in kinds else {}
     if live is None or measured is None:
         return None
-    layout = _Layout(live)
+    layout = _TableRows(live)
     try:
         numbers = {place: layout.numbers(instruction) for place, instruction in distinct.items()}
     except _TooWide:
@@ -172,7 +172,7 @@ class _TooWide(Exception):
     """An operation acts on more wires than the kernel can multiply."""
 
 
-class _Layout:
+class _TableRows:
     """Collects the rows of the operations, the forms of their matrices, and their channels."""
 
     def __init__(self, live: tuple[int, ...]) -> None:
@@ -285,7 +285,7 @@ def _program(measured: dict[int, int], measures: bool) -> Program:
     """Return a program of measurements alone, by which requests are checked and results are collected."""
     return Program(
         levels=(),
-        make_nodes=lambda: (Segment(()),),
+        make_nodes=lambda: (),
         choices=(),
         early=(),
         readings=0,

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.deployment.assign import Assigner, Assignment
 from qsim_ex.errors import NotSupported, OptionError
@@ -85,6 +86,12 @@ class BatchCall:
         """The groups of classical bits that are misread together, if conditions read bits."""
         return groups_of(self.circuit.structure, self.readout) if self.readout else ()
 
+    @property
+    def draws_noise(self) -> bool:
+        """Whether shots of a noisy circuit are asked for and nothing else, by a method of our choice."""
+        asked = self.shots is not None and self.trajectories is None and not self.observables
+        return asked and self.options.method == "automatic" and Channel in self.circuit.structure.kinds
+
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
         return checked_request(
@@ -108,13 +115,6 @@ def run_batch(
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
-    only_shots = shots is not None and trajectories is None and not observables
-    if only_shots and options.method == "automatic" and circuit.structure.has_channels:
-        from qsim_ex.run import narrow_density
-
-        began = perf_counter()
-        if (planned := narrow_density.planned(call)) is not None:
-            return _executed(call, planned, began)
     with nullcontext() if cancel is None else cancelled_by(cancel):
         if options.method == "density_matrix":
             from qsim_ex.run.density import run_density
@@ -125,6 +125,12 @@ def run_batch(
 
 def _run_separated(call: BatchCall) -> BatchResult:
     """Run a circuit that may have idle wires and separate parts."""
+    if call.draws_noise:
+        from qsim_ex.run import narrow_density
+
+        began = perf_counter()
+        if (planned := narrow_density.planned(call)) is not None:
+            return _executed(call, planned, began)
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Save, SetState
+from qsim_ex.circuit.ops import Channel, Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.errors import OptionError
@@ -110,7 +110,7 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
 
 def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     """Return a line on the shots of a circuit, if they have a way of their own."""
-    if options.method != "automatic" or not circuit.structure.has_channels:
+    if options.method != "automatic" or Channel not in circuit.structure.kinds:
         return []
     from qsim_ex.run import narrow_density
 

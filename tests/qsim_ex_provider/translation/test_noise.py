@@ -154,6 +154,42 @@ def test_one_percent_is_seen(aer: Any) -> None:
     assert np.abs(difference).max() > 1e-4
 
 
+def test_gates_that_come_again(aer: Any) -> None:
+    """Gates with and without parameters, identities and labels come again between each other, each with its noise."""
+    model = aer.NoiseModel()
+    model.add_all_qubit_quantum_error(aer.depolarizing_error(0.05, 1), ["rx", "sx", "id"])
+    model.add_all_qubit_quantum_error(aer.amplitude_damping_error(0.1), ["h", "slow"])
+    model.add_all_qubit_quantum_error(aer.depolarizing_error(0.1, 2), ["cx", "rzz", "cp"])
+    rng, circuit = np.random.default_rng(3), QuantumCircuit(3)
+    for _ in range(60):
+        a, b = (int(wire) for wire in rng.permutation(3)[:2])
+        angle = float(rng.uniform(0, 6))
+        match rng.integers(8):
+            case 0 | 1:
+                getattr(circuit, ("rx", "rz", "ry")[int(rng.integers(3))])(angle, a)
+            case 2:
+                getattr(circuit, ("rzz", "cp")[int(rng.integers(2))])(angle, a, b)
+            case 3:
+                circuit.append(XGate(label="slow"), [a])
+            case 4:
+                circuit.id(a)
+            case _:
+                getattr(circuit, ("h", "sx", "x")[int(rng.integers(3))])(a)
+                circuit.cx(a, b)
+    assert_as_aer(circuit, model)
+
+
+def test_a_noise_model_that_changes(aer: Any) -> None:
+    """What was read of a noise model is not taken for a later state of the same object."""
+    model, circuit = aer.NoiseModel(), QuantumCircuit(1)
+    circuit.x(0)
+    for strength in (0.1, 0.3):
+        model.add_all_qubit_quantum_error(aer.amplitude_damping_error(strength), ["x"], warnings=False)
+        assert_as_aer(circuit, model)
+    model.add_quantum_error(aer.amplitude_damping_error(0.6), ["x"], [0], warnings=False)
+    assert_as_aer(circuit, model)
+
+
 def test_given_qubits(aer: Any) -> None:
     """An error for given qubits replaces the one for all, on these qubits in this order."""
     model = aer.NoiseModel()

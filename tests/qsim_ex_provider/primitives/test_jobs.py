@@ -1,0 +1,76 @@
+"""Jobs of the primitives run in the background, or where their result is asked for, and once in any case."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+
+import pytest
+from qiskit.providers import JobError, JobStatus
+
+from qsim_ex_provider.primitives.jobs import Job
+
+
+def submitted(work: object, *given: object) -> Job:
+    """Return a job that has been submitted."""
+    job = Job(work, *given)
+    job._submit()
+    return job
+
+
+def test_a_job_runs_in_the_background() -> None:
+    """A job whose result nobody asks for is done all the same."""
+    job = submitted(lambda: 7)
+    for _ in range(500):
+        if job.done():
+            break
+        time.sleep(0.01)
+    assert job.status() is JobStatus.DONE
+    assert job.result() == 7
+
+
+@pytest.mark.parametrize("waits", [0.0, 0.05])
+def test_a_job_runs_once(waits: float) -> None:
+    """However threads meet, the work is done once, and everybody has its result."""
+    begun: list[int] = []
+
+    def work() -> int:
+        begun.append(threading.get_ident())
+        time.sleep(0.02)
+        return len(begun)
+
+    job = submitted(work)
+    time.sleep(waits)
+    found: list[int] = []
+    askers = [threading.Thread(target=lambda: found.append(job.result())) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    assert found == [1] * 4
+    assert len(begun) == 1
+
+
+def test_errors_reach_whoever_asks() -> None:
+    """The error that stopped a job is raised by each call of `result`, and its status says so."""
+
+    def fails() -> None:
+        raise ValueError("no such thing")
+
+    job = submitted(fails)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no such thing"):
+            job.result()
+    assert job.status() is JobStatus.ERROR
+    with pytest.raises(JobError, match="submitted before"):
+        job._submit()
+    with pytest.raises(JobError):
+        Job(fails).result()
+
+
+def test_a_copy_has_the_result() -> None:
+    """A pickled job has the result of the work."""
+    copied = pickle.loads(pickle.dumps(submitted(int, 3)))
+    assert copied.result() == 3
+    assert copied.status() is JobStatus.DONE
