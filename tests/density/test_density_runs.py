@@ -177,6 +177,32 @@ def test_a_batch_is_its_circuits_one_by_one() -> None:
         assert np.abs(together[row].saved["rho"] - alone.saved["rho"]).max() < 1e-14
 
 
+def test_a_state_is_set_on_the_way() -> None:
+    """All wires get the given state, whatever they were, and classical bits keep their values."""
+    amplitudes = np.array([0.6, 0, 0.48j, 0.64])
+    builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1]).measure([1], [0])
+    builder.set_statevector(amplitudes, [1, 0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [0])
+    circuit = builder.channel(noise.bit_flip(0.25), [1]).build()
+    expected = reference.density_matrix(circuit)
+    for deployment in ("single", "peers 2"):
+        assert np.abs(saved(circuit, **ON_CPU[deployment].options) - expected).max() < 1e-14
+
+
+def test_a_used_wire_is_initialised_again() -> None:
+    """Wires that are entangled with others are reset first, and the others keep what is left to them."""
+
+    def built(*, reset: bool) -> Circuit:
+        builder = CircuitBuilder(3).gate("ry", [0], 1.0).gate("cx", [0, 1]).gate("cx", [1, 2])
+        builder = builder.reset([0, 1]) if reset else builder
+        return builder.initialize([0.6, 0, 0, 0.8j], [1, 0]).gate("rx", [1], 0.3).build()
+
+    expected = reference.density_matrix(built(reset=True))
+    for reset in (False, True):
+        assert np.abs(saved(built(reset=reset)) - expected).max() < 1e-14
+
+
 def test_idle_wires_take_no_memory() -> None:
     """A circuit of 40 wires of which two are used is simulated as four."""
     builder = CircuitBuilder(40, 2).gate("h", [7]).gate("cx", [7, 31]).channel(noise.bit_flip(0.25), [31])
