@@ -211,6 +211,45 @@ def test_idle_wires_take_no_memory() -> None:
     assert result.peak_bytes == 16 * 16
 
 
+def in_parts(*, measured: bool) -> Circuit:
+    """Two noisy pairs that interleave, and a wire alone; bits are in another order than wires."""
+    builder = CircuitBuilder(6, 6).gate("ry", [0], 0.9).gate("cx", [0, 3]).channel(noise.amplitude_damping(0.3), [3])
+    builder.gate("ry", [1], 1.4).gate("cx", [1, 4]).channel(noise.depolarizing(0.2, 2), [4, 1])
+    builder.gate("h", [2]).channel(noise.bit_flip(0.2), [2])
+    return (builder.measure(range(6), [3, 1, 0, 2, 4, 5]) if measured else builder).build()
+
+
+def test_parts_are_computed_by_themselves() -> None:
+    """Parts that nothing joins have matrices of their own, with the shots and the values of all wires together."""
+    apart, together = (
+        Simulator(device="cpu", method="density_matrix", separate=separate) for separate in (True, False)
+    )
+    errors = (ReadoutError((3,), np.array([[0.9, 0.1], [0.2, 0.8]])),)
+    shots = [one.run(in_parts(measured=True), 2000, seed=5, readout=errors) for one in (apart, together)]
+    assert np.array_equal(shots[0].packed, shots[1].packed)
+    assert shots[0].peak_bytes == 16 * 4**2
+    sums = [PauliSum.from_labels({"IZIIIZ": 1.0, "IXXYZI": 0.5}), PauliSum.from_labels({"IIXIXI": 1j, "ZIIIII": 1.0})]
+    values = [one.run_batch(in_parts(measured=False), observables=sums).values for one in (apart, together)]
+    assert np.abs(values[0] - values[1]).max() < 1e-14
+    unmeasured = in_parts(measured=False)
+    rho = reference.density_matrix(unmeasured)
+    z = 1 - 2 * (np.arange(64) >> 5 & 1)
+    assert values[0][0, 1].real == pytest.approx((rho.diagonal() @ z).real, abs=1e-14)
+
+
+def test_many_parts_take_the_memory_of_the_largest() -> None:
+    """40 wires in pairs: every pair is correlated in every shot but for its noise."""
+    builder = CircuitBuilder(40, 40)
+    for wire in range(0, 40, 2):
+        builder.gate("h", [wire]).gate("cx", [wire, wire + 1]).channel(noise.bit_flip(0.1), [wire])
+    circuit = builder.measure(range(40), range(40)).build()
+    result = Simulator(device="cpu", method="density_matrix").run(circuit, 500, seed=1)
+    bits = np.unpackbits(result.packed, axis=1, bitorder="little")
+    assert abs((bits[:, ::2] != bits[:, 1::2]).mean() - 0.1) < 0.02
+    assert abs(bits.mean() - 0.5) < 0.02
+    assert result.peak_bytes == 16 * 4**2
+
+
 def test_too_many_outcomes_are_counted() -> None:
     """What does not fit is refused before any memory is taken, with the number of branches."""
     builder = CircuitBuilder(2, 60)
@@ -226,6 +265,9 @@ def test_the_explanation_speaks_of_density_matrices() -> None:
     simulator = Simulator(device="cpu", method="density_matrix")
     assert "a density matrix as a state of 8 wires" in simulator.explain(circuit)
     assert simulator.placement(4).needed == 16 * 4**4
+    told = simulator.explain(in_parts(measured=True))
+    assert "3 separate parts" in told
+    assert "a density matrix as a state of 4 wires" in told
 
 
 def test_a_method_that_does_not_exist_is_refused() -> None:
