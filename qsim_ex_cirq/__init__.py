@@ -18,7 +18,7 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-    from qsim_ex_cirq.density_simulator import QsimExDensityMatrixSimulator
+    from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator

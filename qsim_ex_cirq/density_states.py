@@ -224,6 +224,8 @@ class QsimExDensityMatrixState(cirq.DensityMatrixSimulationState):
 
     def _act_on_fallback_(self, action: Any, qubits: Sequence[cirq.Qid], allow_decompose: bool = True) -> bool:
         if cirq.has_kraus(action):
+            if cirq.is_measurement(action):  # a channel with a key, under which Cirq's density matrices write nothing
+                action = cirq.KrausChannel(cirq.kraus(action))
             self._state.append(action, self.get_axes(qubits))
             return True
         if allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:

@@ -177,12 +177,77 @@ def test_a_batch_is_its_circuits_one_by_one() -> None:
         assert np.abs(together[row].saved["rho"] - alone.saved["rho"]).max() < 1e-14
 
 
+def test_a_state_is_set_on_the_way() -> None:
+    """All wires get the given state, whatever they were, and classical bits keep their values."""
+    amplitudes = np.array([0.6, 0, 0.48j, 0.64])
+    builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1]).measure([1], [0])
+    builder.set_statevector(amplitudes, [1, 0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [0])
+    circuit = builder.channel(noise.bit_flip(0.25), [1]).build()
+    expected = reference.density_matrix(circuit)
+    for deployment in ("single", "peers 2"):
+        assert np.abs(saved(circuit, **ON_CPU[deployment].options) - expected).max() < 1e-14
+
+
+def test_a_used_wire_is_initialised_again() -> None:
+    """Wires that are entangled with others are reset first, and the others keep what is left to them."""
+
+    def built(*, reset: bool) -> Circuit:
+        builder = CircuitBuilder(3).gate("ry", [0], 1.0).gate("cx", [0, 1]).gate("cx", [1, 2])
+        builder = builder.reset([0, 1]) if reset else builder
+        return builder.initialize([0.6, 0, 0, 0.8j], [1, 0]).gate("rx", [1], 0.3).build()
+
+    expected = reference.density_matrix(built(reset=True))
+    for reset in (False, True):
+        assert np.abs(saved(built(reset=reset)) - expected).max() < 1e-14
+
+
 def test_idle_wires_take_no_memory() -> None:
     """A circuit of 40 wires of which two are used is simulated as four."""
     builder = CircuitBuilder(40, 2).gate("h", [7]).gate("cx", [7, 31]).channel(noise.bit_flip(0.25), [31])
     result = Simulator(device="cpu", method="density_matrix").run(builder.measure([7, 31], [0, 1]).build(), 100, seed=3)
     assert set(result.counts()) <= {0, 1, 2, 3}
     assert result.peak_bytes == 16 * 16
+
+
+def in_parts(*, measured: bool) -> Circuit:
+    """Two noisy pairs that interleave, and a wire alone; bits are in another order than wires."""
+    builder = CircuitBuilder(6, 6).gate("ry", [0], 0.9).gate("cx", [0, 3]).channel(noise.amplitude_damping(0.3), [3])
+    builder.gate("ry", [1], 1.4).gate("cx", [1, 4]).channel(noise.depolarizing(0.2, 2), [4, 1])
+    builder.gate("h", [2]).channel(noise.bit_flip(0.2), [2])
+    return (builder.measure(range(6), [3, 1, 0, 2, 4, 5]) if measured else builder).build()
+
+
+def test_parts_are_computed_by_themselves() -> None:
+    """Parts that nothing joins have matrices of their own, with the shots and the values of all wires together."""
+    apart, together = (
+        Simulator(device="cpu", method="density_matrix", separate=separate) for separate in (True, False)
+    )
+    errors = (ReadoutError((3,), np.array([[0.9, 0.1], [0.2, 0.8]])),)
+    shots = [one.run(in_parts(measured=True), 2000, seed=5, readout=errors) for one in (apart, together)]
+    assert np.array_equal(shots[0].packed, shots[1].packed)
+    assert shots[0].peak_bytes == 16 * 4**2
+    sums = [PauliSum.from_labels({"IZIIIZ": 1.0, "IXXYZI": 0.5}), PauliSum.from_labels({"IIXIXI": 1j, "ZIIIII": 1.0})]
+    values = [one.run_batch(in_parts(measured=False), observables=sums).values for one in (apart, together)]
+    assert np.abs(values[0] - values[1]).max() < 1e-14
+    unmeasured = in_parts(measured=False)
+    rho = reference.density_matrix(unmeasured)
+    z = 1 - 2 * (np.arange(64) >> 5 & 1)
+    assert values[0][0, 1].real == pytest.approx((rho.diagonal() @ z).real, abs=1e-14)
+
+
+def test_many_parts_take_the_memory_of_the_largest() -> None:
+    """40 wires in pairs: every pair is correlated in every shot but for its noise."""
+    builder = CircuitBuilder(40, 40)
+    for wire in range(0, 40, 2):
+        builder.gate("h", [wire]).gate("cx", [wire, wire + 1]).channel(noise.bit_flip(0.1), [wire])
+    circuit = builder.measure(range(40), range(40)).build()
+    result = Simulator(device="cpu", method="density_matrix").run(circuit, 500, seed=1)
+    bits = np.unpackbits(result.packed, axis=1, bitorder="little")
+    assert abs((bits[:, ::2] != bits[:, 1::2]).mean() - 0.1) < 0.02
+    assert abs(bits.mean() - 0.5) < 0.02
+    assert result.peak_bytes == 16 * 4**2
 
 
 def test_too_many_outcomes_are_counted() -> None:
@@ -200,6 +265,9 @@ def test_the_explanation_speaks_of_density_matrices() -> None:
     simulator = Simulator(device="cpu", method="density_matrix")
     assert "a density matrix as a state of 8 wires" in simulator.explain(circuit)
     assert simulator.placement(4).needed == 16 * 4**4
+    told = simulator.explain(in_parts(measured=True))
+    assert "3 separate parts" in told
+    assert "a density matrix as a state of 4 wires" in told
 
 
 def test_a_method_that_does_not_exist_is_refused() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.noisy_circuits import KINDS
 
+from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import Entry, letters
@@ -33,6 +34,21 @@ def test_depolarizing_mixes_populations_alone() -> None:
     circuit = CircuitBuilder(1).channel(noise.depolarizing(0.3), [0]).build()
     (pattern,) = patterns_of(places_of(circuit.structure), Bindings.of(circuit.operands))
     assert letters(pattern) == "r00r" + "0r00" + "00r0" + "r00r"
+
+
+@pytest.mark.parametrize(
+    "kraus",
+    [noise.amplitude_damping(1.0), noise.phase_damping(1.0), noise.reset_channel(1.0), noise.depolarizing(1.0)],
+    ids=["damping", "dephasing", "reset", "depolarizing"],
+)
+def test_a_channel_of_full_strength_is_no_permutation(kraus: np.ndarray) -> None:
+    """Zeros and ones alone are the pattern of a permutation, so their ones are numbers; the run shows that they act."""
+    builder = CircuitBuilder(1).gate("ry", [0], 1.0).channel(kraus, [0])
+    circuit = builder.save("end", "density_matrix").build()
+    (pattern,) = patterns_of(places_of(circuit.structure), Bindings.of(circuit.operands))
+    assert Entry.REAL in pattern
+    found = Simulator(device="cpu", method="density_matrix").run(circuit).saved["end"]
+    assert np.abs(found - reference.density_matrix(builder.build())).max() < 1e-15
 
 
 def test_a_pattern_holds_for_all_bindings() -> None:

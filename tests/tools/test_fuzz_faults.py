@@ -18,6 +18,7 @@ from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save, mask_of, pattern
 from qsim_ex.circuit.parameters.sweep import SweptGate
+from qsim_ex.density import doubled, superoperators
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.observe import joint, sampling
 from qsim_ex.placement import index_bits
@@ -297,6 +298,28 @@ def equal_further_numbers(patch: pytest.MonkeyPatch) -> None:
     instead(patch, right, lambda seeds, key, *rest: right(seeds, 0 if key >= joint._FURTHER else key, *rest))
 
 
+# --- density matrices -------------------------------------------------------------------------------------------------
+
+
+def phaseless_channel(patch: pytest.MonkeyPatch) -> None:
+    """The Kraus matrices of a channel lose their phases."""
+    right = superoperators.superoperators
+
+    def wrong(operands: Any, place: Any) -> Any:
+        turned = operands.copy()
+        size = place.matrices * 4**place.wires
+        turned[:, place.operand : place.operand + size] = np.abs(operands[:, place.operand : place.operand + size])
+        return right(turned, place)
+
+    instead(patch, right, wrong)
+
+
+def lost_bit(patch: pytest.MonkeyPatch) -> None:
+    """A bit is forgotten when its wire is mixed again, although something reads it."""
+    patch.setattr(doubled, "_doubled", doubled._doubled.__wrapped__)  # circuits that were doubled before stay right
+    patch.setattr(doubled._BitLife, "is_read", lambda *_: False)
+
+
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
@@ -346,6 +369,8 @@ FAULTS = [
     Fault("random numbers used again", numbers_used_again, ("wide",)),
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
     Fault("saves without weights", unweighted_save, ("saves",)),
+    Fault("channels without phases", phaseless_channel, ("density",)),
+    Fault("bits lost on the way", lost_bit, ("density",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),

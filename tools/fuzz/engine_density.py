@@ -42,6 +42,19 @@ def _options(random: Random, wires: int) -> dict[str, Any]:
     return found
 
 
+class _Draw(programs.Draw):
+    """Draws channels of full strength too, whose superoperators are zeros and ones."""
+
+    def kraus(self, wires: int) -> str:
+        """The Kraus matrices of a channel."""
+        if wires == 1 and self.random.random() < 0.15:
+            name = self.random.choice(
+                ("amplitude_damping", "phase_damping", "depolarizing", "reset_channel", "bit_flip")
+            )
+            return f"noise.{name}(1.0)"
+        return super().kraus(wires)
+
+
 def _lines(random: Random, draw: programs.Draw) -> list[Line]:
     return programs.chance(draw, noisy=random.random() < 0.8)
 
@@ -52,7 +65,7 @@ def _lines(random: Random, draw: programs.Draw) -> list[Line]:
 def draw_shots(random: Random) -> Case:
     """Gates among measurements, resets, conditions and channels, and misread bits now and then."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
-    draw = programs.Draw(random, wires, random.randint(1, 4))
+    draw = _Draw(random, wires, random.randint(1, 4))
     lines = (*_lines(random, draw), programs.measured(draw))
     readout = draw_readout(random, lines) if random.random() < 0.3 else ()
     ask = {"seed": random.randrange(1 << 40), "readout": readout, "elsewhere": _options(random, wires)}
@@ -88,7 +101,7 @@ def check_shots(case: Case) -> str | None:
 def draw_values(random: Random) -> Case:
     """A program with saves of every kind that a mixed state has, and with observables at its end."""
     wires = random.choice([1, 2, 2, 3, 3, 4])
-    draw = programs.Draw(random, wires, random.randint(1, 3))
+    draw = _Draw(random, wires, random.randint(1, 3))
     lines = _lines(random, draw)
     for number in range(random.randint(1, 3)):
         lines.insert(random.randint(0, len(lines)), Line(_save(draw, f"s{number}")))

@@ -76,7 +76,22 @@ def patterns_of(places: Sequence[KrausPlace], bound: Bindings) -> tuple[Pattern,
         for known, place in zip(found, places, strict=True):
             for row in superoperators(operands, place):
                 known[...] = np.where(known < 0, _classes(row), _either(known, _classes(row)))
-    return tuple(bytes(known.astype(np.uint8)) for known in found)
+    return tuple(_settled(known) for known in found)
+
+
+def _settled(classes: NDArray[np.int64]) -> Pattern:
+    """Return the classes of a superoperator as a pattern.
+
+    Ones stand for values that do not change. Others are numbers, and so are all where nothing else is: zeros and ones
+    alone would be the pattern of a permutation.
+    """
+    size = 1 << (classes.size.bit_length() - 1) // 2
+    grid = classes.reshape(size, size)
+    alone = ((grid != Entry.ZERO).sum(axis=0) == 1) & ((grid != Entry.ZERO).sum(axis=1) == 1)
+    kept = np.eye(size, dtype=bool) & alone[:, None]
+    if not (grid > Entry.MINUS_ONE).any() and not alone.all():
+        kept[...] = False
+    return np.where((grid == Entry.ONE) & ~kept, Entry.REAL, grid).astype(np.uint8).tobytes()
 
 
 def _classes(entries: Complex) -> NDArray[np.int64]:

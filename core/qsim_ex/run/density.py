@@ -26,6 +26,7 @@ from qsim_ex.placement.base import NormCheck
 from qsim_ex.placement.batch import States
 from qsim_ex.placement.bits import pack
 from qsim_ex.program.divide import groups_of, program_of
+from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
@@ -127,6 +128,8 @@ class DensityCollector(Collector):
 
 def run_density(call: BatchCall) -> BatchResult:
     """Run circuits with density matrices; see `Simulator.run_batch`."""
+    if (found := _in_parts(call)) is not None:
+        return found
     if not (call.options.separate and call.options.divides):
         return _run(call, separate=call.options.separate)
     try:
@@ -135,14 +138,42 @@ def run_density(call: BatchCall) -> BatchResult:
         return _run(call, separate=False)
 
 
+def _in_parts(call: BatchCall) -> BatchResult | None:
+    """Return the result of a circuit in several parts that have nothing to do with one another; None for others."""
+    from qsim_ex.run import density_parts
+
+    options, structure = call.options, call.circuit.structure
+    if not options.separate or options.divides or options.checkpoint is not None:
+        return None
+    separation = separation_of(structure, bool(call.observables), call.groups, "apart")
+    if separation is None or not density_parts.can_part(call, separation):
+        return None
+    call.checked(_certain(call), _measures(call))
+    parts = [density_parts.part_of(call, part) for part in separation.parts]
+    made = [doubled_for(part.circuit, part.bound) for part in parts]
+    if any(one.bits for one in made):
+        return None
+    finals = [
+        {clbit: wire for clbit, wire in one.final.items() if clbit in part.final}
+        for one, part in zip(made, separation.parts, strict=True)
+    ]
+    return density_parts.run_parts(call, separation, finals, lambda part: _run(part, separate=False))
+
+
+def _certain(call: BatchCall) -> Program:
+    """Return the circuit's program for the checks of a request: nothing is random, and no trajectory is needed."""
+    return replace(program_of(call.circuit.structure, bool(call.observables), 0, call.groups), branches=False)
+
+
+def _measures(call: BatchCall) -> bool:
+    return any(isinstance(one, Measure) for one in call.circuit.structure.instructions)
+
+
 def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
     observed = bool(call.observables)
-    # For the checks of the request alone: nothing is random, and no trajectory is needed.
-    program = replace(program_of(circuit.structure, observed, 0, call.groups), branches=False)
-    measures = any(isinstance(one, Measure) for one in circuit.structure.instructions)
-    request = replace(call.checked(program, measures), trajectories=1)
+    request = replace(call.checked(_certain(call), _measures(call)), trajectories=1)
     separation = separation_of(circuit.structure, observed, call.groups, "together") if separate else None
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)

@@ -20,10 +20,11 @@ from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.program.separate import separation_of
-from qsim_ex.program.separation import Separation
+from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.density.doubled import Doubled
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
@@ -66,18 +67,28 @@ def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[
 
 
 def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
-    """Return what `_parts` does for density matrices, which are computed as one part."""
+    """Return what `_parts` does for density matrices."""
     from qsim_ex.circuit.parameters.bindings import Bindings
     from qsim_ex.run.density import doubled_for
+    from qsim_ex.run.density_parts import are_apart
 
-    separation = separation_of(circuit.structure, how="together") if options.separate else None
-    if separation is not None:
-        (part,) = separation.parts
-        operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
-        circuit = Circuit.of_structure(part.structure, operands)
-    made = doubled_for(circuit, Bindings.of(circuit.operands))
-    whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
-    return separation, [(whole, program_of(made.structure))]
+    def of(part: SeparatePart | None) -> tuple[Doubled, tuple[Circuit, Program]]:
+        one = circuit
+        if part is not None:
+            operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
+            one = Circuit.of_structure(part.structure, operands)
+        made = doubled_for(one, Bindings.of(one.operands))
+        return made, (Circuit.of_structure(made.structure, made.operands(one.operands)), program_of(made.structure))
+
+    if not options.separate:
+        return None, [of(None)[1]]
+    separation = separation_of(circuit.structure, how="apart")
+    if separation is not None and are_apart(separation) and not options.divides:
+        parts = [of(part) for part in separation.parts]
+        if not any(made.bits for made, _ in parts):
+            return separation, [found for _, found in parts]
+    separation = separation_of(circuit.structure, how="together")
+    return separation, [of(None if separation is None else separation.parts[0])[1]]
 
 
 def summary(circuit: Circuit, options: Options) -> PlanSummary:
