@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim_ex import reference_control
+from qsim_ex.circuit import ways
 from qsim_ex.circuit.classical import BINARY, FLOAT, UNARY, Expression, Token, as_bits, evaluate, size_of
 from qsim_ex.errors import CircuitError
 
@@ -18,10 +18,10 @@ def columns(first: int, width: int) -> Expression:
 
 
 def values_of(bits: np.ndarray, expression: Expression) -> list[int]:
-    """The values of an expression by its definition: columns are the bits of `reference_control`."""
+    """The values of an expression by its definition: columns are the bits of `circuit.ways`."""
     code = tuple([token._replace(op="bits") if token.op == "columns" else token for token in expression.code])
     packed = [sum(int(bit) << k for k, bit in enumerate(row)) for row in bits]
-    return [int(reference_control.value_of(Expression(code), reference_control.Memory(one, ()))) for one in packed]
+    return [int(ways.value_of(Expression(code), ways.BitsAndVariables(one, ()))) for one in packed]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
     Begin,
@@ -336,7 +336,7 @@ class _Divider:
             case Save():
                 self._save(instruction)
                 return  # a saved wire is not touched
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 raise AssertionError("circuits with control flow are divided by `program.loops`")
             case _:
                 assert_never(instruction)
