@@ -11,6 +11,8 @@ import pytest
 from qsim_ex import Circuit, CircuitBuilder, Options, PauliSum, ReadoutError, Simulator, bit_flip, reference
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.errors import LoopError, NotSupported
+from qsim_ex.run.branches import Branches
+from qsim_ex.run.collector import Collector
 from qsim_ex.run.loop_traversal import LoopTraversal
 from qsim_ex.run.machine import Machine
 
@@ -132,6 +134,20 @@ def test_twice_the_shots_take_no_more_steps() -> None:
             steps.append(0)
             simulator().run(circuit, shots, seed=1)
     assert steps[1] <= steps[0] + 10
+
+
+def test_branches_come_together_after_a_loop() -> None:
+    """Whatever rounds shots took, all of them end in one batch of states."""
+    ends: list[int] = []
+    right = Collector.finish
+
+    def finish(collector: Collector, unit: object, inputs: object, states: object, branches: Branches) -> None:
+        ends.append(len(branches.shots))
+        right(collector, unit, inputs, states, branches)  # type: ignore[arg-type]
+
+    with patch.object(Collector, "finish", finish):
+        simulator().run(until_success(), 1000, seed=2)
+    assert ends == [1000]
 
 
 def test_an_expectation_value_after_a_loop() -> None:

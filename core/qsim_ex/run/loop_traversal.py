@@ -215,7 +215,8 @@ class LoopTraversal(BranchTraversal):
             group.node = at
             self._wait(group)
             return False
-        here = [other for other in self._groups if other.node == at and other.place == group.place]
+        depth = len(group.rounds)  # those that have left a loop still have its round
+        here = [other for other in self._groups if other.node == at and other.place[:depth] == group.place]
         if not here or not isinstance(group.states, Batch):
             return True
         parts = [group, *here]
