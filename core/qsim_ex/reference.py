@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Begin,
@@ -118,7 +118,7 @@ def simulate(circuit: Circuit, psi: Vector | None = None) -> Vector:
                 pass
             case Reset():
                 raise ValueError("expected a circuit with one final state, got a reset; use density_matrix.")
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 raise ValueError("expected a circuit with one final state, got a block or a loop; use density_matrix.")
             case _:
                 assert_never(instruction)
@@ -147,7 +147,7 @@ def by_bits(circuit: Circuit, rho: Matrix | None = None) -> dict[int, Matrix]:
         rho[0, 0] = 1
     operands = circuit.operands[0]
     if circuit.structure.has_control_flow:
-        from qsim_ex.reference_control import follow
+        from qsim_ex.circuit.ways import follow
 
         return follow(circuit, rho, lambda instruction, bits, one: _after(n, instruction, operands, {bits: one}))
     found = {0: rho}
@@ -179,8 +179,8 @@ def _after(
         case SetState(wires, operand):
             psi = set_state(wires, operands[operand : operand + (1 << n)])
             return {bits: np.trace(one) * np.outer(psi, psi.conj()) for bits, one in found.items()}
-        case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
-            raise AssertionError("control flow is followed by `reference_control`")
+        case ControlFlow():
+            raise AssertionError("control flow is followed by `circuit.ways`")
         case _:
             maps = _maps(n, instruction, operands)
             return {bits: _average(one, maps) for bits, one in found.items()}
@@ -227,7 +227,7 @@ def ways_to(circuit: Circuit, label: str) -> list[Way]:
                 ways = [on for way in ways for on in _ways_on(way, jumps, bits)]
             case Begin():
                 pass
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 raise ValueError("expected a circuit without blocks and loops; use density_matrix.")
             case _:
                 maps = _maps(n, instruction, operands)

@@ -44,7 +44,7 @@ from qiskit.circuit.library import (
     UnitaryGate,
 )
 from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
-from qiskit.quantum_info import Clifford
+from qiskit.quantum_info import Clifford, Operator
 from qiskit.synthesis.evolution.product_formula import ProductFormula
 
 from qsim_ex.errors import NotSupported, UnknownInstruction
@@ -57,6 +57,12 @@ from qsim_ex_provider.translation.translator import Controls, Place, Translator,
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
+
+REPEATED = 4
+"""The largest whole exponent for which an operation is repeated, so that its structure stays."""
+
+MULTIPLIED = 8
+"""The most qubits of an operation whose matrix is raised to a larger power, by repeated squaring."""
 
 READOUT = ("roerror", "qerror_loc")
 """Names of instructions that Aer adds for its own use."""
@@ -209,19 +215,29 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> N
 
 
 def _power(operation: Any, power: float) -> Any:
-    """Return a power of an operation: repetitions for a whole exponent, Qiskit's own power for another one."""
+    """Return a power of an operation: repetitions for a small whole exponent, for a large one the power of its matrix.
+
+    For an exponent that is not whole it is Qiskit's own power.
+    """
     if isinstance(operation, AnnotatedOperation):
         return operation.power(power)
     if isinstance(operation, Clifford):
         operation = operation.to_instruction()
     if power != int(power):
         return operation.power(power)
+    if abs(power) > REPEATED and operation.num_qubits <= MULTIPLIED and not _has_unbound(operation):
+        return UnitaryGate(np.linalg.matrix_power(np.array(Operator(operation)), int(power)))
     if power < 0:
         operation = operation.inverse()
     circuit = QuantumCircuit(operation.num_qubits, name=f"{operation.name}^{int(power)}")
     for _ in range(abs(int(power))):
         circuit.append(operation, circuit.qubits)
     return circuit.to_gate()
+
+
+def _has_unbound(operation: Any) -> bool:
+    """Return whether an operation has a parameter that is no number yet."""
+    return any(getattr(parameter, "parameters", None) for parameter in operation.params)
 
 
 # --- matrices, diagonals, multiplexers, permutations ----------------------------------------------------------------

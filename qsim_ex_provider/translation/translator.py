@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -170,7 +170,7 @@ class Translator:
     without_phase: leave out the global phase of the circuit itself, which no sample and no expectation value shows.
     used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
     `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
-    the circuit that is being translated, for conditions. variables: its run-time variables. loops: how each loop around
+    the circuit that is being translated, for conditions. loops: how each loop around
     the present instruction is appended: 'loop', or 'written out'.
     """
 
@@ -193,9 +193,13 @@ class Translator:
         self.saved: dict[str, Any] = {}
         self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
-        self.variables = RuntimeVariables(builder)
         self.loops: list[str] = []
         self._readout = None if noise is None else ReadoutNotes()
+
+    @cached_property
+    def variables(self) -> RuntimeVariables:
+        """The run-time variables of the circuit."""
+        return RuntimeVariables(self.builder)
 
     @property
     def readout_errors(self) -> ReadoutErrors:
@@ -214,7 +218,9 @@ class Translator:
 
         Circuits inside control flow are appended one by one from a stack, so that no depth is too deep.
         """
-        stack = [self._pieces(circuit, wires, clbits, controls, columns)]
+        stack: list[Generator[tuple[QuantumCircuit, Place], None, None]] = [
+            self._pieces(circuit, wires, clbits, controls, columns)
+        ]
         error: Exception | None = None
         while stack:
             try:

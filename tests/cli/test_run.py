@@ -167,7 +167,6 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
         ("unknown3.qasm", r"unknown3\.qasm:5,0: .*'frobnicate' is not defined"),
         ("opaque2.qasm", r"'oracle' has neither a definition nor a matrix"),
         ("unmeasured.qasm", r"measures nothing"),
-        ("forever.qasm", r"'while_loop'"),
         ("unbound.qasm", r"unbound parameters: theta"),
     ],
 )
@@ -270,3 +269,11 @@ def test_explain_in_full(qsim_ex):
     short, full = (qsim_ex("explain", DATA / "bell3.qasm", *more).out for more in ((), ("--full",)))
     assert "near" not in short
     assert re.search(r"near \S+: .*h", full)
+
+
+def test_a_loop_that_goes_round_too_often(qsim_ex):
+    """A file's loop is bounded; the error says by how many rounds, and with more rounds the file runs."""
+    ended = qsim_ex("run", DATA / "forever.qasm", "--shots", "10", "--seed", "1", "--max-loop-rounds", "1")
+    assert ended.code == BAD_INPUT
+    assert re.search(r"expected a loop to end within max_loop_rounds=1 rounds", ended.err)
+    assert qsim_ex("run", DATA / "forever.qasm", "--shots", "10", "--seed", "1").code == 0

@@ -122,6 +122,12 @@ def separate(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
     _same(together, apart)
 
 
+def max_loop_rounds(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
+    """It bounds loops and nothing else: a circuit without one finds the same with the least bound."""
+    name = "seed_simulator" if "seed_simulator" in entry.takes else "seed"
+    _same(*(entry.call({**CPU, name: 5, "max_loop_rounds": value}) for value in (1, 1000)))
+
+
 def compile_(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """A device gets it when it prepares its steps; a CPU has nothing to interpret and may ignore it.
 
@@ -332,6 +338,7 @@ EFFECTS: Mapping[str, Effect] = {
     "max_host_memory": max_host_memory,
     "threads": threads,
     "separate": separate,
+    "max_loop_rounds": max_loop_rounds,
     "compile": compile_,
     "seed": seed,
     "progress": progress,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qiskit.circuit import Gate, Instruction, Parameter, QuantumCircuit
 from qiskit.circuit import library as lib
-from qiskit.circuit.classical import expr, types
+from qiskit.circuit.classical import types
 from qiskit.exceptions import QiskitError
 
 from qsim_ex import errors
@@ -32,17 +32,6 @@ def with_unbound(circuit: QuantumCircuit) -> None:
     """Two parameters without values."""
     circuit.rx(Parameter("theta"), 0)
     circuit.ry(Parameter("alpha"), 0)
-
-
-def with_loop(circuit: QuantumCircuit) -> None:
-    """A loop that goes on as long as a bit is 1."""
-    with circuit.while_loop((circuit.clbits[0], 1)):
-        circuit.x(0)
-
-
-def with_variable(circuit: QuantumCircuit) -> None:
-    """A run-time variable."""
-    circuit.store(circuit.add_var("a", expr.lift(0, types.Uint(8))), expr.lift(1, types.Uint(8)))
 
 
 def with_nested(circuit: QuantumCircuit) -> None:
@@ -76,8 +65,11 @@ CIRCUITS: dict[str, tuple[Callable[[QuantumCircuit], Any], type[Exception], str]
         errors.NoiseError,
         "differs from 1 by",
     ),
-    "control flow": (with_loop, errors.NotSupported, "while_loop"),
-    "variables": (with_variable, errors.NotSupported, "run-time variables"),
+    "inputs": (
+        lambda c: c.add_input("a", types.Uint(8)),
+        errors.NotSupported,
+        "expected a circuit without inputs, got 1 input variables",
+    ),
     "saving a part": (lambda c: c.append(SaveStatevector(1), [0]), errors.CircuitError, "all qubits"),
     "label twice": (
         lambda c: save_statevector(save_statevector(c)),

@@ -286,6 +286,13 @@ def begun_again_as_0(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "_FLIP_ENTRIES", parts._FLIP_ENTRIES[[1, 0, 3, 2]])
 
 
+def equal_rounds(patch: pytest.MonkeyPatch) -> None:
+    """Every round of a loop has the random numbers of the first one."""
+    from qsim_ex.run.work import BatchInputs
+
+    patch.setattr(BatchInputs, "_in_round", lambda _inputs, key: key)
+
+
 def numbers_used_again(patch: pytest.MonkeyPatch) -> None:
     """Wires of a part without a table leave the random number as it was, so the wires below repeat their choice."""
     right = joint._by_states
@@ -368,6 +375,7 @@ FAULTS = [
     Fault("begun again as 0", begun_again_as_0, ("wide",)),
     Fault("random numbers used again", numbers_used_again, ("wide",)),
     Fault("equal numbers for further wires", equal_further_numbers, ("wide",)),
+    Fault("the same numbers in every round", equal_rounds, ("loops",)),
     Fault("saves without weights", unweighted_save, ("saves",)),
     Fault("channels without phases", phaseless_channel, ("density",)),
     Fault("bits lost on the way", lost_bit, ("density",)),

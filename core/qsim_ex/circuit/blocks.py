@@ -22,7 +22,7 @@ from qsim_ex.errors import CircuitError
 
 
 @dataclass(slots=True)
-class _Open:
+class OpenBlock:
     """A block that is not closed yet: its marker, its place, and that of its `Else`."""
 
     marker: If | While | Once
@@ -33,11 +33,10 @@ class _Open:
 class BlockBuilder:
     """The part of a `CircuitBuilder` that opens and closes blocks."""
 
-    def __init__(self, num_clbits: int) -> None:
-        self.num_clbits = check.count(num_clbits, "num_clbits")
-        self._instructions: list[Instruction] = []
-        self._open: list[_Open] = []
-        self._variables: list[int] = []  # their widths
+    num_clbits: int
+    _instructions: list[Instruction]
+    _open: list[OpenBlock]
+    _variables: list[int]  # their widths
 
     # --- conditions --------------------------------------------------------------------------------------------------
 
@@ -148,7 +147,7 @@ class BlockBuilder:
         """Open a block; `branch`, `loop` and `once` do so, and close it."""
         if not isinstance(marker, Once) and marker.condition is not None:
             self._valid(marker.condition)
-        self._open.append(_Open(marker, len(self._instructions)))
+        self._open.append(OpenBlock(marker, len(self._instructions)))
         self._instructions.append(marker)
 
     def close(self) -> None:

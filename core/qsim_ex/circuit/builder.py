@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex.circuit import check, saves
-from qsim_ex.circuit.blocks import BlockBuilder
+from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.known_channels import checked_kraus, kind_of
@@ -62,7 +62,10 @@ class CircuitBuilder(BlockBuilder):
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
-        super().__init__(num_clbits)
+        self.num_clbits = check.count(num_clbits, "num_clbits")
+        self._instructions: list[Instruction] = []
+        self._open: list[OpenBlock] = []
+        self._variables: list[int] = []
         self._operands = OperandBuilder()
         self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.
@@ -389,7 +392,8 @@ class CircuitBuilder(BlockBuilder):
 
     def build(self) -> Circuit:
         """Return the circuit so far; more gates may be appended afterwards."""
-        self._check_closed()
+        if self._open:
+            self._check_closed()
         return Circuit(self.num_qubits, self.num_clbits, tuple(self._instructions), self._operands.operands())
 
     def _when(self, controls: Sequence[int], control_values: int | None) -> When:

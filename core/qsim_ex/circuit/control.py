@@ -12,48 +12,53 @@ from qsim_ex.circuit.classical import Expression, Token
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class ControlFlow:
+    """An instruction of this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class If(ControlFlow):
     """Open a block that is done where a condition is not 0 at this point of the circuit."""
 
     condition: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Else:
+class Else(ControlFlow):
     """End the block of the last open `If`, and open the one that is done where its condition is 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(ControlFlow):
     """Open a block that is repeated as long as a condition is not 0 before it; None: until something leaves it."""
 
     condition: Expression | None
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class Once(ControlFlow):
     """Open a block that is done once, and that `Leave` may leave early, as the rounds of a loop that is written out."""
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class End(ControlFlow):
     """Close the last open block."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(ControlFlow):
     """Go on after the end of an enclosing `While` or `Once`; blocks: how many of these lie between, 0 for the inner."""
 
     blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class NextRound:
+class NextRound(ControlFlow):
     """Go on with the next round of the innermost `While` or `Once`, which must be a `While`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(ControlFlow):
     """Put the value of an expression into classical bits or a variable, whose token is `target`."""
 
     target: Token
@@ -69,9 +74,6 @@ Marker = If | Else | While | Once | End | Leave | NextRound
 """Closed: the instructions that say what comes next."""
 
 MARKERS = (If, Else, While, Once, End, Leave, NextRound)
-
-CONTROL = (*MARKERS, Store)
-"""All instructions of this module."""
 
 
 def ends_of(instructions: tuple[object, ...]) -> dict[int, int]:

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
-from qsim_ex.circuit.control import CONTROL, Else, End, If, Leave, Marker, NextRound, Once, Store, While
+from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Store
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 
 
@@ -232,7 +232,7 @@ def wires_acted_on(instruction: Instruction) -> int:
             return wires_acted_on(operation)
         case Save():
             return mask_of(instruction.wires or ())
-        case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+        case ControlFlow():
             return 0
         case _:
             assert_never(instruction)
@@ -268,7 +268,7 @@ class Structure:
     @cached_property
     def has_control_flow(self) -> bool:
         """Whether there are blocks, loops or variables; a gate under a condition on a few bits needs none of them."""
-        return not self.kinds.isdisjoint(CONTROL)
+        return not self.kinds.isdisjoint((*MARKERS, Store))
 
     @cached_property
     def all_joined(self) -> bool:

@@ -18,6 +18,9 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         "--max-instructions", type=int, metavar="N", help="the most instructions, loops written out (1000000)"
     )
     parser.add_argument("--max-depth", type=int, metavar="N", help="the most levels of nesting (100)")
+    parser.add_argument(
+        "--max-loop-rounds", type=int, default=100_000, metavar="N", help="the most rounds of a loop (100000)"
+    )
 
 
 def limits(args: argparse.Namespace) -> dict[str, int]:
@@ -72,6 +75,7 @@ def chosen(args: argparse.Namespace, task: Task | None = None) -> Options:
         max_memory=args.max_memory,
         max_host_memory=args.max_host_memory,
         threads=args.threads,
+        max_loop_rounds=getattr(args, "max_loop_rounds", Options().max_loop_rounds),  # only files have loops
         progress=None if task is None else task.step,
     )
 

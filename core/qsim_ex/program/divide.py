@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal, assert_never, cast
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import (
     Begin,
@@ -37,7 +37,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.program import BranchPoint, Node, Program, RandomInstruction, Segment, Work
-from qsim_ex.program.readings import Groups, ReadingTracker
+from qsim_ex.program.readings import Groups, ReadingTracker, reads_bits
 
 Given = tuple[tuple[int, int], ...]
 """Classical bits that are known, each with the branch point of the whole circuit after which it is."""
@@ -138,17 +138,9 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
 
 def groups_of(structure: Structure, errors: ReadoutErrors) -> tuple[tuple[int, ...], ...]:
     """Return the groups of classical bits of readout errors for `program_of`; () for a circuit that reads no bits."""
-    if not errors or not _reads_bits(structure):
+    if not errors or not reads_bits(structure):
         return ()
     return tuple(sorted({error.clbits for error in errors}))
-
-
-@lru_cache(maxsize=256)
-def _reads_bits(structure: Structure) -> bool:
-    """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
-    if structure.has_control_flow:  # bits are read with their errors where they are measured
-        return True
-    return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
 def levels_of(structure: Structure, observed: bool, groups: Groups, parts: tuple[int, ...]) -> list[int]:
@@ -337,7 +329,7 @@ class _Divider:
             case Save():
                 self._save(instruction)
                 return  # a saved wire is not touched
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 raise AssertionError("circuits with control flow are divided by `program.loops`")
             case _:
                 assert_never(instruction)

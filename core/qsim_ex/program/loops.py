@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from qsim_ex.circuit.control import CONTROL, MARKERS, Else, End, If, Leave, NextRound, Once, Store, While, ends_of
+from qsim_ex.circuit.control import MARKERS, ControlFlow, Else, End, If, Leave, NextRound, Once, Store, While, ends_of
 from qsim_ex.circuit.ops import (
     Conditional,
     Instruction,
@@ -78,7 +78,7 @@ class _LoopDivider:
             self._nodes.append(segment_from(()))
         nodes = tuple([self._resolved(node) for node in self._nodes])
         recorded = {c: column for c in sorted(shared.written) if (column := stretch.column(c)) is not None}
-        first = next(place for place, one in enumerate(instructions) if isinstance(one, CONTROL))
+        first = next(place for place, one in enumerate(instructions) if isinstance(one, ControlFlow))
         every = (1 << self._structure.num_qubits) - 1
         return Program(
             levels=tuple(shared.levels),

@@ -45,7 +45,7 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Assignment:
+class ColumnWrite:
     """The value of an expression on columns of outcomes that is written into other columns, bit by bit."""
 
     columns: tuple[int, ...]
@@ -62,7 +62,7 @@ class BranchPoint:
 
     choices: tuple[Choice, ...]
     readings: tuple[Reading, ...]
-    assignments: tuple[Assignment, ...] = ()
+    assignments: tuple[ColumnWrite, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

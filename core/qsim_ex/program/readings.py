@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from qsim_ex.circuit.ops import Instruction, Measure
+from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Save, Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
 
 Groups = tuple[tuple[int, ...], ...]
 """Groups of classical bits, one for each readout error; no bit is in two groups."""
+
+
+@lru_cache(maxsize=256)
+def reads_bits(structure: Structure) -> bool:
+    """Return whether classical bits are read before the end, by a condition or by a save for each value of them."""
+    if structure.has_control_flow:  # bits are read with their errors where they are measured
+        return True
+    return any(isinstance(i, Conditional) or (isinstance(i, Save) and i.by_memory) for i in structure.instructions)
 
 
 class ReadingTracker:

@@ -9,7 +9,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.ops import (
     Begin,
     Channel,
@@ -77,7 +77,7 @@ class Renumbered:
                 return replace(instruction, wires=self._wires(instruction.wires or ()))
             case SetState():
                 raise AssertionError("circuits that set the state of all wires are not separated")
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 return instruction  # all wires of such circuits stay together, with all classical bits
             case _:
                 assert_never(instruction)

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.ops import (
     Begin,
     Instruction,
@@ -48,7 +49,7 @@ def separation_of(
     every = (i for i in structure.instructions if isinstance(i, SetState) or (isinstance(i, Save) and not i.wires))
     if next(every, None) is not None or not structure.num_qubits:
         return None  # a state of all wires is set, or saved
-    if structure.has_control_flow:
+    if any(isinstance(instruction, ControlFlow) for instruction in structure.instructions):
         return _without_idle_wires(structure, groups, how)
     return _Separator(structure, observed, groups).separation(how)
 

@@ -13,7 +13,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.ops import (
     Begin,
     Channel,
@@ -110,7 +110,7 @@ class Simplifier:
                 self._conditional(instruction)
             case SetState() | Begin():
                 raise AssertionError("circuits that set the state of all wires, and parts, are not separated")
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case ControlFlow():
                 raise AssertionError("the parts of circuits with control flow stay together")
             case _:
                 assert_never(instruction)

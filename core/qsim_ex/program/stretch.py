@@ -35,7 +35,7 @@ from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import ClassicalMemory, Column
-from qsim_ex.program.program import Assignment, BranchPoint, Node
+from qsim_ex.program.program import BranchPoint, ColumnWrite, Node
 from qsim_ex.program.readings import Groups
 
 
@@ -46,7 +46,7 @@ class _Level:
     work: list[Piece] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
-    assignments: list[Assignment] = field(default_factory=list)
+    assignments: list[ColumnWrite] = field(default_factory=list)
     end: Save | SetState | None = None
 
     def nodes(self) -> Iterator[Node]:
@@ -115,7 +115,7 @@ class Stretch:
         self._shared = shared
         self._alone = alone
         self._levels = [_Level()]
-        self._before: list[Assignment] = []
+        self._before: list[ColumnWrite] = []
         self._level: dict[int, int] = {}  # of each wire
         self._lowest = 0
         self._bits: dict[int, Column] = {}  # of the bits that were written in this stretch
@@ -139,7 +139,7 @@ class Stretch:
         """Return the column with the present value of a classical bit."""
         return self._bits[clbit] if clbit in self._bits else self._shared.memory.bit(clbit)
 
-    def _written(self) -> Iterable[Assignment]:
+    def _written(self) -> Iterable[ColumnWrite]:
         memory = self._shared.memory
         clbits = sorted(self._bits)
         if clbits:
@@ -173,7 +173,7 @@ class Stretch:
         columns = self._shared.memory.new(size_of(expression.width))
         level = max([self._decided.get(column, -1) for column in expression.columns], default=-1)
         assignments = self._before if level < 0 else self._at(level, 0).assignments
-        assignments.append(Assignment(columns, expression))
+        assignments.append(ColumnWrite(columns, expression))
         if level >= 0:
             self._decided.update(dict.fromkeys(columns, level))
         return columns
@@ -351,6 +351,6 @@ class Stretch:
         return self._levels[level]
 
 
-def _copy(to: tuple[int, ...], columns: tuple[Column, ...]) -> Assignment:
+def _copy(to: tuple[int, ...], columns: tuple[Column, ...]) -> ColumnWrite:
     """Return the assignment of columns to others, bit by bit."""
-    return Assignment(to, Expression((Token("columns", len(columns), columns),)))
+    return ColumnWrite(to, Expression((Token("columns", len(columns), columns),)))

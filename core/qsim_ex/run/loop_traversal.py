@@ -40,7 +40,7 @@ class _Round(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Group:
+class _BranchGroup:
     """Branches with branch b in row b of their states, at a node; rounds: of the loops around it."""
 
     node: int
@@ -59,7 +59,7 @@ class LoopTraversal(BranchTraversal):
 
     def __init__(self, way: ExecutionContext, unit: WorkUnit, inputs: BatchInputs) -> None:
         super().__init__(way, unit, inputs)
-        self._groups: list[_Group] = []  # that wait
+        self._groups: list[_BranchGroup] = []  # that wait
         self._later: list[Numbers] = []  # shots that begin later
         self._most = way.machine.options.max_loop_rounds
         self._rounds: tuple[int, ...] = ()
@@ -83,7 +83,7 @@ class LoopTraversal(BranchTraversal):
     def _held(self) -> int:
         return sum(group.states.rows for group in self._groups)
 
-    def _earliest(self, first: Branches) -> _Group:
+    def _earliest(self, first: Branches) -> _BranchGroup:
         """Return the group at the earliest node, or as many shots from the beginning as surely fit."""
         if self._groups:
             earliest = min(self._groups, key=lambda group: group.node)
@@ -95,13 +95,13 @@ class LoopTraversal(BranchTraversal):
             every = self._ids(begun.chosen(np.arange(rows)))
             self._later.append(np.setdiff1d(waiting, every))
             begun = begun.chosen(np.arange(rows))
-        return _Group(0, self._begin(len(begun)), begun.settled())
+        return _BranchGroup(0, self._begin(len(begun)), begun.settled())
 
-    def _wait(self, group: _Group) -> None:
+    def _wait(self, group: _BranchGroup) -> None:
         self._groups.append(group)
         self.most_rows = max(self.most_rows, self._held())
 
-    def _advance(self, group: _Group) -> None:
+    def _advance(self, group: _BranchGroup) -> None:
         """Lead a group on until it ends or waits; other groups may join it."""
         machine = self._way.machine
         try:
@@ -118,7 +118,7 @@ class LoopTraversal(BranchTraversal):
             self._way.ticker.skip(len(group.branches.shots) * steps)
         machine.end(group.states)
 
-    def _step(self, group: _Group) -> bool:
+    def _step(self, group: _BranchGroup) -> bool:
         """Do the node at which a group is, and lead it to the next one; return whether it goes on at once."""
         at, self._rounds = group.node, group.place
         group.node += 1
@@ -146,7 +146,7 @@ class LoopTraversal(BranchTraversal):
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 
-    def _choose(self, point: BranchPoint, group: _Group) -> None:
+    def _choose(self, point: BranchPoint, group: _BranchGroup) -> None:
         """Make the choices of a branch point; every branch after it has a row of its own."""
         machine = self._way.machine
         if not (point.choices or point.readings):
@@ -173,7 +173,7 @@ class LoopTraversal(BranchTraversal):
         _, first = np.unique(branches.row, return_index=True)
         return branches.chosen(first)
 
-    def _take(self, group: _Group, branches: Branches) -> None:
+    def _take(self, group: _BranchGroup, branches: Branches) -> None:
         """Give every branch a row of its own."""
         if not branches.in_place or len(branches) != group.states.rows:
             before = group.states
@@ -182,16 +182,16 @@ class LoopTraversal(BranchTraversal):
             self._way.machine.end(before)
         group.branches = branches.settled()
 
-    def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: _Group) -> None:
+    def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: _BranchGroup) -> None:
         """Lead the branches for which a condition does not hold to another node."""
         if not holds.any():
             group.node = otherwise
         elif not holds.all():
             others = group.branches.chosen(np.flatnonzero(~holds))
-            self._wait(_Group(otherwise, group.states.take(others.row), others.settled(), group.rounds))
+            self._wait(_BranchGroup(otherwise, group.states.take(others.row), others.settled(), group.rounds))
             self._take(group, group.branches.chosen(np.flatnonzero(holds)))
 
-    def _round(self, depth: int, group: _Group) -> None:
+    def _round(self, depth: int, group: _BranchGroup) -> None:
         """Count a round; each begins in the layout in which the first one did, for which there are plans."""
         states, rounds = group.states, group.rounds
         if len(rounds) == depth:
@@ -207,7 +207,7 @@ class LoopTraversal(BranchTraversal):
             states.arrange(layout)
         group.rounds = (*rounds[:depth], _Round(number + 1, layout))
 
-    def _join(self, at: int, group: _Group) -> bool:
+    def _join(self, at: int, group: _BranchGroup) -> bool:
         """Wait at a join for groups that are behind, or go on with all that are there."""
         if not self._groups:
             return True
@@ -215,7 +215,8 @@ class LoopTraversal(BranchTraversal):
             group.node = at
             self._wait(group)
             return False
-        here = [other for other in self._groups if other.node == at and other.place == group.place]
+        depth = len(group.rounds)  # those that have left a loop still have its round
+        here = [other for other in self._groups if other.node == at and other.place[:depth] == group.place]
         if not here or not isinstance(group.states, Batch):
             return True
         parts = [group, *here]

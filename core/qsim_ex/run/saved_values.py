@@ -120,8 +120,9 @@ class AddedValues:
         _copy(self._counted, found["counted"])
 
     def result(self) -> Values:
-        """Return the sums or the means, [bindings, …]."""
-        return self._sums / _columns(self._counted.sum(axis=1), self._sums) if self._mean else self._sums
+        """Return the sums or the means, [bindings, …]; the mean of no trajectory, after a condition, is NaN."""
+        with np.errstate(invalid="ignore"):
+            return self._sums / _columns(self._counted.sum(axis=1), self._sums) if self._mean else self._sums
 
 
 class EachValue:

@@ -101,19 +101,12 @@ class Worker:
         program, mine = self._program, seeds[unit.begin : unit.end]
         inputs = BatchInputs.of(program, operands, mine, unit, self._request)
         branches = first_branches(program, inputs)
-        traversal = self._traversal(unit, inputs)
+        traversal = (_looped() if program.loops else BranchTraversal)(self._way, unit, inputs)
         if self._collector.done is not None:
             branches = self._left(traversal, unit, branches)
         if len(branches.binding):
             traversal(branches)
         self.most_rows, self.states = max(self.most_rows, traversal.most_rows), self.states + traversal.states
-
-    def _traversal(self, unit: WorkUnit, inputs: BatchInputs) -> BranchTraversal:
-        if not self._program.loops:
-            return BranchTraversal(self._way, unit, inputs)
-        from qsim_ex.run.loop_traversal import LoopTraversal
-
-        return LoopTraversal(self._way, unit, inputs)
 
     def _left(self, traversal: BranchTraversal, unit: WorkUnit, branches: Branches) -> Branches:
         """Return the branches of a unit that an earlier run has not done; its state in progress is run to its end."""
@@ -124,3 +117,10 @@ class Worker:
             traversal.resume(*found)
             left = self._collector.left(unit, branches)
         return left.settled()
+
+
+def _looped() -> type[BranchTraversal]:
+    """Return the traversal of programs with loops, which is loaded when there is one."""
+    from qsim_ex.run.loop_traversal import LoopTraversal
+
+    return LoopTraversal

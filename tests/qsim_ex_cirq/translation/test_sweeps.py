@@ -335,11 +335,11 @@ def test_bad_points(simulator, name):
 
 def test_bad_circuits_of_sweeps(simulator):
     """A circuit that is refused for one point is refused for a sweep, with the moment."""
-    noisy = cirq.bit_flip(0.1)(B).with_classical_controls("m")
-    circuit = cirq.Circuit(cirq.X(A) ** T, cirq.measure(A, key="m"), noisy)
+    early = cirq.X(B).with_classical_controls("m")
+    circuit = cirq.Circuit(cirq.X(A) ** T, early, cirq.measure(A, key="m"))
     messages = []
     for params in ({"t": 1}, [{"t": 1}, {"t": 2}]):
-        with pytest.raises(errors.NotSupported) as caught:
+        with pytest.raises(errors.MeasurementError) as caught:
             simulator.run_sweep(circuit, params, repetitions=2)
         messages.append((str(caught.value), caught.value.__notes__))
     assert messages[0] == messages[1]

@@ -1,4 +1,4 @@
-"""Qiskit's control flow: conditions on measured bits, switches, and loops over known indices."""
+"""Qiskit's control flow: conditions on bits and variables, switches, and loops with known and unknown ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from qiskit import ClassicalRegister, QuantumCircuit, QuantumRegister
-from qiskit.circuit import Parameter
+from qiskit.circuit import AnnotatedOperation, Parameter, PowerModifier
 from qiskit.circuit.classical import expr, types
+from qiskit.circuit.library import CPhaseGate
 
 from qsim_ex import errors, reference
 from qsim_ex_provider import QsimExBackend
@@ -328,3 +329,13 @@ def test_a_loop_without_an_end_is_an_error() -> None:
         circuit.measure(0, 0)
     with pytest.raises(errors.LoopError, match="max_loop_rounds=30 rounds, got 7 shots"):
         BACKEND.run(circuit, shots=7, max_loop_rounds=30).result()
+
+
+def test_a_large_power_costs_as_much_as_one_matrix() -> None:
+    """The millionth power of a gate is one operation, and its matrix is right."""
+    circuit = QuantumCircuit(2)
+    circuit.append(AnnotatedOperation(CPhaseGate(0.3), PowerModifier(1_000_000)), [0, 1])
+    made = translate(circuit)
+    assert len(made.instructions) == 1
+    psi = reference.simulate(made, np.full(4, 0.5))
+    assert np.allclose(psi, [0.5, 0.5, 0.5, 0.5 * np.exp(0.3e6j)], atol=1e-8)

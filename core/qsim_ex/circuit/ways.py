@@ -27,7 +27,7 @@ MOST_STEPS = 200_000
 """The most steps of all ways together; a loop that ends so slowly is an error of the test."""
 
 
-class Memory(NamedTuple):
+class BitsAndVariables(NamedTuple):
     """The classical bits as one integer, bit c that of classical bit c, and the values of all variables."""
 
     bits: int
@@ -43,7 +43,7 @@ def follow(circuit: Circuit, rho: Matrix, step: Step) -> dict[int, Matrix]:
     instructions = circuit.instructions
     ends, heads = ends_of(instructions), _heads(instructions)
     count = 1 + max((token.value for token in _variables(instructions)), default=-1)
-    at: dict[tuple[int, Memory], Matrix] = {(0, Memory(0, (0,) * count)): rho}
+    at: dict[tuple[int, BitsAndVariables], Matrix] = {(0, BitsAndVariables(0, (0,) * count)): rho}
     found: dict[int, Matrix] = {}
     for _ in range(MOST_STEPS):
         if not at:
@@ -63,12 +63,12 @@ def follow(circuit: Circuit, rho: Matrix, step: Step) -> dict[int, Matrix]:
 def _next(
     instructions: tuple[Instruction, ...],
     place: int,
-    memory: Memory,
+    memory: BitsAndVariables,
     rho: Matrix,
     ends: Mapping[int, int],
     heads: Mapping[int, int],
     step: Step,
-) -> list[tuple[int, Memory, Matrix]]:
+) -> list[tuple[int, BitsAndVariables, Matrix]]:
     """Return where a way goes on after an instruction, with its memory and its density matrix."""
     match instruction := instructions[place]:
         case If(condition) | While(condition):
@@ -123,7 +123,7 @@ def _variables(instructions: tuple[Instruction, ...]) -> list[Token]:
     return found
 
 
-def _stored(memory: Memory, target: Token, value: float) -> Memory:
+def _stored(memory: BitsAndVariables, target: Token, value: float) -> BitsAndVariables:
     if target.op == "variable":
         values = list(memory.variables)
         values[target.value] = value
@@ -134,7 +134,7 @@ def _stored(memory: Memory, target: Token, value: float) -> Memory:
     return memory._replace(bits=bits)
 
 
-def value_of(expression: Expression, memory: Memory) -> float:
+def value_of(expression: Expression, memory: BitsAndVariables) -> float:
     """Return the value of an expression: an int, or a float for a token of width `FLOAT`."""
     stack: list[Any] = []
     for token in expression.code:

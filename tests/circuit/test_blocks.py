@@ -1,0 +1,75 @@
+"""Blocks of a circuit builder: what becomes gates under a condition, what stays a block, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from qsim_ex import CircuitBuilder
+from qsim_ex.circuit.classical import Expression
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.ops import Conditional, Measure, Reset
+from qsim_ex.errors import CircuitError
+
+
+def test_gates_under_a_narrow_condition_need_no_block() -> None:
+    """Both parts of a block of gates become gates under a condition; conditions in one another become one."""
+    builder = CircuitBuilder(1, 2)
+    with builder.branch(builder.bits([0, 1]).binary("equal", Expression.constant(2, 2))):
+        with builder.condition([0], [0]):
+            builder.gate("x", [0])
+        builder.otherwise()
+        builder.gate("z", [0])
+    first, second = builder.build().instructions
+    assert isinstance(first, Conditional)
+    assert isinstance(second, Conditional)
+    assert (first.operation.name, first.clbits, first.values) == ("x", (0, 1), (2,))
+    assert (second.operation.name, second.clbits, second.values) == ("z", (0, 1), (0, 1, 3))
+
+
+def test_all_else_stays_a_block() -> None:
+    """Measurements and resets under a condition, and gates under a wide one, stand between markers."""
+    builder = CircuitBuilder(1, 12)
+    with builder.condition([0], [1]):
+        builder.measure([0], [1])
+        builder.otherwise()
+        builder.reset([0])
+    with builder.condition(range(12), [5]):
+        builder.gate("x", [0])
+    kinds = [type(one).__name__ for one in builder.build().instructions]
+    assert kinds == [*[k.__name__ for k in (If, Measure, Else, Reset, End)], "If", "Op", "End"]
+
+
+def test_loops_and_what_leaves_them() -> None:
+    """A loop, a block that is done once, and what leaves them are markers of one flat row."""
+    builder = CircuitBuilder(1, 1)
+    count = builder.variable(8)
+    with builder.loop(count.binary("less", Expression.constant(3, 8))):
+        builder.store(count, count.binary("add", Expression.constant(1, 8)))
+        builder.next_round()
+        with builder.once():
+            builder.leave(1)
+    found = [*map(type, builder.build().instructions)]
+    assert found == [While, Store, NextRound, Once, Leave, End, End]
+
+
+WRONG: dict[str, tuple[Callable[[CircuitBuilder], object], str]] = {
+    "leave": (lambda b: b.leave(), "expected 1 loops around `leave`, got 0"),
+    "next": (lambda b: b.next_round(), "expected a loop around `next_round`"),
+    "otherwise": (lambda b: b.otherwise(), "expected `otherwise` in the block of a condition"),
+    "close": (lambda b: b.close(), "expected an open block"),
+    "bits": (lambda b: b.bits([7]), "got bit 7, which is out of range"),
+    "target": (lambda b: b.store(Expression.constant(1, 2), Expression.constant(1, 2)), "as the target of a store"),
+    "width": (lambda b: b.store(b.variable(3), Expression.constant(1, 2)), "value of 3 bits for the target, got one"),
+    "variable": (lambda b: b.store(CircuitBuilder(1).variable(2), Expression.constant(1, 2)), "of this circuit"),
+    "open": (lambda b: (b.open(Once()), b.build()), "expected all blocks to be closed, got 1 open"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_what_is_refused(name: str) -> None:
+    """A marker out of place, a bit or variable that does not exist, and a wrong width are refused in words."""
+    wrong, words = WRONG[name]
+    with pytest.raises(CircuitError, match=words):
+        wrong(CircuitBuilder(1, 2))
