@@ -1,0 +1,183 @@
+"""The connection of this process to other ranks: which states are divided over them, and over how many.
+
+Nothing here is collective except `shared_by`, and that only where it returns ranks: a process whose states are not
+divided never waits for another.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple
+
+from qsim_ex.comm.launcher import is_worker, launched
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.errors import CommunicationError, MissingPackage
+
+Processes = int | Literal["auto", "never"]
+
+LARGE = 20
+"""The fewest wires of each rank for which 'auto' divides a state; smaller states are done before ranks have met."""
+
+
+class Ranks(NamedTuple):
+    """The ranks that a state is divided over.
+
+    communicator: connects all of them. used: how many hold a sub state vector, a power of two; the others only learn
+    the answers.
+    """
+
+    communicator: Communicator
+    used: int
+
+    def describe(self) -> str:
+        """Return in words how many ranks hold the state, and what connects them."""
+        size = self.communicator.size
+        words = f"{self.used} processes" if self.used == size else f"{self.used} of {size} processes"
+        if self.used & size - 1 and self.used < size < 2 * self.used:
+            words += f" ({size} is not a power of two)"
+        return f"{words} over {self.communicator.description}"
+
+
+class _Own(threading.local):
+    """The communicator that a thread has been given, if any."""
+
+    communicator: Communicator | None = None
+
+
+_own = _Own()
+_lock = threading.Lock()
+_mpi: dict[int, Communicator] = {}
+"""The connection over MPI, by the process that made it: a forked child has none."""
+
+_warned: set[str] = set()
+
+
+@contextmanager
+def connected(communicator: Communicator) -> Iterator[None]:
+    """Divide the states that this thread makes over the ranks of a communicator, while the context lasts.
+
+    communicator: any object that fulfils `protocol.Communicator`. All ranks enter the context.
+    """
+    before, _own.communicator = _own.communicator, communicator
+    try:
+        yield
+    finally:
+        _own.communicator = before
+
+
+def asked(processes: Processes) -> bool:
+    """Return whether states may be divided over processes at all: by an option, a launcher, or `connected`."""
+    if processes == "auto":
+        return _own.communicator is not None or (launched() is not None and not is_worker())
+    return processes != "never" and processes > 1
+
+
+def ranks_of(processes: Processes, num_wires: int) -> tuple[Ranks | None, str]:
+    """Return the ranks that a state of `num_wires` wires is divided over, or None and why it is not divided.
+
+    It depends on what is equal on all ranks alone. The first call that returns ranks connects all of them. Raises
+    `CommunicationError` if there are fewer ranks than `processes`, `MissingPackage` without mpi4py.
+    """
+    if not asked(processes):
+        return None, ""
+    if processes == "auto":
+        return _automatic(num_wires)
+    assert not isinstance(processes, str)
+    communicator = _connect()
+    if communicator.size < processes:
+        raise CommunicationError(
+            f"processes={processes}: expected at least {processes} processes, got {communicator.size} "
+            f"({communicator.description}{_mismatch(communicator)}); start them with mpirun -n {processes} python …, "
+            "or pass processes='never'."
+        )
+    return Ranks(communicator, _power(processes)), ""
+
+
+def current() -> Communicator:
+    """Return the communicator of this thread or process, which an earlier `ranks_of` has connected."""
+    return _connect()
+
+
+def renew() -> Communicator:
+    """Return a working connection after a failure of any rank; all ranks call it."""
+    renewed = _connect().renewed()
+    if _own.communicator is not None:
+        _own.communicator = renewed
+    else:
+        _mpi[os.getpid()] = renewed
+    return renewed
+
+
+def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
+    """Return the ranks of a state that is large enough, or why it is not divided; a warning says so once."""
+    by = launched()
+    size = _own.communicator.size if _own.communicator is not None else 0 if by is None else by.size
+    used = _power(size)
+    fewest = LARGE + used.bit_length() - 1
+    where = f"the {size} processes" + ("" if by is None or _own.communicator is not None else f" of {by.by}")
+    if num_wires < fewest:
+        why = f"not divided over {where}: {num_wires} wires are fewer than {fewest}"
+        _warn(f"{why}. Every process computes such a state for itself")
+        return None, why
+    try:
+        communicator = _connect()
+    except MissingPackage as error:
+        why = f"not divided over {where}: {error}"
+        _warn(f"{why} Every process computes the whole state for itself")
+        return None, why
+    if communicator.size != size:
+        why = f"not divided over {where}{_mismatch(communicator)}"
+        _warn(f"{why}. Every process computes the whole state for itself")
+        return None, why
+    return Ranks(communicator, used), ""
+
+
+def _mismatch(communicator: Communicator) -> str:
+    """Return in words that a launcher started more processes than the communicator connects; empty if it did not."""
+    by = launched()
+    if by is None or by.size == communicator.size:
+        return ""
+    return (
+        f": {by.by} started {by.size} processes, and {communicator.description} connects {communicator.size} of them; "
+        "use the launcher of the MPI library that mpi4py loads"
+    )
+
+
+def _power(size: int) -> int:
+    """Return the largest power of two that is at most `size`."""
+    return 1 << size.bit_length() - 1 if size else 0
+
+
+def _warn(words: str) -> None:
+    """Warn once, in the first process of a launcher."""
+    by = launched()
+    if "copies" in _warned or (by is not None and by.rank > 0):
+        return
+    _warned.add("copies")
+    advice = "pass processes='never' if this is meant, or processes=k to divide every state over k processes"
+    warnings.warn(f"{words}; {advice}.", RuntimeWarning, stacklevel=2)
+
+
+def _connect() -> Communicator:
+    """Return the connection of this thread or process; the first call over MPI waits for all processes."""
+    if _own.communicator is not None:
+        return _own.communicator
+    with _lock:
+        if os.getpid() not in _mpi:
+            _mpi[os.getpid()] = _over_mpi()
+        return _mpi[os.getpid()]
+
+
+def _over_mpi() -> Any:
+    """Return a connection over MPI; raise `MissingPackage` without it, `CommunicationError` in a forked child."""
+    if _mpi:
+        raise CommunicationError(
+            "this process was forked from one that is connected over MPI; pass processes='never' to what it runs."
+        )
+    from qsim_ex.comm.mpi import Mpi
+
+    return Mpi()
