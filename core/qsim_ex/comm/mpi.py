@@ -79,7 +79,7 @@ class _World:
             rank = int(status.Get_source())
             heard = bytearray(status.Get_count(self.mpi.BYTE))
             self.notices.Recv([heard, self.mpi.BYTE], source=rank)
-            generation, words = pickle.loads(bytes(heard))  # noqa: S301  (of a process of the same job)
+            generation, words = pickle.loads(bytes(heard))
             if generation is None:
                 self.ended.setdefault(rank, words)
             else:
@@ -195,7 +195,7 @@ class Mpi:
             self._wait([comm.Iallgatherv([part, self._mpi.BYTE], where)], control=control)
             for rank, end in enumerate(ends.tolist()):
                 heard[rank][first : first + step] = together[end - int(counts[rank]) : end]
-        return [pickle.loads(one.tobytes()) for one in heard]  # noqa: S301  (of processes of the same job)
+        return [pickle.loads(one.tobytes()) for one in heard]
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Return the value of the rank `root`: a copy on all others."""
@@ -208,7 +208,7 @@ class Mpi:
         heard = said.copy() if self.rank == root else np.empty(int(size[0]), dtype=np.uint8)
         for first in range(0, heard.size, self._piece):
             self._wait([self._comm.Ibcast([heard[first : first + self._piece], self._mpi.BYTE], root=root)])
-        return value if self.rank == root else pickle.loads(heard.tobytes())  # noqa: S301
+        return value if self.rank == root else pickle.loads(heard.tobytes())
 
     def barrier(self) -> None:
         """Return when all ranks have called this."""
@@ -241,7 +241,12 @@ class Mpi:
     # --- waiting -----------------------------------------------------------------------------------------------------
 
     def _wait(
-        self, requests: list[Any], ranks: Sequence[int] = (), statuses: list[Any] | None = None, *, control: bool = False
+        self,
+        requests: list[Any],
+        ranks: Sequence[int] = (),
+        statuses: list[Any] | None = None,
+        *,
+        control: bool = False,
     ) -> None:
         """Wait until requests are done; raise `CommunicationError` if one of the ranks will never make them so.
 

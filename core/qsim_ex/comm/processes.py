@@ -36,7 +36,7 @@ class Watched:
 def host_key() -> tuple[str, str]:
     """Return what processes that can see each other's process numbers have in common: the host and its namespace."""
     try:
-        namespace = os.readlink("/proc/self/ns/pid")
+        namespace = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         namespace = str(Path("/proc/self").exists())
     return socket.gethostname(), namespace

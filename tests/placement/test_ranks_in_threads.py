@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.ranks_in_threads import NAME, ROW, threads_of_ranks
 from support.states import random_state
 from support.strategies import circuits
 from support.tiny_machine import TinyMachine
-from support.two_halves import NAME, ROW, threads_of_halves
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
@@ -84,9 +84,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     with kinds.registered(ROW):
         yield device
     gc.collect()
-    for thread in threads_of_halves():
+    for thread in threads_of_ranks():
         thread.join(60)
-    assert not threads_of_halves()
+    assert not threads_of_ranks()
 
 
 def layers(num_qubits: int = WIRES, count: int = 3) -> Circuit:
@@ -101,7 +101,7 @@ def layers(num_qubits: int = WIRES, count: int = 3) -> Circuit:
 def gone(device: Machine) -> bool:
     """Whether no thread and no buffer of any state is left."""
     gc.collect()
-    return not threads_of_halves() and not device.buffers
+    return not threads_of_ranks() and not device.buffers
 
 
 def narrow(circuit: Circuit) -> bool:
@@ -166,7 +166,7 @@ def test_it_is_explained() -> None:
     simulator = Simulator(**HALVES)
     assert "two halves: 2 sub state vectors of 7 wires, 6.0 KiB on each device" in simulator.explain(layers())
     assert simulator.placement(WIRES).deployment.to_json()["kind"] == NAME
-    assert not threads_of_halves()
+    assert not threads_of_ranks()
 
 
 def test_what_was_summed_is_allocated(machine: Machine) -> None:
@@ -298,7 +298,7 @@ def test_no_memory_for_more(machine: Machine) -> None:
 def test_a_forgotten_state_leaves_no_threads(machine: Machine) -> None:
     """A state that nobody closed ends its threads when it is collected."""
     state = StateVector(WIRES, **HALVES)
-    threads = threads_of_halves()
+    threads = threads_of_ranks()
     assert len(threads) == 2
     del state
     gc.collect()
