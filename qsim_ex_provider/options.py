@@ -43,6 +43,7 @@ class RunOptions:
     in_flight_buffers: int | None = None
     host_memory: Any = "auto"
     network: Any = "auto"
+    processes: Any = "auto"
     precision: Any = "double"
     max_memory: int | None = None
     max_host_memory: int | None = None

@@ -1,7 +1,7 @@
 """A state over ranks that are threads of one process, behind the face of an ordinary placement, for tests.
 
-Each thread has a `Ranks` placement and talks to the others over a loopback alone. Every call is made in all threads, and
-all must give the same answer. Nothing of the engine knows this file: `ROW` is registered with `kinds.registered`, and
+Each thread has a `Ranks` placement and talks to the others over a loopback alone. Every call is made in all threads,
+and all must give the same answer. Nothing of the engine knows this file: `ROW` is registered with `kinds.registered`, and
 says itself which states it is for. Processes have no such face: there every rank runs the whole program.
 """
 

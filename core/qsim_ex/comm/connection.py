@@ -11,13 +11,12 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from qsim_ex.comm.launcher import is_worker, launched
+from qsim_ex.comm import launcher
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import CommunicationError, MissingPackage
-
-Processes = int | Literal["auto", "never"]
+from qsim_ex.options import Processes
 
 LARGE = 20
 """The fewest wires of each rank for which 'auto' divides a state; smaller states are done before ranks have met."""
@@ -42,6 +41,10 @@ class Ranks(NamedTuple):
         return f"{words} over {self.communicator.description}"
 
 
+CONNECTED = threading.Event()
+"""Whether any thread was ever given a communicator (`connected`)."""
+
+
 class _Own(threading.local):
     """The communicator that a thread has been given, if any."""
 
@@ -62,6 +65,7 @@ def connected(communicator: Communicator) -> Iterator[None]:
 
     communicator: any object that fulfils `protocol.Communicator`. All ranks enter the context.
     """
+    CONNECTED.set()
     before, _own.communicator = _own.communicator, communicator
     try:
         yield
@@ -72,8 +76,18 @@ def connected(communicator: Communicator) -> Iterator[None]:
 def asked(processes: Processes) -> bool:
     """Return whether states may be divided over processes at all: by an option, a launcher, or `connected`."""
     if processes == "auto":
-        return _own.communicator is not None or (launched() is not None and not is_worker())
+        return _own.communicator is not None or (launcher.LAUNCHED is not None and not launcher.is_worker())
     return processes != "never" and processes > 1
+
+
+def planned(processes: Processes, num_wires: int) -> int:
+    """Return how many ranks would hold a state of `num_wires` wires, 1 if it is not divided; connects nothing."""
+    if not asked(processes):
+        return 1
+    if not isinstance(processes, str):
+        return _power(processes)
+    used = _power(_size())
+    return used if num_wires >= _fewest(used) else 1
 
 
 def ranks_of(processes: Processes, num_wires: int) -> tuple[Ranks | None, str]:
@@ -114,10 +128,9 @@ def renew() -> Communicator:
 
 def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
     """Return the ranks of a state that is large enough, or why it is not divided; a warning says so once."""
-    by = launched()
-    size = _own.communicator.size if _own.communicator is not None else 0 if by is None else by.size
+    by, size = launcher.LAUNCHED, _size()
     used = _power(size)
-    fewest = LARGE + used.bit_length() - 1
+    fewest = _fewest(used)
     where = f"the {size} processes" + ("" if by is None or _own.communicator is not None else f" of {by.by}")
     if num_wires < fewest:
         why = f"not divided over {where}: {num_wires} wires are fewer than {fewest}"
@@ -138,7 +151,7 @@ def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
 
 def _mismatch(communicator: Communicator) -> str:
     """Return in words that a launcher started more processes than the communicator connects; empty if it did not."""
-    by = launched()
+    by = launcher.LAUNCHED
     if by is None or by.size == communicator.size:
         return ""
     return (
@@ -147,14 +160,26 @@ def _mismatch(communicator: Communicator) -> str:
     )
 
 
+def _size() -> int:
+    """Return how many ranks there are, by the communicator of this thread or else by the launcher."""
+    if _own.communicator is not None:
+        return _own.communicator.size
+    return 1 if launcher.LAUNCHED is None else launcher.LAUNCHED.size
+
+
+def _fewest(used: int) -> int:
+    """Return the fewest wires of a state that 'auto' divides over so many ranks."""
+    return LARGE + used.bit_length() - 1
+
+
 def _power(size: int) -> int:
     """Return the largest power of two that is at most `size`."""
-    return 1 << size.bit_length() - 1 if size else 0
+    return 1 << size.bit_length() - 1
 
 
 def _warn(words: str) -> None:
     """Warn once, in the first process of a launcher."""
-    by = launched()
+    by = launcher.LAUNCHED
     if "copies" in _warned or (by is not None and by.rank > 0):
         return
     _warned.add("copies")

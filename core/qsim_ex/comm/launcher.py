@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from typing import NamedTuple
@@ -37,6 +36,12 @@ def launched() -> Launched | None:
     return None
 
 
+LAUNCHED = launched()
+"""What the launcher said when this process began."""
+
+
 def is_worker() -> bool:
     """Return whether this process works for an executor: a child of multiprocessing, or under mpi4py.futures."""
+    import multiprocessing
+
     return multiprocessing.parent_process() is not None or "mpi4py.futures" in sys.modules

@@ -56,6 +56,12 @@ def fresh_job_seed() -> int:
     return fresh_seed() >> 1
 
 
+class FreshSeeds(tuple[int, ...]):
+    """Seeds that were drawn, and not given by a user: processes that share a state take those of rank 0."""
+
+    __slots__ = ()
+
+
 def checked_seed(seed: Any) -> int:
     """Return a seed from 0 to 2^64 − 1 as a plain integer; raises `OptionError`."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 1 << 64:

@@ -134,7 +134,6 @@ class Ranks(Exchanged):
             "processes": self.communicator.size,
             "processes_used": len(self.ranks),
             "communicator": self.communicator.description,
-            "rank": self.communicator.rank,
             "bytes_sent": {f"{a}>{b}": self.sent[a, b] for a, b in sorted(self.sent)},
             "bytes_held": sum(self.needs.devices) + self.needs.host,
         }

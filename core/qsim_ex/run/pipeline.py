@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +88,18 @@ class BatchCall:
         )
 
 
+class _Inputs(NamedTuple):
+    """A checked run and its machines' places. began: when the call began."""
+
+    separation: Separation | None
+    circuit: Circuit
+    program: Program
+    bound: Bindings
+    request: Request
+    wheres: Sequence[Assignment]
+    began: float
+
+
 def run_batch(
     assigner: Assigner,
     options: Options,
@@ -110,6 +122,7 @@ def run_batch(
 
 def _run_separated(call: BatchCall) -> BatchResult:
     """Run a circuit that may have idle wires and separate parts."""
+    from qsim_ex.comm.connection import planned
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
 
@@ -117,6 +130,9 @@ def _run_separated(call: BatchCall) -> BatchResult:
         separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
         if separation is None or separation.alone is not None:
             return _run(call, separation)
+        largest = max(len(part.wires) for part in separation.parts)
+        if how == "apart" and planned(call.options.processes, largest) > 1:  # a divided state is one part
+            return run("together")
         return run_parts(call, separation)
 
     if not call.options.separate:
@@ -132,8 +148,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
 def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
-    began, options = perf_counter(), call.options
-    circuit, bound, readout = call.circuit, call.bound, call.readout
+    began, circuit, bound = perf_counter(), call.circuit, call.bound
     observed = bool(call.observables)
     if separation is None:
         program = program_of(circuit.structure, observed, 0, call.groups)
@@ -142,8 +157,21 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    states = bound.count * request.trajectories
-    wheres = call.assigner.many(circuit.num_qubits, states)
+    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories)
+    inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
+    if (ranks := wheres[0].ranks) is None:
+        return _simulated(call, inputs, call.seeds)
+    from qsim_ex.execution.together import in_step
+    from qsim_ex.run.over_ranks import agreed_seeds
+
+    with in_step(ranks):
+        return _simulated(call, inputs, agreed_seeds(ranks, call, circuit, bound, request))
+
+
+def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
+    """Plan and run what was checked and assigned; asked_seeds: the seeds of the call."""
+    separation, circuit, program, bound, request, wheres, began = inputs
+    options, readout, states = call.options, call.readout, bound.count * request.trajectories
     if (gates := len(circuit.instructions)) < MANY_GATES:
         machines = machines_of(wheres, program, options, states)
     else:
@@ -151,7 +179,7 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     run = PlannedRun(separation, circuit, program, bound, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = Collector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
-    kept, seeds = checkpoints_of(run, call.seeds)
+    kept, seeds = checkpoints_of(run, asked_seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()

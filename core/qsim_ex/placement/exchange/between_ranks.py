@@ -1,4 +1,4 @@
-"""The exchanges of one rank with others: pieces of its sub state vector, staged in host memory and sent over a communicator."""
+"""The exchanges of one rank with others: pieces of its sub state vector, sent over a communicator from host memory."""
 
 from __future__ import annotations
 

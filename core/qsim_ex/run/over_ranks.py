@@ -1,0 +1,49 @@
+"""The agreement of ranks before a run: all were given the same, and seeds that nobody gave are those of rank 0."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.execution.together import digest, require_same
+from qsim_ex.observe.sampling import FreshSeeds, fresh_seed, seeds_of
+from qsim_ex.run.request import Request
+
+if TYPE_CHECKING:
+    from qsim_ex.run.pipeline import BatchCall
+
+_OWN = ("progress", "watch", "threads", "device_id", "max_memory", "max_host_memory")
+"""Options that may differ from rank to rank."""
+
+
+def agreed_seeds(
+    ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings, request: Request
+) -> tuple[int, ...]:
+    """Return the seeds of all bindings, the same on all ranks; raise `CommunicationError` for ranks that disagree."""
+    given = call.options.seed if call.seeds is None else call.seeds
+    fresh = given is None or isinstance(given, FreshSeeds)
+    options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
+    numbers = np.ascontiguousarray(circuit.operands).tobytes()
+    every = b"".join(np.ascontiguousarray(bound.operands(k, k + 1)).tobytes() for k in range(bound.count))
+    asked = {
+        "qubits": circuit.num_qubits,
+        "circuit": f"{circuit.key} of {len(circuit.instructions)} instructions",
+        "numbers": digest(numbers),
+        "bindings": f"{bound.count} ({digest(every)})",
+        "shots": request.shots,
+        "trajectories": request.trajectories,
+        "observables": request.observables,
+        "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in request.readout),
+        "seeds": None if fresh else given,
+        **options,
+    }
+    require_same(ranks, asked)
+    drawn: Any = given
+    if fresh:
+        drawn = ranks.broadcast(tuple(given) if isinstance(given, FreshSeeds) else fresh_seed())
+    return seeds_of(drawn, bound.count, "bindings")
