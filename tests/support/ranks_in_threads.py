@@ -1,8 +1,8 @@
 """A state over ranks that are threads of one process, behind the face of an ordinary placement, for tests.
 
 Each thread has a `Ranks` placement and talks to the others over a loopback alone. Every call is made in all threads,
-and all must give the same answer. Nothing of the engine knows this file: `ROW` is registered with `kinds.registered`, and
-says itself which states it is for. Processes have no such face: there every rank runs the whole program.
+and all must give the same answer. Nothing of the engine knows this file: `ROW` is registered with `kinds.registered`,
+and says itself which states it is for. Processes have no such face: there every rank runs the whole program.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class RanksInThreads(Divided):
             self._control.abort(error)
             self._join()
             if isinstance(error, CommunicationError) and (cause := error.__cause__) is not None:
-                traceback.clear_frames(cause.__traceback__)  # they hold the halves' memory
+                traceback.clear_frames(cause.__traceback__)  # they hold the ranks' memory
                 raise cause  # noqa: B904  (the error itself, where it happened)
             raise
         return list(found)

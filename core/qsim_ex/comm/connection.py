@@ -45,13 +45,20 @@ CONNECTED = threading.Event()
 """Whether any thread was ever given a communicator (`connected`)."""
 
 
-class _Own(threading.local):
-    """The communicator that a thread has been given, if any."""
+class _Given:
+    """The communicator that a user has given, if any."""
 
     communicator: Communicator | None = None
 
 
-_own = _Own()
+class _GivenToThread(threading.local):
+    """The communicator that one thread has been given, if any."""
+
+    communicator: Communicator | None = None
+
+
+_given = _Given()
+_own = _GivenToThread()
 _lock = threading.Lock()
 _mpi: dict[int, Communicator] = {}
 """The connection over MPI, by the process that made it: a forked child has none."""
@@ -60,23 +67,30 @@ _warned: set[str] = set()
 
 
 @contextmanager
-def connected(communicator: Communicator) -> Iterator[None]:
-    """Divide the states that this thread makes over the ranks of a communicator, while the context lasts.
+def connected(communicator: Communicator, *, this_thread: bool = False) -> Iterator[None]:
+    """Divide states over the ranks of a communicator while the context lasts, in place of all processes of a launcher.
 
-    communicator: any object that fulfils `protocol.Communicator`. All ranks enter the context.
+    communicator: any object that fulfils `protocol.Communicator`, such as `mpi.Mpi` of a part of all ranks. All of its
+    ranks enter the context. this_thread: whether it is for this thread alone, since each is a rank of its own.
     """
     CONNECTED.set()
-    before, _own.communicator = _own.communicator, communicator
+    place = _own if this_thread else _given
+    before, place.communicator = place.communicator, communicator
     try:
         yield
     finally:
-        _own.communicator = before
+        place.communicator = before
+
+
+def _user() -> Communicator | None:
+    """Return the communicator that a user has given to this thread, or to the process."""
+    return _own.communicator or _given.communicator
 
 
 def asked(processes: Processes) -> bool:
     """Return whether states may be divided over processes at all: by an option, a launcher, or `connected`."""
     if processes == "auto":
-        return _own.communicator is not None or (launcher.LAUNCHED is not None and not launcher.is_worker())
+        return _user() is not None or (launcher.LAUNCHED is not None and not launcher.is_worker())
     return processes != "never" and processes > 1
 
 
@@ -121,6 +135,8 @@ def renew() -> Communicator:
     renewed = _connect().renewed()
     if _own.communicator is not None:
         _own.communicator = renewed
+    elif _given.communicator is not None:
+        _given.communicator = renewed
     else:
         _mpi[os.getpid()] = renewed
     return renewed
@@ -131,7 +147,7 @@ def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
     by, size = launcher.LAUNCHED, _size()
     used = _power(size)
     fewest = _fewest(used)
-    where = f"the {size} processes" + ("" if by is None or _own.communicator is not None else f" of {by.by}")
+    where = f"the {size} processes" + ("" if by is None or _user() is not None else f" of {by.by}")
     if num_wires < fewest:
         why = f"not divided over {where}: {num_wires} wires are fewer than {fewest}"
         _warn(f"{why}. Every process computes such a state for itself")
@@ -162,8 +178,8 @@ def _mismatch(communicator: Communicator) -> str:
 
 def _size() -> int:
     """Return how many ranks there are, by the communicator of this thread or else by the launcher."""
-    if _own.communicator is not None:
-        return _own.communicator.size
+    if (given := _user()) is not None:
+        return given.size
     return 1 if launcher.LAUNCHED is None else launcher.LAUNCHED.size
 
 
@@ -189,8 +205,8 @@ def _warn(words: str) -> None:
 
 def _connect() -> Communicator:
     """Return the connection of this thread or process; the first call over MPI waits for all processes."""
-    if _own.communicator is not None:
-        return _own.communicator
+    if (given := _user()) is not None:
+        return given
     with _lock:
         if os.getpid() not in _mpi:
             _mpi[os.getpid()] = _over_mpi()

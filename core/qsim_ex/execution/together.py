@@ -25,11 +25,10 @@ def require_same(ranks: Communicator, given: Mapping[str, Any]) -> None:
         first = everyone[0]
         differing = [name for name in {**first, **other} if first.get(name) != other.get(name)]
         if differing:
-            told = "; ".join(
-                f"{name}: {first.get(name)} on rank 0, {other.get(name)} on rank {rank}" for name in differing
-            )
+            each = (f"{name}: {first.get(name)} on rank 0, {other.get(name)} on rank {rank}" for name in differing)
+            told = "; ".join(each)
             raise CommunicationError(
-                f"expected the same call on all {ranks.size} processes, got different ones: {'; '.join(each)}. Make the same "
+                f"expected the same call on all {ranks.size} processes, got different ones: {told}. Make the same "
                 "calls with the same seeds everywhere, or pass processes='never' to simulate on each process alone."
             )
 

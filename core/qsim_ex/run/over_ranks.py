@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import digest, require_same
-from qsim_ex.observe.sampling import FreshSeeds, fresh_seed, seeds_of
+from qsim_ex.observe.sampling import fresh_seed, seeds_of, were_drawn
 from qsim_ex.run.request import Request
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def agreed_seeds(
 ) -> tuple[int, ...]:
     """Return the seeds of all bindings, the same on all ranks; raise `CommunicationError` for ranks that disagree."""
     given = call.options.seed if call.seeds is None else call.seeds
-    fresh = given is None or isinstance(given, FreshSeeds)
+    known = None if given is None else seeds_of(given, bound.count, "bindings")
+    drawn = known is None or were_drawn(known)
     options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
     numbers = np.ascontiguousarray(circuit.operands).tobytes()
     every = b"".join(np.ascontiguousarray(bound.operands(k, k + 1)).tobytes() for k in range(bound.count))
@@ -39,11 +40,11 @@ def agreed_seeds(
         "trajectories": request.trajectories,
         "observables": request.observables,
         "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in request.readout),
-        "seeds": None if fresh else given,
+        "seeds": None if drawn else known,
         **options,
     }
     require_same(ranks, asked)
-    drawn: Any = given
-    if fresh:
-        drawn = ranks.broadcast(tuple(given) if isinstance(given, FreshSeeds) else fresh_seed())
-    return seeds_of(drawn, bound.count, "bindings")
+    if drawn:
+        known = ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings"))
+    assert known is not None
+    return known
