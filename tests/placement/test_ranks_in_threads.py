@@ -78,7 +78,7 @@ class Held(np.ndarray):  # type: ignore[type-arg]
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """A machine on which states of two peers go over two ranks that are threads; no thread of theirs is left in the end."""
+    """A machine on which states of two peers go over two threads; no thread of theirs is left in the end."""
     device = Machine()
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
     with kinds.registered(ROW):
