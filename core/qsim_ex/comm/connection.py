@@ -22,7 +22,7 @@ LARGE = 20
 """The fewest wires of each rank for which 'auto' divides a state; smaller states are done before ranks have met."""
 
 
-class Ranks(NamedTuple):
+class RanksInUse(NamedTuple):
     """The ranks that a state is divided over.
 
     communicator: connects all of them. used: how many hold a sub state vector, a power of two; the others only learn
@@ -45,7 +45,7 @@ CONNECTED = threading.Event()
 """Whether any thread was ever given a communicator (`connected`)."""
 
 
-class _Given:
+class _GivenToAll:
     """The communicator that a user has given, if any."""
 
     communicator: Communicator | None = None
@@ -57,7 +57,7 @@ class _GivenToThread(threading.local):
     communicator: Communicator | None = None
 
 
-_given = _Given()
+_given = _GivenToAll()
 _own = _GivenToThread()
 _lock = threading.Lock()
 _mpi: dict[int, Communicator] = {}
@@ -104,7 +104,7 @@ def planned(processes: Processes, num_wires: int) -> int:
     return used if num_wires >= _fewest(used) else 1
 
 
-def ranks_of(processes: Processes, num_wires: int) -> tuple[Ranks | None, str]:
+def ranks_of(processes: Processes, num_wires: int) -> tuple[RanksInUse | None, str]:
     """Return the ranks that a state of `num_wires` wires is divided over, or None and why it is not divided.
 
     It depends on what is equal on all ranks alone. The first call that returns ranks connects all of them. Raises
@@ -122,7 +122,7 @@ def ranks_of(processes: Processes, num_wires: int) -> tuple[Ranks | None, str]:
             f"({communicator.description}{_mismatch(communicator)}); start them with mpirun -n {processes} python …, "
             "or pass processes='never'."
         )
-    return Ranks(communicator, _power(processes)), ""
+    return RanksInUse(communicator, _power(processes)), ""
 
 
 def current() -> Communicator:
@@ -142,7 +142,7 @@ def renew() -> Communicator:
     return renewed
 
 
-def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
+def _automatic(num_wires: int) -> tuple[RanksInUse | None, str]:
     """Return the ranks of a state that is large enough, or why it is not divided; a warning says so once."""
     by, size = launcher.LAUNCHED, _size()
     used = _power(size)
@@ -162,7 +162,7 @@ def _automatic(num_wires: int) -> tuple[Ranks | None, str]:
         why = f"not divided over {where}{_mismatch(communicator)}"
         _warn(f"{why}. Every process computes the whole state for itself")
         return None, why
-    return Ranks(communicator, used), ""
+    return RanksInUse(communicator, used), ""
 
 
 def _mismatch(communicator: Communicator) -> str:

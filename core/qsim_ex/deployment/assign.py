@@ -79,8 +79,8 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     `DeviceError` or `MissingPackage` if a requested device is not there, `OutOfMemory` with the sum of every placement
     if the state does not fit, `OptionError` for options that contradict one another.
     """
-    reason = ""
-    if options.over_processes or (options.processes == "auto" and (launcher.LAUNCHED or connection.CONNECTED.is_set())):
+    reason, several = "", launcher.LAUNCHED or connection.CONNECTED.is_set()
+    if options.processes != "never" and (options.processes != "auto" or several):
         from qsim_ex.deployment.over_ranks import over_ranks
 
         where, reason = over_ranks(num_wires, options, states)
