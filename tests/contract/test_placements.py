@@ -105,14 +105,16 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def ranks(count: int, slice_: int) -> PlacementCase:
-    """A state over ranks that are threads, each of which has at least one bit above its slices."""
+def ranks(count: int, slice_: int, *, gpus: int = 0) -> Any:
+    """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
     bits = count.bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> RanksInThreads:
-        return RanksInThreads([CPU] * count, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+        devices = [gpu(k % gpus) for k in range(count)] if gpus else [CPU] * count
+        return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
 
-    return PlacementCase(f"{count} ranks/{slice_}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
+    found = PlacementCase(f"{count} ranks/{slice_}, {gpus} GPU", make, (max(slice_ + 1 + bits, 2 * bits), 6), gpus=gpus)
+    return on_gpus(found) if gpus else found
 
 
 BY_HAND: list[Any] = [
@@ -148,6 +150,8 @@ BY_HAND: list[Any] = [
     peers(2, 1, "peer", gpus=2),
     peers(4, 2, "peer", gpus=4),
     over_host(2, 4, 2, "through the host", gpus=1),
+    ranks(2, 1, gpus=1),
+    ranks(2, 1, gpus=2),
     over_host(2, 4, 2, "peer", gpus=2),
     over_host(4, 5, 2, "peer", gpus=4),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 _OWN = ("progress", "watch", "threads", "device_id", "max_memory", "max_host_memory")
 """Options that may differ from rank to rank."""
+
+
+def quiet(ranks: Communicator, call: BatchCall) -> BatchCall:
+    """Return a call that shows a progress bar on rank 0 alone; functions of the user are called on every rank."""
+    if ranks.rank == 0 or callable(call.options.progress):
+        return call
+    return replace(call, options=call.options.with_({"progress": False}))
 
 
 def agreed_seeds(

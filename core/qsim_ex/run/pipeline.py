@@ -162,10 +162,10 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs, call.seeds)
     from qsim_ex.execution.together import in_step
-    from qsim_ex.run.over_ranks import agreed_seeds
+    from qsim_ex.run.over_ranks import agreed_seeds, quiet
 
     with in_step(ranks):
-        return _simulated(call, inputs, agreed_seeds(ranks, call, circuit, bound, request))
+        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound, request))
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:

@@ -134,8 +134,10 @@ class StateVector(Wiring, MemoryLender):
             placed.layout = at.begun_as(placed.layout, plan.start)
         try:
             placed.run(plan, work, tick)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if self.where.ranks is not None:
+                self.where.ranks.abort(error)
             raise
 
     @contextmanager
