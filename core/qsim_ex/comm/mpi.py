@@ -27,6 +27,10 @@ PIECE_BYTES = 1 << 30
 _SPIN = 2e-4
 """Seconds for which a rank that waits asks without a pause; later it sleeps, so that others get the processor."""
 
+_SLOWEST = 2.5e8
+"""Bytes a second of a slow link. MPI moves a message while it is asked, so a rank that moves one sleeps only after the
+time that it takes at this speed."""
+
 _LONGEST_PAUSE = 1e-3
 """The longest pause between two questions, in seconds."""
 
@@ -153,7 +157,7 @@ class Mpi:
             if first < len(out):
                 requests.append(self._comm.Isend([out[first : first + self._piece], self._mpi.BYTE], dest=other))
             statuses = [arrived, self._mpi.Status()][: len(requests)]
-            self._wait(requests, (other,), statuses)
+            self._wait(requests, (other,), statuses, size=max(len(part), min(len(out) - first, self._piece)))
             if len(part) and arrived.Get_count(self._mpi.BYTE) != len(part):
                 raise ValueError(
                     f"exchange: expected {len(part)} bytes from rank {other}, got {arrived.Get_count(self._mpi.BYTE)}; "
@@ -246,17 +250,19 @@ class Mpi:
         ranks: Sequence[int] = (),
         statuses: list[Any] | None = None,
         *,
+        size: int = 0,
         control: bool = False,
     ) -> None:
         """Wait until requests are done; raise `CommunicationError` if one of the ranks will never make them so.
 
-        ranks: those that are waited for; all if empty. control: whether an aborted connection does not matter.
+        ranks: those that are waited for; all if empty. size: bytes that are moved. control: whether it
+        does not matter that the connection was aborted.
         """
         done: Callable[..., bool] = self._mpi.Request.Testall
-        began, pause = time.monotonic(), 0.0
+        began, pause, awake = time.monotonic(), 0.0, _SPIN + size / _SLOWEST
         while not done(requests, statuses):
             waited = time.monotonic() - began
-            if waited > _SPIN:
+            if waited > awake:
                 pause = min(pause + 2e-5, _LONGEST_PAUSE)
             time.sleep(pause)
             if waited > _LOOK:
