@@ -12,7 +12,7 @@ import numpy as np
 
 from qsim_ex import Simulator
 from qsim_ex.errors import OptionError
-from qsim_ex.frameworks import JobRuns, binding_groups, digest
+from qsim_ex.frameworks import JobRuns, binding_groups, digest, remember_drawn
 from qsim_ex_cirq.translation.translation import Translation
 
 
@@ -38,7 +38,10 @@ class SeedStream:
         """Return the seed of the next run."""
         with suppress(IndexError):  # and not a check first, which two threads could pass
             return self._first.popleft()
-        return int(self._draw(1 << 62, dtype=np.int64))
+        seed = int(self._draw(1 << 62, dtype=np.int64))
+        if not self.given:
+            remember_drawn([seed])
+        return seed
 
 
 class SweepRuns:

@@ -44,6 +44,7 @@ class RunOptions:
     host_memory: Any = "auto"
     network: Any = "auto"
     method: Any = "automatic"
+    processes: Any = "auto"
     precision: Any = "double"
     max_memory: int | None = None
     max_host_memory: int | None = None

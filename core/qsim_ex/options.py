@@ -19,6 +19,7 @@ ProgressCallback = Callable[[int, int], None]
 Network = Literal["auto", "switch", "mesh"]
 HostMemory = Literal["auto", "whole", "spread"]
 Method = Literal["automatic", "statevector", "density_matrix"]
+Processes = int | Literal["auto", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,9 @@ class Options:
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
         from their density matrix, which costs less.
+    processes: over how many processes a state is divided, under a launcher such as mpirun. 'auto' divides states that
+        are large enough over all of them, a number divides every state over that many, and 'never' none. All processes
+        make the same calls, and each gets every answer. See docs/several_processes.md.
     precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.
@@ -140,6 +144,7 @@ class Options:
     host_memory: HostMemory = "auto"
     network: Network = "auto"
     method: Method = "automatic"
+    processes: Processes = "auto"
     precision: PrecisionName = "double"
     max_memory: int | None = None
     max_host_memory: int | None = None
@@ -182,6 +187,11 @@ class Options:
             raise OptionError(
                 f"watch: expected a function of (a qsim_ex.options.Progress), got {self.watch!r}; pass one, or None."
             )
+        if self.processes not in ("auto", "never") and not (_whole(self.processes) and int(self.processes) >= 1):
+            raise OptionError(
+                f"processes: expected 'auto', 'never', or a whole number from 1 up, got {self.processes!r}; pass "
+                "processes='auto'."
+            )
         if not isinstance(self.separate, bool | np.bool_):
             raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:
@@ -206,7 +216,13 @@ class Options:
     @property
     def divides(self) -> bool:
         """Whether a state is demanded in several pieces."""
-        return self.devices is not None or self.device_wires is not None or self.virtual_peers > 1
+        pieces = self.devices is not None or self.device_wires is not None or self.virtual_peers > 1
+        return pieces or self.over_processes
+
+    @property
+    def over_processes(self) -> bool:
+        """Whether states are demanded over several processes."""
+        return self.processes not in ("auto", "never", 1)
 
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""
@@ -232,6 +248,7 @@ class EngineKeywords(TypedDict, total=False):
     host_memory: HostMemory
     network: Network
     method: Method
+    processes: Processes
     max_memory: int | None
     max_host_memory: int | None
     threads: int | None

@@ -12,8 +12,10 @@ import pytest
 from contract.entries import SHOTS, WIRES, Entry, Seen
 from support.gpus import gpu_missing
 
+from qsim_ex.comm.connection import connected
+from qsim_ex.comm.loopback import loopback
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.errors import DeviceError, OutOfMemory
+from qsim_ex.errors import CommunicationError, DeviceError, OutOfMemory
 from qsim_ex.options import Progress
 
 CPU = {"device": "cpu"}
@@ -321,6 +323,13 @@ def trajectories(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
     )
 
 
+def processes(entry: Entry, tmp_path: Path) -> None:  # noqa: ARG001
+    """A state that is demanded over more processes than there are has no place; see also `test_over_mpi`."""
+    with connected(loopback(1)[0]), pytest.raises(CommunicationError, match="at least 2 processes, got 1"):
+        entry.call({**CPU, "processes": 2})
+    assert entry.call({**CPU, "processes": "never"}).where["placement"] == "single"
+
+
 Effect = Callable[..., None]
 EFFECTS: Mapping[str, Effect] = {
     "device": device,
@@ -333,6 +342,7 @@ EFFECTS: Mapping[str, Effect] = {
     "host_memory": deployed("host_memory", "spread", "host_memory", "spread", "whole", device_wires=4),
     "network": deployed("network", "mesh", "network", "mesh", "switch", virtual_peers=4),
     "method": method,
+    "processes": processes,
     "precision": precision,
     "max_memory": max_memory,
     "max_host_memory": max_host_memory,

@@ -30,6 +30,7 @@ ANYTHING: Mapping[str, Mapping[str, Any]] = {
     "max_host_memory": {"max_host_memory": 1 << 20},
     "network": {"network": "mesh"},
     "devices": {"devices": [0, 1]},
+    "processes": {"processes": 2},
     "checkpoint": {"checkpoint": "run"},
     "checkpoint_every": {"checkpoint": "run", "checkpoint_every": 0.0},
     "noise": {"noise": cirq.depolarize(0.1)},
@@ -53,6 +54,7 @@ REFUSED: Mapping[tuple[str, str], tuple[type[Exception], str]] = {
             "in_flight_buffers",
             "host_memory",
             "network",
+            "processes",
             "max_host_memory",
         )
     },
@@ -86,6 +88,7 @@ PLANNED: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "host_memory": ({**CPU, "device_wires": 4}, {"host_memory": "spread"}, "explain placement"),
     "network": ({**CPU, "virtual_peers": 4}, {"network": "mesh"}, "explain plans summary placement"),
     "method": (CPU, {"method": "density_matrix"}, "explain plans summary placement"),
+    "processes": (CPU, {"processes": 2}, "explain plans summary"),
     "precision": (CPU, {"precision": "single"}, "explain summary placement"),
     "max_memory": (CPU, {"max_memory": 64}, "explain placement"),
     "max_host_memory": ({**CPU, "device_wires": 4}, {"max_host_memory": 900}, "explain placement"),

@@ -17,7 +17,7 @@ from support.deployments import ON_CPU, DeploymentRow
 from support.held_state import Held
 from support.late_device import LateDevice, Machine
 from support.plain_device import PlainDevice
-from support.two_halves import TwoHalves
+from support.ranks_in_threads import RanksInThreads
 
 from qsim_ex.deployment.choice import candidates
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -105,13 +105,16 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def halves(slice_: int) -> PlacementCase:
-    """A state in two threads, each of which has at least one bit above its slices."""
+def ranks(count: int, slice_: int, *, gpus: int = 0) -> Any:
+    """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
+    bits = count.bit_length() - 1
 
-    def make(num_wires: int, dtype: np.dtype[Any]) -> TwoHalves:
-        return TwoHalves([CPU, CPU], num_wires, dtype, Levels(num_wires - 1, 1, slice_))
+    def make(num_wires: int, dtype: np.dtype[Any]) -> RanksInThreads:
+        devices = [gpu(k % gpus) for k in range(count)] if gpus else [CPU] * count
+        return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
 
-    return PlacementCase(f"two halves/{slice_}", make, (slice_ + 2, 6))
+    found = PlacementCase(f"{count} ranks/{slice_}, {gpus} GPU", make, (max(slice_ + 1 + bits, 2 * bits), 6), gpus=gpus)
+    return on_gpus(found) if gpus else found
 
 
 BY_HAND: list[Any] = [
@@ -135,8 +138,10 @@ BY_HAND: list[Any] = [
     peers(8, 0, "peer"),
     over_host(2, 3, 0, "through the host"),
     over_host(4, 4, 2, "peer"),
-    halves(0),
-    halves(2),
+    ranks(1, 0),
+    ranks(2, 0),
+    ranks(2, 2),
+    ranks(4, 1),
     on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),
@@ -145,6 +150,8 @@ BY_HAND: list[Any] = [
     peers(2, 1, "peer", gpus=2),
     peers(4, 2, "peer", gpus=4),
     over_host(2, 4, 2, "through the host", gpus=1),
+    ranks(2, 1, gpus=1),
+    ranks(2, 1, gpus=2),
     over_host(2, 4, 2, "peer", gpus=2),
     over_host(4, 5, 2, "peer", gpus=4),
 ]

@@ -99,6 +99,8 @@ def show_software(
     rows: list[Sequence[Any]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
     rows += [(mark_of(bool(part.version)), part.name, part.version or "not installed", part.use) for part in cuda]
     rows += [(mark_of(one.good), "kernels", str(one.count or "none"), one.use) for one in kernels]
+    mpi = packages.version("mpi4py")
+    rows.append((mark_of(bool(mpi)), "mpi4py", mpi or "not installed", "one state over several processes, with mpirun"))
     rows += [(mark_of(bool(one.does)), one.name, one.versions or "not installed", one.does) for one in frameworks]
     page.print(table([("", "left")] * 4, rows))
 

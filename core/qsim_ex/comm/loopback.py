@@ -17,8 +17,8 @@ def loopback(size: int) -> tuple[Loopback, ...]:
     """Return a connection between `size` threads: the end of each rank."""
     if size < 1:
         raise ValueError(f"expected size >= 1, got {size}; pass the number of ranks.")
-    hub = _Hub()
-    return tuple(Loopback(hub, rank, size) for rank in range(size))
+    hub, renewals = _Hub(), _Hub()
+    return tuple(Loopback(hub, rank, size, renewals) for rank in range(size))
 
 
 class _Given(NamedTuple):
@@ -62,10 +62,13 @@ class _Hub:
 class Loopback:
     """The end of one rank; see `protocol.Communicator`. Only one thread at a time may use it."""
 
-    def __init__(self, hub: _Hub, rank: int, size: int) -> None:
+    description = "threads of one process"
+
+    def __init__(self, hub: _Hub, rank: int, size: int, renewals: _Hub | None = None) -> None:
         self._hub = hub
         self.rank = rank
         self.size = size
+        self._renewals = None if renewals is None else Loopback(renewals, rank, size)
         self._met: Counter[tuple[int, ...]] = Counter()
 
     # --- operations --------------------------------------------------------------------------------------------------
@@ -104,8 +107,20 @@ class Loopback:
             self._hub.error = self._hub.error or error
             self._hub.changed.notify_all()
 
+    def renewed(self) -> Loopback:
+        """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        assert self._renewals is not None
+        offers = self._renewals.allgather((self._hub.error is not None, _Hub()))
+        if not any(aborted for aborted, _ in offers):
+            return self
+        new = Loopback(offers[0][1], self.rank, self.size)
+        new._renewals = self._renewals
+        return new
+
     def close(self) -> None:
         """Declare that this rank has ended, and wake the ranks that wait for it; may be called again."""
+        if self._renewals is not None:
+            self._renewals.close()
         with self._hub.changed:
             self._hub.ended.add(self.rank)
             self._hub.changed.notify_all()

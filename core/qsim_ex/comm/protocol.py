@@ -1,7 +1,8 @@
 """The protocol of a connection between ranks that share a state: threads of one process, or processes.
 
 Every rank runs the same program and calls the same operations in the same order. A communicator is one file: `loopback`
-connects threads; one over MPI fulfils the same protocol.
+connects threads, `mpi` connects processes. An object of a user's own that fulfils this protocol is used by
+`connection.connected`.
 """
 
 from __future__ import annotations
@@ -28,8 +29,16 @@ class Communicator(Protocol):
     def size(self) -> int:
         """The number of ranks."""
 
+    @property
+    def description(self) -> str:
+        """What connects the ranks, in a few words, for results."""
+
     def exchange(self, other: int, sent: Array, received: Array) -> None:
-        """Send an array to another rank, and fill `received` with what that rank sends; contiguous, of one shape."""
+        """Send an array to another rank, and fill `received` with what that rank sends.
+
+        Both are contiguous, and each has the shape of its counterpart at the other rank. An empty one stands for
+        nothing to send in this direction.
+        """
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks, as a new array; the same bits on every rank."""
@@ -47,6 +56,12 @@ class Communicator(Protocol):
         """Declare that this rank has failed: every operation of every rank raises `CommunicationError` from now on.
 
         The error is its cause. Operations that are waiting are woken. Of several errors the first one counts.
+        """
+
+    def renewed(self) -> Communicator:
+        """Return this connection, or a new one between the same ranks if any of them has aborted it.
+
+        All ranks call it, and it works after an abort.
         """
 
     def close(self) -> None:

@@ -11,6 +11,8 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from qsim_ex.comm import connection, launcher
+from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.choice import deploy
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
@@ -19,7 +21,7 @@ from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits
+from qsim_ex.placement.request import BOUNDLESS, FreeMemory, Limits, StateRequest
 
 if TYPE_CHECKING:
     from qsim_ex.devices.hypothetical import HypotheticalDevice
@@ -32,6 +34,7 @@ class Assignment:
     device: the device, or the first of several. deployment: how the state is divided, and why.
     free: bytes that each device had free (or that `max_memory` allows). host_free: bytes that the host has free.
     devices: one for each peer; the same device several times if peers share it.
+    ranks: the connection to the other processes that share the state; None for a state of this process alone.
     """
 
     device: Device
@@ -39,6 +42,7 @@ class Assignment:
     free: int
     host_free: int
     devices: tuple[Device, ...]
+    ranks: Communicator | None = None
 
     @property
     def reason(self) -> str:
@@ -71,10 +75,19 @@ def on(device: Device, num_wires: int, options: Options, reason: str, free: int 
 def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     """Choose devices and placement of a state and check that it fits; several states use them one after another.
 
-    Raises `DeviceError` or `MissingPackage` if a requested device is not there, `OutOfMemory` with the sum of every
-    placement if the state does not fit, `OptionError` for options that contradict one another.
+    A state that is divided over several processes is assigned by all of them together: they all call this. Raises
+    `DeviceError` or `MissingPackage` if a requested device is not there, `OutOfMemory` with the sum of every placement
+    if the state does not fit, `OptionError` for options that contradict one another.
     """
-    device, reason = discover.choose(num_wires, options, states)
+    reason, several = "", launcher.LAUNCHED or connection.CONNECTED.is_set()
+    if options.processes != "never" and (options.processes != "auto" or several):
+        from qsim_ex.deployment.over_ranks import over_ranks
+
+        where, reason = over_ranks(num_wires, options, states)
+        if where is not None:
+            return where
+    device, why = discover.choose(num_wires, options, states)
+    reason = f"{why}; {reason}" if reason else why
     needed = state_bytes(num_wires, options.dtype)
     # The host memory of a state on a GPU is checked again when it is allocated; an older figure is good enough here.
     host_free = discover.free_bytes(discover.cpu(options.threads), needed if device.kind == "cpu" else 0)
@@ -121,6 +134,11 @@ def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalD
         free = survey(
             device, options, discover.free_bytes(discover.cpu(options.threads), state_bytes(num_wires, options.dtype))
         )
+    if (count := connection.planned(options.processes, num_wires)) > 1:
+        from qsim_ex.placement.ranks import lay_out
+
+        request = StateRequest(num_wires, options, free, (options.device_id,), count)
+        return device, replace(next(lay_out(request)), reason=f"{reason}; divided over {count} processes")
     try:
         return device, deploy(num_wires, options, free, reason)
     except OutOfMemory:

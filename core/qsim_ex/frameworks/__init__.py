@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
-    from qsim_ex.observe.sampling import fresh_job_seed
+    from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
 
 _HOMES = {
@@ -98,6 +98,7 @@ _HOMES = {
     "digest": "qsim_ex.frameworks.job_runs",
     "followed": "qsim_ex.display.bar",
     "fresh_job_seed": "qsim_ex.observe.sampling",
+    "remember_drawn": "qsim_ex.observe.sampling",
     "gpu_missing": "qsim_ex.devices.discover",
     "job_checkpoint": "qsim_ex.frameworks.job_runs",
     "job_seeds": "qsim_ex.frameworks.seeds",
@@ -162,6 +163,7 @@ __all__ = [
     "observable_groups",
     "random_generator",
     "real_values",
+    "remember_drawn",
     "shown",
     "simplified",
     "surround",

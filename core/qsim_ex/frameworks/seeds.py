@@ -6,18 +6,34 @@ the same seed whatever the number of runs. `sampling.fresh_job_seed` makes a bas
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from qsim_ex.comm import connection, launcher
+from qsim_ex.observe.sampling import remember_drawn, were_drawn
 
 
 def job_seeds(base: int, count: int) -> list[int]:
     """Return the seeds of a job's circuits: the base seed for the first, derived ones below 2^63 for the others."""
-    return [base, *(derived_seeds(base, count) >> np.uint64(1)).tolist()[1:]][:count]
+    found: list[int] = [base, *(derived_seeds(base, count) >> np.uint64(1)).tolist()[1:]][:count]
+    _remember(base, found)
+    return found
 
 
 def derived_seeds(base: int, count: int, *place: int) -> NDArray[np.uint64]:
     """Return `count` seeds for a place in a job, such as a PUB and what is random in it: uint64 [count]."""
-    return np.random.SeedSequence(base, spawn_key=place).generate_state(count, np.uint64).astype(np.uint64, copy=False)
+    made = np.random.SeedSequence(base, spawn_key=place).generate_state(count, np.uint64)
+    _remember(base, made)
+    return made.astype(np.uint64, copy=False)
+
+
+def _remember(base: int, seeds: Sequence[int] | NDArray[Any]) -> None:
+    """Remember that no user gave these seeds, if none gave the base; without other processes nobody asks."""
+    if (launcher.LAUNCHED or connection.CONNECTED.is_set()) and were_drawn([base]):
+        remember_drawn(map(int, seeds))
 
 
 def random_generator(base: int, *place: int) -> np.random.Generator:

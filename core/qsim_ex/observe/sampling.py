@@ -9,7 +9,7 @@ fall, so memory is read about once for any number of shots.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.comm import connection, launcher
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
@@ -46,6 +47,10 @@ BYTES_PER_SHOT = 64
 """The bytes of host memory that drawing takes for each shot: its number, its value, and some orders of them."""
 
 
+_REMEMBERED = 1 << 20
+"""The most seeds that are remembered as drawn; their circuits have run long before."""
+
+
 def fresh_seed() -> int:
     """Return a 64-bit seed from the operating system."""
     return int.from_bytes(os.urandom(8), "little")
@@ -53,7 +58,27 @@ def fresh_seed() -> int:
 
 def fresh_job_seed() -> int:
     """Return a random base seed of a job, below 2^63 so that every framework and file format can store it."""
-    return fresh_seed() >> 1
+    seed = fresh_seed() >> 1
+    remember_drawn([seed])
+    return seed
+
+
+_drawn: set[int] = set()
+"""Seeds that no user gave, where there are several processes: those that share a state take the seeds of rank 0."""
+
+
+def remember_drawn(seeds: Iterable[int]) -> None:
+    """Remember seeds that were drawn, or made of one that was; without a launcher nobody asks for them."""
+    if launcher.LAUNCHED is None and not connection.CONNECTED.is_set():
+        return
+    if len(_drawn) > _REMEMBERED:
+        _drawn.clear()
+    _drawn.update(seeds)
+
+
+def were_drawn(seeds: Iterable[int]) -> bool:
+    """Return whether all seeds are known to be drawn, and given by no user."""
+    return bool(_drawn) and _drawn.issuperset(seeds)
 
 
 def checked_seed(seed: Any) -> int:

@@ -74,12 +74,16 @@ class FreeMemory:
 
 @dataclass(frozen=True, slots=True)
 class StateRequest:
-    """A state of `num_wires` wires on some devices; `devices` has each number once, however many peers share it."""
+    """A state of `num_wires` wires on some devices; `devices` has each number once, however many peers share it.
+
+    ranks: the number of processes that share the state, a power of two; then `devices` has the device of this one.
+    """
 
     num_wires: int
     options: Options
     free: FreeMemory
     devices: tuple[int, ...]
+    ranks: int = 1
 
     def allows(self, shared: bool | None, in_device_memory: bool) -> bool:
         """Return whether a kind of placement can be meant, given these columns of its row (`kinds.PlacementKind`).
@@ -91,6 +95,8 @@ class StateRequest:
     @property
     def peers(self) -> int:
         """The number of device bits."""
+        if self.ranks > 1:
+            return self.ranks.bit_length() - 1
         return (len(self.devices) * self.options.virtual_peers).bit_length() - 1
 
     @property

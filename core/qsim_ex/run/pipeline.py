@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,6 +99,18 @@ class BatchCall:
         )
 
 
+class _Inputs(NamedTuple):
+    """A checked run and its machines' places. began: when the call began."""
+
+    separation: Separation | None
+    circuit: Circuit
+    program: Program
+    bound: Bindings
+    request: Request
+    wheres: Sequence[Assignment]
+    began: float
+
+
 def run_batch(
     assigner: Assigner,
     options: Options,
@@ -130,7 +142,8 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
         began = perf_counter()
         if (planned := narrow_density.planned(call)) is not None:
-            return _executed(call, planned, began)
+            return _executed(call, planned, began, call.seeds)
+    from qsim_ex.comm import connection
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
 
@@ -138,6 +151,9 @@ def _run_separated(call: BatchCall) -> BatchResult:
         separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
         if separation is None or separation.alone is not None:
             return _run(call, separation)
+        largest = max(len(part.wires) for part in separation.parts)
+        if how == "apart" and connection.planned(call.options.processes, largest) > 1:  # a divided state is one part
+            return run("together")
         return run_parts(call, separation)
 
     if not call.options.separate:
@@ -153,8 +169,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
 def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
-    began, options = perf_counter(), call.options
-    circuit, bound = call.circuit, call.bound
+    began, circuit, bound = perf_counter(), call.circuit, call.bound
     observed = bool(call.observables)
     if separation is None:
         program = program_of(circuit.structure, observed, 0, call.groups)
@@ -163,22 +178,37 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
-    states = bound.count * request.trajectories
-    wheres = call.assigner.many(circuit.num_qubits, states)
+    wheres = call.assigner.many(circuit.num_qubits, bound.count * request.trajectories)
+    inputs = _Inputs(separation, circuit, program, bound, request, wheres, began)
+    if (ranks := wheres[0].ranks) is None:
+        return _simulated(call, inputs, call.seeds)
+    from qsim_ex.execution.together import in_step
+    from qsim_ex.run.over_ranks import agreed_seeds, quiet
+
+    with in_step(ranks):
+        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound, request))
+
+
+def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
+    """Plan and run what was checked and assigned; asked_seeds: the seeds of the call."""
+    separation, circuit, program, bound, request, wheres, began = inputs
+    options, states = call.options, bound.count * request.trajectories
     if (gates := len(circuit.instructions)) < MANY_GATES:
         machines = machines_of(wheres, program, options, states)
     else:
         machines = while_planning(options.progress, gates, lambda: machines_of(wheres, program, options, states))
-    return _executed(call, PlannedRun(separation, circuit, program, bound, request, machines, options), began)
+    return _executed(
+        call, PlannedRun(separation, circuit, program, bound, request, machines, options), began, asked_seeds
+    )
 
 
-def _executed(call: BatchCall, run: PlannedRun, began: float) -> BatchResult:
-    """Execute a planned run, and return its result; began: when its planning began."""
+def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) -> BatchResult:
+    """Execute a planned run, and return its result; began: when its planning began. asked_seeds: those of the call."""
     circuit, program, bound, options = run.circuit, run.program, run.bound, run.options
     where = run.machines[0].where
     gates = sum(plan.num_gates for plan in run.machines[0].plans)
     collector = Collector.empty(circuit, program, run.request, bound.count, where, options, gates)
-    kept, seeds = checkpoints_of(run, call.seeds)
+    kept, seeds = checkpoints_of(run, asked_seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()

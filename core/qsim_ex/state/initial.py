@@ -86,10 +86,12 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> assign.Assignment
     """
     several = options.devices is not None and len(options.devices) > 1
     divides = several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires
+    divides = divides or options.over_processes
     if divides or any(getattr(options, name) != usual for name, usual in _OF_PIECES.items()):
         raise OptionError(
-            "a batch of states is in one piece on one device; devices, device_wires and virtual_peers divide one "
-            f"state, and {', '.join(_OF_PIECES)} are for its pieces. Leave them out, or make a batch for each device."
+            "a batch of states is in one piece on one device; devices, device_wires, virtual_peers and processes divide"
+            f" one state, and {', '.join(_OF_PIECES)} are for its pieces. Leave them out, or make a batch for each "
+            "device."
         )
     if options.devices is not None:
         options = replace(options, devices=None, device="gpu", device_id=options.devices[0])

@@ -170,6 +170,7 @@ class Questions(MemoryOwner):
         if seed is not None:
             return sampling.checked_seed(seed), 0
         if self.options.seed is None:
-            return sampling.fresh_seed(), 0
+            fresh = sampling.fresh_seed()
+            return (fresh if self.where.ranks is None else self.where.ranks.broadcast(fresh)), 0
         self._draws += 1
         return sampling.checked_seed(self.options.seed), self._draws - 1

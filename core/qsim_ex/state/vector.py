@@ -18,9 +18,10 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, OptionError, StateError
+from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
+from qsim_ex.execution.together import digest, require_same
 from qsim_ex.files import saved_state
 from qsim_ex.observe import sampling
 from qsim_ex.options import OptionKeywords, Options
@@ -104,6 +105,8 @@ class StateVector(Wiring, MemoryLender):
                     f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
                 )
             options, placed = self.options, self._placement
+            if self.where.ranks is not None:
+                require_same(self.where.ranks, {"circuit": circuit.key, "numbers": digest(circuit.operands.tobytes())})
             program = unitary_program(circuit.structure, self._touched)
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
             given = program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new
@@ -131,8 +134,10 @@ class StateVector(Wiring, MemoryLender):
             placed.layout = at.begun_as(placed.layout, plan.start)
         try:
             placed.run(plan, work, tick)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if self.where.ranks is not None:
+                self.where.ranks.abort(error)
             raise
 
     @contextmanager
@@ -258,6 +263,11 @@ class StateVector(Wiring, MemoryLender):
 
         The file gets its name only when it is complete. Raises `SavedStateError` if the disk is full or fails.
         """
+        if self.where.ranks is not None:
+            raise NotSupported(
+                "save: a state over several processes cannot be saved yet; simulate it with processes='never', or save "
+                "its amplitudes (to_numpy) on one rank."
+            )
         with self._guard:
             saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
 

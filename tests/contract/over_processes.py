@@ -1,0 +1,52 @@
+"""The contract of placements for a state over processes: run under mpiexec, where every rank runs all of it.
+
+``mpiexec -n 4 python -m pytest tests/contract/over_processes.py``; `test_over_mpi.py` does so. Examples are the same on
+all ranks, since they are not random.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ranks", derandomize=True, database=None)
+settings.load_profile("ranks")
+
+from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
+
+from qsim_ex.comm.mpi import Mpi  # noqa: E402
+from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
+from qsim_ex.placement.ranks import Ranks  # noqa: E402
+from qsim_ex.steps import Levels  # noqa: E402
+
+CPU = CpuDevice(1)
+
+
+@cache
+def communicator() -> Mpi:
+    """All ranks, with messages so short that amplitudes take several."""
+    return Mpi(piece_bytes=100)
+
+
+def ranks(slice_: int) -> PlacementCase:
+    """A state over as many ranks as there are, or the largest power of two below."""
+    bits = communicator().size.bit_length() - 1
+
+    def make(num_wires: int, dtype: np.dtype[Any]) -> Ranks:
+        return Ranks(communicator(), CPU, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+
+    return PlacementCase(f"processes/{slice_}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
+
+
+@pytest.fixture(params=[0, 2])
+def deployment(request: pytest.FixtureRequest) -> PlacementCase:
+    """Each way to hold a state."""
+    return ranks(request.param)
+
+
+class TestOverProcesses(Contract):
+    """A state over processes gives the answers that every placement gives, on every rank."""

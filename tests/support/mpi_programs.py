@@ -1,0 +1,308 @@
+"""Programs for several ranks, by name: ``mpiexec -n 4 python tests/support/mpi_programs.py answers``.
+
+Every rank asserts what it finds, and says ``rank 2: done`` in the end; tests/contract/test_over_mpi.py counts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.noise.channels import depolarizing
+from qsim_ex.errors import CommunicationError, OutOfMemory
+
+WIRES = 9
+CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
+ALONE: dict[str, Any] = {**CPU, "processes": "never"}
+
+
+def world() -> Any:
+    """All ranks."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD
+
+
+def divided(**more: Any) -> dict[str, Any]:
+    """Options of a state over all ranks."""
+    return {**CPU, "processes": world().size, **more}
+
+
+def same(value: Any) -> Any:
+    """Return a value that is the same on all ranks, and assert that it is."""
+    everyone = world().allgather(value)
+    assert all(np.array_equal(one, everyone[0]) for one in everyone), everyone
+    return value
+
+
+def layers(wires: int = WIRES, count: int = 3, turn: float = 0.3) -> CircuitBuilder:
+    """Gates that mix every wire and join them all."""
+    builder = CircuitBuilder(wires, wires)
+    for layer in range(count):
+        for wire in range(wires):
+            builder.gate("ry", [wire], turn + wire + layer).gate("cx", [wire, (wire + 1 + layer) % wires])
+    return builder
+
+
+def measured(**how: Any) -> Circuit:
+    """`layers`, with all wires measured."""
+    made = layers(**how)
+    return made.measure(range(made.num_qubits), range(made.num_qubits)).build()
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+
+def answers() -> None:
+    """Whatever is asked of a divided state has the answer that one process gives, on every rank."""
+    size = world().size
+    circuit = measured()
+    result, alone = Simulator(**divided()).run(circuit, shots=300, seed=7), Simulator(**ALONE).run(circuit, 300, 7)
+    assert np.array_equal(same(result.packed), alone.packed)
+    used = 1 << size.bit_length() - 1
+    assert (result.placement, result.facts["processes"], result.facts["processes_used"]) == ("ranks", size, used)
+    assert "MPI" in result.facts["communicator"]
+    assert ("is not a power of two" in result.deployment.reason) == (used < size)
+    ranks = {int(rank) for pair in result.facts["bytes_sent"] for rank in pair.split(">")}
+    assert ranks == set(range(used))
+    same(Simulator(**divided()).run(circuit, shots=300).packed)
+    _chance()
+    _values()
+    _state()
+
+
+def _chance() -> None:
+    """Noise, measurements in the middle, resets and conditions."""
+    builder = layers(count=1)
+    builder.channel(depolarizing(0.2), [WIRES - 1]).measure([WIRES - 1], [0])
+    builder.gate("h", [WIRES - 1]).reset([2]).gate("ry", [2], 0.7)
+    circuit = builder.measure(range(1, WIRES), range(1, WIRES)).build()
+    found, alone = (Simulator(**options).run(circuit, shots=20, seed=5) for options in (divided(), ALONE))
+    assert np.array_equal(same(found.packed), alone.packed)
+
+
+def _values() -> None:
+    """Expectation values of many bindings, and circuits with wires that nothing joins."""
+    circuit = layers().build()
+    sums = [PauliSum((PauliString((1 << WIRES) - 1, 3),)), PauliSum((PauliString(0, 1 << WIRES - 1),))]
+    bindings = np.repeat(circuit.operands, 2, axis=0)
+    found, alone = (
+        Simulator(**options).run_batch(circuit, bindings, observables=sums).values for options in (divided(), ALONE)
+    )
+    assert np.allclose(same(found), alone, rtol=0, atol=1e-12)
+    parts = CircuitBuilder(12, 12)
+    for first in (0, 6):
+        for wire in range(first, first + 5):
+            parts.gate("h", [wire]).gate("cx", [wire, wire + 1])
+    whole = parts.measure(range(12), range(12)).build()
+    found, alone = (Simulator(**options).run(whole, shots=50, seed=1).packed for options in (divided(), ALONE))
+    assert np.array_equal(same(found), alone)
+
+
+def _state() -> None:
+    """Questions of a state vector, and changes of it."""
+    psi = Simulator(**ALONE).state(layers().build()).to_numpy()
+    with Simulator(**divided()).state(layers().build()) as state:
+        assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+        assert np.allclose(same(state.probabilities([WIRES - 1, 0]).sum()), 1)
+        same(state.sample(50))
+        same(state.measure([0, WIRES - 1]))
+        other = state.clone()
+        assert np.isclose(same(other.inner(state)), 1)
+        state.apply(layers(turn=0.1).build())
+        assert np.isclose(same(state.norm()), 1)
+
+
+def frameworks() -> None:
+    """Unchanged scripts of Qiskit and Cirq, without a seed and with one."""
+    import cirq
+    from qiskit import QuantumCircuit
+
+    from qsim_ex_cirq import QsimExSimulator
+    from qsim_ex_provider import QsimExBackend, SamplerV2
+
+    ghz = QuantumCircuit(WIRES)
+    ghz.h(0)
+    for qubit in range(1, WIRES):
+        ghz.cx(qubit - 1, qubit)
+    ghz.measure_all()
+    backend = QsimExBackend(**divided())
+    job = backend.run([ghz, ghz], shots=100)
+    assert sorted(same(job.result().get_counts(0))) == ["0" * WIRES, "1" * WIRES]
+    counts = backend.run(ghz, shots=100, seed_simulator=5).result().get_counts()
+    assert same(counts) == QsimExBackend(**ALONE).run(ghz, shots=100, seed_simulator=5).result().get_counts()
+    same(SamplerV2(**divided()).run([ghz], shots=50).result()[0].data.meas.get_counts())
+    qubits = cirq.LineQubit.range(WIRES)
+    circuit = cirq.Circuit(cirq.H(qubits[0]), *(cirq.CNOT(a, b) for a, b in pairwise(qubits)))
+    same(QsimExSimulator(**divided()).run(circuit + cirq.measure(*qubits, key="m"), repetitions=40).measurements["m"])
+    same(QsimExSimulator(**divided()).simulate(circuit).final_state_vector)
+
+
+def disagreements() -> None:
+    """Ranks that differ get an error that names the difference, all of them; and then all go on."""
+    rank = world().rank
+    simulator = Simulator(**divided())
+    for name, call in {
+        "seeds": lambda: simulator.run(measured(), shots=5, seed=rank),
+        "numbers": lambda: simulator.run(measured(turn=0.1 * (rank == 1)), shots=5, seed=1),
+        "circuit": lambda: simulator.run(measured(count=2 + (rank == 1)), shots=5, seed=1),
+        "shots": lambda: simulator.run(measured(), shots=5 + (rank == 1), seed=1),
+        "separate": lambda: Simulator(**divided(separate=rank != 1)).run(measured(), shots=5, seed=1),
+    }.items():
+        try:
+            call()
+        except CommunicationError as error:
+            assert f"{name}: " in str(error), error  # noqa: PT017  (pytest is not here)
+            assert "rank 1" in str(error)  # noqa: PT017
+        else:
+            raise AssertionError(name)
+    same(simulator.run(measured(), shots=5, seed=1).packed)
+
+
+def failures() -> None:
+    """An error on one rank is the error of all, which name the rank; and then all go on."""
+    rank = world().rank
+
+    class Broken(Exception):
+        """What a callback of rank 1 raises."""
+
+    def progress(done: int, _all: int) -> None:
+        if rank == 1 and done > 1:
+            raise Broken("the callback is broken")
+
+    circuit = measured()
+    for options, mine, words in (
+        (divided(progress=progress), Broken, "rank 1 of"),
+        (divided(max_memory=100 if rank == 1 else None), OutOfMemory, "rank 1"),
+    ):
+        began = time.monotonic()
+        try:
+            Simulator(**options).run(circuit, shots=5, seed=1)
+        except (Broken, CommunicationError, OutOfMemory) as error:
+            assert isinstance(error, mine) or (rank != 1 and words in str(error)), error  # noqa: PT017
+        else:
+            raise AssertionError(words)
+        assert time.monotonic() - began < 20
+        same(Simulator(**divided()).run(circuit, shots=5, seed=1).packed)
+
+
+def memory() -> None:
+    """A rank of a large state holds its part and a tenth more."""
+    import resource
+
+    wires, size = 24, world().size
+    Simulator(**divided()).run(measured(), shots=5, seed=1)  # all code is loaded
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    result = Simulator(**divided()).run(measured(wires=wires, count=1), shots=5, seed=1)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before
+    share = (16 << wires) // size
+    assert result.facts["bytes_held"] <= 1.1 * share
+    assert grown <= 1.1 * share + (12 << 20), (grown, share)  # and what plans, MPI and sums take for any state
+
+
+def global_wires() -> None:
+    """Gates on the highest wires alone, and on two of them at once."""
+    builder = CircuitBuilder(WIRES)
+    top = range(WIRES - 3, WIRES)
+    for turn in range(4):
+        for wire in top:
+            builder.gate("ry", [wire], 0.4 * turn + wire).gate("cz", [wire, top[(wire + 1) % 3]])
+        builder.gate("swap", [WIRES - 1, WIRES - 2]).gate("cx", [WIRES - 1, 0])
+    with Simulator(**divided()).state(builder.build()) as state, Simulator(**ALONE).state(builder.build()) as alone:
+        assert np.allclose(same(state.to_numpy()), alone.to_numpy(), rtol=0, atol=1e-12)
+
+
+def copies() -> None:
+    """States that are not divided say so, once, and nothing is collective: here only rank 0 runs one."""
+    if world().rank:
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = [Simulator(**CPU).run(measured(), shots=5, seed=1) for _ in range(2)]
+    (warned,) = (one for one in caught if "process" in str(one.message))
+    assert "Every process computes such a state for itself" in str(warned.message)
+    assert f"not divided over the {world().size} processes" in results[0].deployment.reason
+    assert results[0].placement == "single"
+
+
+def automatic() -> None:
+    """A state that is large enough is divided without being told."""
+    wires = 20 + world().size.bit_length() - 1
+    result = Simulator(**CPU).run(measured(wires=wires, count=1), shots=5)
+    assert result.facts["processes_used"] == world().size
+    same(result.packed)
+
+
+def part() -> None:
+    """A communicator of some of the ranks, given by the user."""
+    from qsim_ex.comm.connection import connected
+    from qsim_ex.comm.mpi import Mpi
+
+    pair = world().Split(world().rank // 2)
+    with connected(Mpi(pair)):
+        seed = world().rank // 2
+        found = Simulator(**CPU, processes=2).run(measured(), shots=30, seed=seed)
+    assert found.facts["processes"] == 2
+    assert np.array_equal(found.packed, Simulator(**ALONE).run(measured(), shots=30, seed=seed).packed)
+
+
+def _last_rank_fails(end: Any) -> None:
+    """All ranks run circuits until one ends in its own way."""
+    simulator = Simulator(**divided())
+    simulator.run(measured(), shots=5, seed=1)
+    if world().rank == world().size - 1:
+        end()
+    for _ in range(3):
+        simulator.run(measured(), shots=5, seed=1)
+
+
+def raises() -> None:
+    """A rank's script raises."""
+
+    def end() -> None:
+        raise ArithmeticError("my own mistake")
+
+    _last_rank_fails(end)
+
+
+def ends() -> None:
+    """A rank's script is over too early."""
+    _last_rank_fails(lambda: sys.exit(0))
+
+
+def dies() -> None:
+    """A rank is killed."""
+    _last_rank_fails(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def state_file() -> None:
+    """What cannot be done yet is refused on all ranks, in words."""
+    from qsim_ex.errors import NotSupported
+
+    with StateVector(WIRES, **divided()) as state:
+        for call in (
+            lambda: state.save("state"),
+            lambda: Simulator(**divided(checkpoint="run")).run(measured(), shots=5, seed=1),
+            lambda: Simulator(**divided(virtual_peers=2)).run(measured(), shots=5, seed=1),
+        ):
+            try:
+                call()
+            except NotSupported as error:
+                assert "process" in str(error)  # noqa: PT017
+            else:
+                raise AssertionError("it was not refused")
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:]:
+        globals()[chosen]()
+    sys.stdout.write(f"rank {world().rank}: done\n")
