@@ -213,7 +213,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
 }
 
 // Returns the encoded sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
-// numbers; writes the address and the length of each of their arrays.
+// numbers; writes the address and the length of each of their arrays, and their bytes.
 QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
     auto* plan = reinterpret_cast<Planner*>(planner);
     auto* made = new EncodedSweeps;
@@ -221,12 +221,14 @@ QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx:
                   static_cast<int>(real_bytes), *made);
     for (const Step& step : plan->steps.steps)
         if (step.type == Step::sweep) writer.encode(step);
+    made->finish();
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
     };
     write(made->instructions), write(made->fills), write(made->codes), write(made->integers), write(made->geometry);
-    write(made->ends);
+    write(made->ends), write(made->programs);
+    *out = static_cast<qx::Int>(made->bytes());
     return reinterpret_cast<qx::Int>(made);
 }
 

@@ -64,7 +64,7 @@ def compiled_plan(
     planner.run()
     arrays, (flip, end_flip, reordered) = planner.arrays()
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered else start
-    steps = tuple([arrays.step(number) for number in range(len(arrays.steps))])
+    steps = arrays.made_steps()
     return Plan(
         num_wires=num_wires,
         stages=(Stage(steps, fresh=fresh),) if steps else (),
