@@ -7,7 +7,8 @@ computed at the end (`operands`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, repeat
@@ -39,6 +40,8 @@ from qsim_ex.circuit.ops import (
     pattern,
 )
 from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
+from qsim_ex.native import objects
+from qsim_ex.native.library import address
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
@@ -56,6 +59,15 @@ def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
     array = np.frombuffer(kraus, dtype=np.complex128).reshape(count, size, size)
     return check.are_scaled_unitaries(array), check.are_products(array)
 
+
+@lru_cache(maxsize=1)
+def _append_operations() -> Callable[..., int]:
+    """Return the function of core/native/operations.cpp."""
+    return objects.function("operations_append", "ooooppppi")
+
+
+_FEW = 16
+"""So many gates are appended one by one: looking at all together takes longer."""
 
 _wires = lru_cache(maxsize=4096)(check.wires)
 """The check of wires that many matrices of a circuit have, which come again."""
@@ -83,6 +95,9 @@ class CircuitBuilder:
     Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
     wires, `control_values` an integer whose bit k is the required value of ``controls[k]`` (all 1 by default).
     """
+
+    _takes_arrays = False
+    """Whether parameters may be arrays: those of a sweep."""
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
@@ -156,12 +171,60 @@ class CircuitBuilder:
             right = [gate.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(parameters)
         except (InvalidInput, TypeError):
             right = False
-        if right:
+        if right and len(placed) > _FEW and not self._takes_arrays:
+            distinct = dict.fromkeys(placed)
+            number = dict(zip(distinct, range(len(distinct)), strict=True))
+            numbers = np.fromiter(map(number.__getitem__, placed), np.uint32, len(placed))
+            self.placed_gates(list(distinct), numbers, np.fromiter(chain.from_iterable(parameters), np.float64))
+        elif right:
             self._put_all(placed, parameters)
         else:
             for name, on, given in zip(names, wires, parameters, strict=True):
                 self.gate(name, on, *given)
         return self
+
+    def placed_gates(
+        self, placed: Sequence[PlacedGate], numbers: NDArray[np.uint32], parameters: NDArray[np.float64]
+    ) -> None:
+        """Append many gates: gate k is ``placed[numbers[k]]``; parameters: of all gates, finite, in order."""
+        operands = self._operands
+        own = defaultdict[tuple[str, bool], list[int]](list)  # gates with operands of their own, by what computes them
+        common = defaultdict[str, list[int]](list)  # gates that share those of their row
+        for number, gate in enumerate(placed):
+            if gate.shared:
+                common[gate.row].append(number)
+            else:
+                own[gate.row, gate.of_factors].append(number)
+        sizes = np.array([gate.size for gate in placed], dtype=np.int64)
+        group = np.full(len(placed), -1, dtype=np.int64)
+        for number, members in enumerate(own.values()):
+            group[members] = number
+        group = group[numbers]
+        taken = np.where(group < 0, 0, sizes[numbers])
+        new = {row: members for row, members in common.items() if row not in operands.shared}
+        if new:  # their operands stand where the first of them is
+            first = np.empty(len(placed), dtype=np.int64)
+            first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+            begin = {row: int(first[members].min()) for row, members in new.items()}
+            for row, place in begin.items():
+                taken[place] = placed[new[row][0]].size
+        ends = operands.size + np.cumsum(taken)
+        offsets = ends - taken
+        for row, members in new.items():
+            operands.constant(placed[members[0]], int(offsets[begin[row]]))
+        shared = np.full(len(placed), -1, dtype=np.int64)
+        for row, members in common.items():
+            shared[members] = operands.shared[row]
+        counts = np.array([gate.parameters for gate in placed], dtype=np.int64)[numbers]
+        starts = np.cumsum(counts) - counts
+        for number, ((row, of_factors), members) in enumerate(own.items()):
+            which = np.flatnonzero(group == number)
+            given = parameters[np.add.outer(starts[which], np.arange(placed[members[0]].parameters))]
+            operands.rows_of(row, of_factors, offsets[which], given)
+        ops = tuple([gate.ops for gate in placed])
+        arrays = address(sizes), address(shared), address(numbers), address(offsets)
+        _append_operations()(self._instructions, Op, tuple, ops, *arrays, len(numbers))
+        operands.size = int(ends[-1])
 
     def _put(self, gate: PlacedGate, parameters: Sequence[float]) -> None:
         """Append one gate whose arguments were checked."""

@@ -15,12 +15,19 @@ from qsim_ex.native import library
 _FUNCTIONS = (
     "PyTuple_Size",
     "PyTuple_GetItem",
-    "PyList_GetItem",
     "PyLong_AsLongLong",
     "PyBytes_AsString",
     "PyBytes_Size",
     "PyUnicode_AsUTF8AndSize",
     "PyErr_Occurred",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyLong_FromLongLong",
+    "PyList_Append",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyType_GetSlot",
+    "PyObject_GC_UnTrack",
 )
 """The functions of the stable ABI that native code calls, in the order of core/native/python.hpp."""
 
