@@ -201,6 +201,13 @@ class Columns:
         checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
         self.matrices = {k: one for k, one in zip(matrices, checked, strict=False) if one is not None}
 
+    def run_of_matrices(self, at: int) -> int:
+        """Return how many checked matrices follow one another from ``others[at]`` on."""
+        run, place = 0, self.others[at]
+        while place + run in self.matrices:
+            run += 1
+        return run
+
     def gates(self, begin: int, end: int) -> tuple[list[str], list[tuple[int, ...]], list[tuple[Any, ...]]]:
         """Return names, wires and parameters of some operations that follow one another and have rows."""
         rows = [row for row in self.rows[begin:end] if row is not None]

@@ -21,6 +21,7 @@ from qiskit.circuit import (
     Measure,
     Parameter,
     ParameterExpression,
+    ParameterVectorElement,
     QuantumCircuit,
     Qubit,
 )
@@ -41,6 +42,7 @@ from qsim_ex.frameworks import (
     surround,
     unitary_matrices,
 )
+from qsim_ex_provider.translation.native_columns import NativeColumns
 
 Wires = tuple[int, ...]
 
@@ -106,6 +108,8 @@ class Columns:
             for row, one in zip(self.rows, self.instructions, strict=True)
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
+        self.count = len(self.instructions)
+        self.operation = cache(lambda place: self.instructions[place].operation)
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -119,6 +123,22 @@ class Columns:
             parameters = [list(map(number, given)) if given else given for given in parameters]
         return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
 
+    def append(self, builder: CircuitBuilder, begin: int, end: int, number: Callable[[Any], Any] | None) -> set[int]:
+        """Append some standard gates that follow one another, and return their wires; number: see `gates`."""
+        names, wires, parameters = self.gates(begin, end, number)
+        builder.gates(names, wires, parameters)
+        return set(chain.from_iterable(wires))
+
+    def same(self) -> tuple[object, ...] | None:
+        """Return what is equal for two circuits with equal gates; None if a parameter cannot be compared."""
+        if not COMPARED.issuperset(map(type, chain.from_iterable(self.parameters))):
+            return None
+        return self.rows, self.wires, self.parameters
+
+
+COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
+"""Parameters of gates that are compared exactly."""
+
 
 def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
     """Return the instructions of a circuit; wires: of its qubits, their numbers if None."""
@@ -126,7 +146,7 @@ def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> C
     return Columns(circuit, dict(zip(circuit.qubits, numbers, strict=True)))
 
 
-def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
+def matrices_of(columns: Columns | NativeColumns) -> dict[int, UnitaryMatrix]:
     """Return the matrices of unitary gates, by their places among the instructions, as the builder takes them fastest.
 
     Those that are left out are looked at one by one.
@@ -134,7 +154,7 @@ def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
     matrices: dict[int, Any] = {}
     for place in columns.others:
         if columns.names[place] == "unitary":
-            operation = columns.instructions[place].operation
+            operation = columns.operation(place)
             if type(operation) is UnitaryGate:
                 matrices[place] = operation.params[0]
     found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
@@ -191,13 +211,18 @@ class Translator:
         """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors() if self._readout else ()
 
-    def whole(self, circuit: QuantumCircuit, columns: Columns | None = None) -> None:
+    def whole(self, circuit: QuantumCircuit, columns: Columns | NativeColumns | None = None) -> None:
         """Append a whole circuit, whose qubit k is wire k; columns: its instructions, if they were read already."""
         wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
         self.circuit(circuit, wires, clbits, NO_CONTROLS, columns)
 
     def circuit(
-        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+        self,
+        circuit: QuantumCircuit,
+        wires: Wires,
+        clbits: Wires,
+        controls: Controls,
+        columns: Columns | NativeColumns | None = None,
     ) -> None:
         """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already."""
         self.top = circuit if self.top is None else self.top
@@ -319,7 +344,9 @@ class Walk:
     at: the place of the present instruction, for errors; −1 before the first one.
     """
 
-    def __init__(self, to: Translator, columns: Columns, clbit_of: Mapping[Clbit, int], controls: Controls) -> None:
+    def __init__(
+        self, to: Translator, columns: Columns | NativeColumns, clbit_of: Mapping[Clbit, int], controls: Controls
+    ) -> None:
         self.at = -1
         self._to = to
         self._columns = columns
@@ -333,16 +360,38 @@ class Walk:
 
     def all(self) -> None:
         """Append all instructions."""
-        begin = 0
-        for place in self._columns.others:
+        begin, at, others = 0, 0, self._columns.others
+        while at < len(others):
+            place = others[at]
             if begin < place:
                 self._gates(begin, place)
             self.at = place
-            self._other(place)
-            begin = place + 1
-        if begin < len(self._columns.names):
-            self._gates(begin, len(self._columns.names))
+            run = self._run_of_matrices(at)
+            if run > 1:
+                self._unitaries(others[at : at + run])
+            else:
+                self._other(place)
+            at += max(run, 1)
+            begin = others[at - 1] + 1
+        if begin < self._columns.count:
+            self._gates(begin, self._columns.count)
         self._measure()
+
+    def _run_of_matrices(self, at: int) -> int:
+        """Return how many checked matrices without controls follow one another from ``others[at]`` on."""
+        others, run = self._columns.others, 0
+        if not self._controls.wires:
+            place = others[at]
+            while at + run < len(others) and others[at + run] == place + run and place + run in self._matrices:
+                run += 1
+        return run
+
+    def _unitaries(self, places: Sequence[int]) -> None:
+        """Append checked matrices that follow one another."""
+        self._measure()
+        wires = [self._columns.wires[place] for place in places]
+        self._to.builder.unitaries([self._matrices[place] for place in places], wires)
+        self._to.used.update(chain.from_iterable(wires))
 
     def _gates(self, begin: int, end: int) -> None:
         """Append standard gates that follow one another."""
@@ -351,12 +400,11 @@ class Walk:
         if self._noise is None and not self._controls.wires:
             self.at = begin
             try:
-                names, wires, parameters = columns.gates(begin, end, to.number if to.takes_columns else None)
-                to.builder.gates(names, wires, parameters)
+                used = columns.append(to.builder, begin, end, to.number if to.takes_columns else None)
             except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
                 self._one_by_one(begin, end)  # which finds the gate that is wrong
                 raise
-            to.used.update(chain.from_iterable(wires))
+            to.used.update(used)
         else:
             self._one_by_one(begin, end)
 

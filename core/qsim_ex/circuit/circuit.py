@@ -92,7 +92,7 @@ class PlacedGate:
     row: its name. parameters: how many it takes. factors: the operations that it becomes, one or those of its factors.
     of_factors: whether these are the row's factors, each with parameters of its own. shared: whether all gates of the
     row in a circuit have the same operands, since they have no parameters. ops: its operations with operands counted
-    from 0; size: how many these are.
+    from 0; size: how many these are. wires: all that it acts on.
     """
 
     row: str
@@ -102,15 +102,16 @@ class PlacedGate:
     shared: bool
     ops: tuple[Op, ...]
     size: int
+    wires: Wires
 
     @classmethod
-    def of(cls, row: Gate, factors: tuple[PlacedFactor, ...], *, of_factors: bool) -> PlacedGate:
+    def of(cls, row: Gate, wires: Wires, factors: tuple[PlacedFactor, ...], *, of_factors: bool) -> PlacedGate:
         """Return a row of the gate table as these operations."""
         ops, size = [], 0
         for mixes, reads, when, of in factors:
             ops.append(Op(mixes, reads, when, of, size, row.name))
             size += len(of)
-        return cls(row.name, len(row.parameters), factors, of_factors, not row.parameters, tuple(ops), size)
+        return cls(row.name, len(row.parameters), factors, of_factors, not row.parameters, tuple(ops), size, wires)
 
 
 @lru_cache(maxsize=65536)
@@ -127,13 +128,13 @@ def placed_gate(
         raise unknown(name)
     one = _factor(name, wires, controls, control_values, num_qubits, name)
     if whole or row.factors is None or (controls and name in WHOLE_UNDER_CONTROLS):
-        return PlacedGate.of(row, (one,), of_factors=False)
+        return PlacedGate.of(row, (*wires, *controls), (one,), of_factors=False)
     # The gate's own controls are its first wires, and each of its factors has them too.
     own, acting = wires[: row.controls], wires[row.controls :]
     values = control_values << row.controls | (1 << row.controls) - 1
     names = [factor.name for factor in row.factors(*[0.0] * len(row.parameters))]
     placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values, num_qubits, name) for of in names]
-    return PlacedGate.of(row, tuple(placed), of_factors=True)
+    return PlacedGate.of(row, (*wires, *controls), tuple(placed), of_factors=True)
 
 
 def unknown(name: str) -> UnknownInstruction:
@@ -202,12 +203,17 @@ class OperandBuilder:
         """Take a place for one row of an array [count, size], and return it; rows of one array are written together."""
         offset = self.size
         self.size += entries.shape[1]
+        offsets, rows = self.alike(entries)
+        offsets.append(offset)
+        rows.append(row)
+        return offset
+
+    def alike(self, entries: Complex) -> tuple[list[int], list[int]]:
+        """Return the places that rows of an array [count, size] have so far, and which rows these are, to append to."""
         known = self._alike.get(id(entries))
         if known is None:
             known = self._alike[id(entries)] = (entries, [], [])
-        known[1].append(offset)
-        known[2].append(row)
-        return offset
+        return known[1:]
 
     def rows_of(self, row: str, of_factors: bool, offsets: NDArray[np.int64], parameters: Floats) -> None:
         """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places."""

@@ -6,8 +6,8 @@ It needs five things that users of the engine do not:
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
   `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
-  at once, as a `UnitaryMatrix` each. `check` holds the engine's limits and
-  checks, so that an error reads the same wherever it is found.
+  at once, as a `UnitaryMatrix` each, and a `GateReader` reads a circuit of Qiskit as `ReadGates`. `check` holds the
+  engine's limits and checks, so that an error reads the same wherever it is found.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.gate_reader import GateReader, ReadGates
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
@@ -61,6 +62,7 @@ _HOMES = {
     "GATES": "qsim_ex.circuit.gates",
     "Explanation": "qsim_ex.display.explanation",
     "Gate": "qsim_ex.circuit.gates",
+    "GateReader": "qsim_ex.frameworks.gate_reader",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
     "JobRuns": "qsim_ex.frameworks.job_runs",
@@ -74,6 +76,7 @@ _HOMES = {
     "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
     "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "Powers": "qsim_ex.circuit.cirq_gates",
+    "ReadGates": "qsim_ex.frameworks.gate_reader",
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
@@ -113,6 +116,7 @@ __all__ = [
     "Channel",
     "Explanation",
     "Gate",
+    "GateReader",
     "Initialize",
     "Instruction",
     "JobRuns",
@@ -126,6 +130,7 @@ __all__ = [
     "ParameterSweep",
     "ParameterSweepBuilder",
     "Powers",
+    "ReadGates",
     "ReadoutError",
     "ReadoutErrors",
     "ReadoutNotes",
