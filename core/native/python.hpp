@@ -13,6 +13,7 @@ struct Object;  // opaque
 struct Functions {
     Int (*tuple_size)(Object* tuple);
     Object* (*tuple_item)(Object* tuple, Int place);  // borrowed
+    Object* (*list_item)(Object* list, Int place);    // borrowed
     long long (*integer)(Object* of);
     char* (*bytes)(Object* of);
     Int (*bytes_size)(Object* of);

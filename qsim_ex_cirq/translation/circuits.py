@@ -8,6 +8,7 @@ classical bit w; what is measured before goes into classical bits of its own (se
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 
 import cirq
 
@@ -40,14 +41,19 @@ def translate(
     repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    order = order_of(circuit, qubit_order)
-    if resolved is not circuit or noise is not cirq.NO_NOISE:
-        return _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
+    plain = resolved is circuit and noise is cirq.NO_NOISE
+    # The default order follows from the moments, so that a circuit that comes again need not be asked for its qubits.
+    order = None if plain and qubit_order is cirq.QubitOrder.DEFAULT else order_of(circuit, qubit_order)
+    if not plain:
+        assert order is not None
+        return _translator(circuit, resolved, order, from_zero, noise, sampled, initial).translation(sampled)
     how, moments = (order, from_zero, sampled, initial), Moments(tuple(circuit))
     found: Translation | None = _known.get(circuit, how, moments)
     if found is None:
-        found = _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
-        if moments.are_constant():
+        order = order_of(circuit, qubit_order) if order is None else order
+        translator = _translator(circuit, resolved, order, from_zero, noise, sampled, initial)
+        found = translator.translation(sampled)
+        if _are_constant(translator.gates):
             _known.put(circuit, how, moments, found, len(found.circuit.instructions))
     return found
 
@@ -70,14 +76,18 @@ class Moments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def are_constant(self) -> bool:
-        """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
 
-        A matrix of Cirq's cannot be reached from outside.
-        """
-        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for moment in self._moments for op in moment]
-        measured = [gate for gate in gates if isinstance(gate, cirq.MeasurementGate)]
-        return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
+def _are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
+    """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
+
+    A matrix of Cirq's cannot be reached from outside. gates: of all operations; None for one that is no gate alone.
+    """
+    kinds = {*map(type, gates)}
+    if not kinds <= _CONSTANT:
+        return False
+    return cirq.MeasurementGate not in kinds or not any(
+        gate.confusion_map for gate in gates if isinstance(gate, cirq.MeasurementGate)
+    )
 
 
 _CONSTANT = frozenset(
@@ -86,7 +96,7 @@ _CONSTANT = frozenset(
 )
 
 
-def _translated(
+def _translator(
     circuit: cirq.AbstractCircuit,
     resolved: cirq.AbstractCircuit,
     order: tuple[cirq.Qid, ...],
@@ -94,7 +104,8 @@ def _translated(
     noise: cirq.NoiseModel,
     sampled: bool,
     initial: int,
-) -> Translation:
+) -> Translator:
+    """Return the translator that has appended a circuit."""
     literal = always
     if resolved is not circuit:
         pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
@@ -107,13 +118,14 @@ def _translated(
     except (InvalidInput, NotSupported):
         require_numbers(resolved)
         raise
-    return translator.translation(sampled)
+    return translator
 
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
     """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
+    used = frozenset[cirq.Qid]().union(*[moment.qubits for moment in circuit])
     try:
-        qubits = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(circuit.all_qubits())
+        qubits = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(used)
     except ValueError as error:
         raise WireError(f"this qubit order does not fit the circuit: {error}") from error
     for qubit in qubits:

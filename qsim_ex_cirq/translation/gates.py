@@ -173,8 +173,8 @@ class Columns:
     """Some operations, column by column.
 
     rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
-    itself. wires: of each operation that has a row. others: the places of the operations that have none. matrices: of
-    matrix gates, by their places.
+    itself. of: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a row.
+    others: the places of the operations that have none. matrices: of matrix gates, by their places.
     literal: whether an operation was written without a symbol. number: makes of a gate's parameter what the builder
     takes.
     """
@@ -186,7 +186,7 @@ class Columns:
         literal: Callable[[cirq.Operation], bool],
         number: Callable[[Any], Any],
     ) -> None:
-        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
+        self.of = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
         self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
         matrices = {k: gate._unitary_() for k, gate in enumerate(gates) if type(gate) is cirq.MatrixGate}
         at = wire_of.__getitem__

@@ -69,6 +69,7 @@ class Translator:
         self.pending = PendingMeasurements(self.builder)
         self.basis_changes: list[_BasisChange] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
+        self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
 
     def begin(self, initial: int) -> None:
@@ -94,6 +95,7 @@ class Translator:
         Errors name the moment. Raises `NeedsNumbers` where symbols may stay and the structure depends on one.
         """
         columns = Columns([op for _, op in numbered], self.wire_of, literal, self.number)
+        self.gates = columns.of
         begin = at = 0
         while at < len(columns.others):
             place = columns.others[at]

@@ -172,10 +172,8 @@ class CircuitBuilder:
         except (InvalidInput, TypeError):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
-            distinct = dict.fromkeys(placed)
-            number = dict(zip(distinct, range(len(distinct)), strict=True))
-            numbers = np.fromiter(map(number.__getitem__, placed), np.uint32, len(placed))
-            self.placed_gates(list(distinct), numbers, np.fromiter(chain.from_iterable(parameters), np.float64))
+            distinct, numbers = objects.numbered(placed)
+            self.placed_gates(distinct, numbers, np.fromiter(chain.from_iterable(parameters), np.float64))
         elif right:
             self._put_all(placed, parameters)
         else:

@@ -9,12 +9,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.native import library
+
+Value = TypeVar("Value")
 
 _FUNCTIONS = (
     "PyTuple_Size",
     "PyTuple_GetItem",
+    "PyList_GetItem",
     "PyLong_AsLongLong",
     "PyBytes_AsString",
     "PyBytes_Size",
@@ -44,6 +51,18 @@ def function(name: str, kinds: str) -> Callable[..., int]:
     found.restype = ctypes.c_int64
     called: Callable[..., int] = found
     return called
+
+
+def numbered(values: list[Value]) -> tuple[list[Value], NDArray[np.uint32]]:
+    """Return the distinct objects of a list, by their identity, and which of these each one is."""
+    numbers, first = np.empty(len(values), dtype=np.uint32), np.empty(len(values), dtype=np.int64)
+    count = _number()(values, len(values), library.address(numbers), library.address(first))
+    return [values[place] for place in first[:count].tolist()], numbers
+
+
+@lru_cache(maxsize=1)
+def _number() -> Callable[..., int]:
+    return function("objects_number", "oipp")
 
 
 @lru_cache(maxsize=1)
