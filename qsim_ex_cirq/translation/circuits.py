@@ -13,13 +13,14 @@ from collections.abc import Sequence
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
-from qsim_ex.frameworks import Remembered
+from qsim_ex.frameworks import Remembered, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
 
 
+@uncollected
 def translate(
     circuit: cirq.AbstractCircuit,
     resolver: cirq.ParamResolverOrSimilarType = None,

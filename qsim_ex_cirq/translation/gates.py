@@ -152,6 +152,10 @@ RULES: dict[type, Rule] = _by_class(rules_of(GATES.values())) | rules.RULES
 """The rules by the exact class of a gate."""
 
 
+_ROWED = {kind: rule for kind, rule in RULES.items() if isinstance(rule, Power | FromAttributes)}
+"""Those of them that are a row of the gate table."""
+
+
 def rule_of(gate: object) -> Rule | None:
     """Return the rule of a gate, or None; all arithmetic gates, whose classes are the users' own, share one."""
     rule = RULES.get(type(gate))
@@ -226,8 +230,8 @@ def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[An
 
 
 def _row(gate: Any, literal: bool, number: Callable[[Any], Any]) -> Row | None:
-    rule = RULES.get(type(gate))
-    if not isinstance(rule, Power | FromAttributes):
+    rule = _ROWED.get(type(gate))
+    if rule is None:
         return None
     try:
         return rule.row(gate, literal, number)

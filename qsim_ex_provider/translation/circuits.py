@@ -31,6 +31,7 @@ from qsim_ex.frameworks import (
     Values,
     binding_groups,
     digest,
+    uncollected,
 )
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
@@ -68,6 +69,7 @@ class NoisyCircuit(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
+@uncollected
 def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
     """Return a circuit in the engine's words as a noisy machine would run it; see `noise.noise_of`.
 
@@ -116,6 +118,7 @@ class NoisySweeps(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
+@uncollected
 def translate_sweep(
     circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None, *, without_phase: bool = False
 ) -> NoisySweeps:

@@ -10,7 +10,8 @@ It needs five things that users of the engine do not:
   engine's limits and checks, so that an error reads the same wherever it is found.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
-  for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
+  for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
+  collector away from one; a `SweptGate` is what a sweep is
   made of.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.collector import uncollected
     from qsim_ex.frameworks.gate_reader import GateReader, ReadGates
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
@@ -104,6 +106,7 @@ _HOMES = {
     "simplified": "qsim_ex.circuit.noise.channels",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
+    "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
 }
@@ -159,6 +162,7 @@ __all__ = [
     "shown",
     "simplified",
     "surround",
+    "uncollected",
     "unitary_matrices",
     "with_options",
 ]
