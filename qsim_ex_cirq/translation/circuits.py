@@ -83,12 +83,8 @@ def _are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
 
     A matrix of Cirq's cannot be reached from outside. gates: of all operations; None for one that is no gate alone.
     """
-    kinds = {*map(type, gates)}
-    if not kinds <= _CONSTANT:
-        return False
-    return cirq.MeasurementGate not in kinds or not any(
-        gate.confusion_map for gate in gates if isinstance(gate, cirq.MeasurementGate)
-    )
+    measured = [gate for gate in gates if type(gate) is cirq.MeasurementGate]
+    return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
 
 
 _CONSTANT = frozenset(
@@ -124,9 +120,8 @@ def _translator(
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
     """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
-    used = frozenset[cirq.Qid]().union(*[moment.qubits for moment in circuit])
     try:
-        qubits = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(used)
+        qubits = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(circuit.all_qubits())
     except ValueError as error:
         raise WireError(f"this qubit order does not fit the circuit: {error}") from error
     for qubit in qubits:

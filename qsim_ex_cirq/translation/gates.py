@@ -152,8 +152,8 @@ RULES: dict[type, Rule] = _by_class(rules_of(GATES.values())) | rules.RULES
 """The rules by the exact class of a gate."""
 
 
-_ROWED = {kind: rule for kind, rule in RULES.items() if isinstance(rule, Power | FromAttributes)}
-"""Those of them that are a row of the gate table."""
+_ROWS = (Power, FromAttributes)
+"""The rules of gates that are a row of the gate table; a union would be made anew for each question."""
 
 
 def rule_of(gate: object) -> Rule | None:
@@ -230,8 +230,8 @@ def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[An
 
 
 def _row(gate: Any, literal: bool, number: Callable[[Any], Any]) -> Row | None:
-    rule = _ROWED.get(type(gate))
-    if rule is None:
+    rule = RULES.get(type(gate))
+    if not isinstance(rule, _ROWS):
         return None
     try:
         return rule.row(gate, literal, number)
