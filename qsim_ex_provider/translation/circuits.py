@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from qsim_ex.frameworks import (
     Values,
     binding_groups,
     digest,
-    uncollected,
 )
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
@@ -46,6 +46,9 @@ from qsim_ex_provider.translation.translator import (
     columns_of,
     number_or_column,
 )
+
+_FEW = 16
+"""Circuits of so few instructions are read in Python in about the same time."""
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -69,7 +72,6 @@ class NoisyCircuit(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
-@uncollected
 def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
     """Return a circuit in the engine's words as a noisy machine would run it; see `noise.noise_of`.
 
@@ -83,7 +85,8 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _translated(_with_delays(circuit, noise), noise, None)
-    columns = native_columns(circuit) or columns_of(circuit)
+    native = native_columns(circuit) if len(circuit.data) > _FEW else None
+    columns = native or columns_of(circuit)
     reading = reading_of(circuit, columns)
     if reading is None:
         return _translated(circuit, None, columns)
@@ -118,7 +121,6 @@ class NoisySweeps(NamedTuple):
     saved: Mapping[str, SavedForm] = {}
 
 
-@uncollected
 def translate_sweep(
     circuit: QuantumCircuit, columns: ParameterColumns, noise: Noise | None = None, *, without_phase: bool = False
 ) -> NoisySweeps:
@@ -241,13 +243,12 @@ class Reading(NamedTuple):
 
 def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:
     """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
-    gates = columns.same()
-    if gates is None or type(circuit.global_phase) not in COMPARED:
+    if not COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
     others: list[tuple[int, type, Wires, Wires | bytes]] = []
     clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
     for place in columns.others:
-        operation = columns.operation(place)
+        operation = columns.operations[place] = columns.instructions[place].operation
         if type(operation) is UnitaryGate:
             matrix = operation.params[0]
             others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
@@ -257,7 +258,7 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
             return None
         clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
         others.append((place, kind, columns.wires[place], clbits))
-    return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, gates, others)
+    return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
 
 
 class NamedSweep(NamedTuple):

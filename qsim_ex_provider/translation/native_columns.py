@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import qiskit
@@ -34,9 +34,6 @@ _VIEW = (
     ("num_params", 48),
 )
 """The fields of `QkCircuitInstructionView` and their places in bytes, as core/native/qiskit.cpp reads them."""
-
-_FEW = 16
-"""Circuits of so few instructions are read in Python in about the same time."""
 
 
 class _Interface(NamedTuple):
@@ -74,7 +71,8 @@ class NativeColumns:
     """The instructions of a circuit: gates as arrays, and all others as `translator.Columns` has them.
 
     count: of all instructions. others: the places of those that are no standard gates; instructions, names, wires: of
-    these.
+    these. operations: those of instructions that were asked for. parameters: none that is not a number. contents: what
+    is equal for two circuits with equal gates.
     """
 
     def __init__(self, circuit: QuantumCircuit, gates: ReadGates, count: int) -> None:
@@ -84,7 +82,9 @@ class NativeColumns:
             data = circuit.data if 4 * len(gates.others) < count else circuit.data[:]
             self.instructions = {place: data[place] for place in gates.others}
         wire_of = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}
-        self.operation = cache(lambda place: self.instructions[place].operation)
+        self.operations: dict[int, Any] = {}
+        self.parameters: list[Any] = []
+        self.contents = gates.same()
         self.names = {place: one.name for place, one in self.instructions.items()}
         self.wires: dict[int, Wires] = {
             place: tuple([wire_of[qubit] for qubit in one.qubits]) for place, one in self.instructions.items()
@@ -103,15 +103,11 @@ class NativeColumns:
         """Append some standard gates that follow one another, and return their wires."""
         return self._gates.append(builder, begin, end)
 
-    def same(self) -> tuple[object, ...] | None:
-        """Return what is equal for two circuits with equal gates."""
-        return self._gates.same()
-
 
 def native_columns(circuit: QuantumCircuit) -> NativeColumns | None:
     """Return the instructions of a circuit; None if it has to be read in Python."""
-    count = len(circuit.data)
-    if count <= _FEW or circuit.num_parameters or (found := interface()) is None:
+    if circuit.num_parameters or (found := interface()) is None:
         return None
+    count = len(circuit.data)
     gates = found.reader.read(found.borrow(circuit._data), count)
     return None if gates is None else NativeColumns(circuit, gates, count)

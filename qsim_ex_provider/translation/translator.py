@@ -87,7 +87,8 @@ class Columns:
 
     names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
     takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
-    others: the places of the instructions that are no standard gates.
+    others: the places of the instructions that are no standard gates. count: of all instructions. operations: those of
+    instructions that were asked for. contents: what is equal for two circuits with equal gates.
     """
 
     def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
@@ -109,7 +110,8 @@ class Columns:
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
         self.count = len(self.instructions)
-        self.operation = cache(lambda place: self.instructions[place].operation)
+        self.operations: dict[int, Any] = {}
+        self.contents = self.rows, self.wires, self.parameters
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -128,12 +130,6 @@ class Columns:
         names, wires, parameters = self.gates(begin, end, number)
         builder.gates(names, wires, parameters)
         return set(chain.from_iterable(wires))
-
-    def same(self) -> tuple[object, ...] | None:
-        """Return what is equal for two circuits with equal gates; None if a parameter cannot be compared."""
-        if not COMPARED.issuperset(map(type, chain.from_iterable(self.parameters))):
-            return None
-        return self.rows, self.wires, self.parameters
 
 
 COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
@@ -154,7 +150,7 @@ def matrices_of(columns: Columns | NativeColumns) -> dict[int, UnitaryMatrix]:
     matrices: dict[int, Any] = {}
     for place in columns.others:
         if columns.names[place] == "unitary":
-            operation = columns.operation(place)
+            operation = columns.operations.get(place) or columns.instructions[place].operation
             if type(operation) is UnitaryGate:
                 matrices[place] = operation.params[0]
     found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []

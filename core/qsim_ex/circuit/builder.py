@@ -7,8 +7,7 @@ computed at the end (`operands`).
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, repeat
@@ -17,14 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check, saves
+from qsim_ex.circuit import check, many, saves
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import (
     ALWAYS,
     Channel,
-    Conditional,
     Entry,
     Initialize,
     Instruction,
@@ -39,9 +37,8 @@ from qsim_ex.circuit.ops import (
     mask_of,
     pattern,
 )
-from qsim_ex.errors import InvalidInput, MatrixError, NotSupported, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, MatrixError, ParameterError, WireError
 from qsim_ex.native import objects
-from qsim_ex.native.library import address
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
@@ -60,33 +57,9 @@ def _kind_of(kraus: bytes, count: int) -> tuple[bool, bool]:
     return check.are_scaled_unitaries(array), check.are_products(array)
 
 
-@lru_cache(maxsize=1)
-def _append_operations() -> Callable[..., int]:
-    """Return the function of core/native/operations.cpp."""
-    return objects.function("operations_append", "ooooppppi")
+_FEW = 16  # so many gates are appended one by one: looking at all together takes longer
 
-
-_FEW = 16
-"""So many gates are appended one by one: looking at all together takes longer."""
-
-_wires = lru_cache(maxsize=4096)(check.wires)
-"""The check of wires that many matrices of a circuit have, which come again."""
-
-
-def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Conditional:
-    """Return an instruction under a condition; an instruction that has a condition is under both then."""
-    match instruction:
-        case Op():
-            return Conditional(instruction, clbits, values)
-        case Conditional(operation, inner, wanted):
-            check.condition(clbits + inner, (0,), max(clbits + inner) + 1)
-            both = [value | other << len(clbits) for other in wanted for value in values]
-            return Conditional(operation, clbits + inner, tuple(sorted(both)))
-        case _:
-            raise NotSupported(
-                f"expected gates and matrices under a classical condition, got {type(instruction).__name__.lower()}, "
-                "which is not supported there; append it outside of the condition."
-            )
+_wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again
 
 
 class CircuitBuilder:
@@ -96,8 +69,7 @@ class CircuitBuilder:
     wires, `control_values` an integer whose bit k is the required value of ``controls[k]`` (all 1 by default).
     """
 
-    _takes_arrays = False
-    """Whether parameters may be arrays: those of a sweep."""
+    _takes_arrays = False  # whether parameters may be arrays, as those of a sweep
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
@@ -172,8 +144,7 @@ class CircuitBuilder:
         except (InvalidInput, TypeError):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
-            distinct, numbers = objects.numbered(placed)
-            self.placed_gates(distinct, numbers, np.fromiter(chain.from_iterable(parameters), np.float64))
+            self.placed_gates(*objects.numbered(placed), np.fromiter(chain.from_iterable(parameters), np.float64))
         elif right:
             self._put_all(placed, parameters)
         else:
@@ -185,44 +156,7 @@ class CircuitBuilder:
         self, placed: Sequence[PlacedGate], numbers: NDArray[np.uint32], parameters: NDArray[np.float64]
     ) -> None:
         """Append many gates: gate k is ``placed[numbers[k]]``; parameters: of all gates, finite, in order."""
-        operands = self._operands
-        own = defaultdict[tuple[str, bool], list[int]](list)  # gates with operands of their own, by what computes them
-        common = defaultdict[str, list[int]](list)  # gates that share those of their row
-        for number, gate in enumerate(placed):
-            if gate.shared:
-                common[gate.row].append(number)
-            else:
-                own[gate.row, gate.of_factors].append(number)
-        sizes = np.array([gate.size for gate in placed], dtype=np.int64)
-        group = np.full(len(placed), -1, dtype=np.int64)
-        for number, members in enumerate(own.values()):
-            group[members] = number
-        group = group[numbers]
-        taken = np.where(group < 0, 0, sizes[numbers])
-        new = {row: members for row, members in common.items() if row not in operands.shared}
-        if new:  # their operands stand where the first of them is
-            first = np.empty(len(placed), dtype=np.int64)
-            first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
-            begin = {row: int(first[members].min()) for row, members in new.items()}
-            for row, place in begin.items():
-                taken[place] = placed[new[row][0]].size
-        ends = operands.size + np.cumsum(taken)
-        offsets = ends - taken
-        for row, members in new.items():
-            operands.constant(placed[members[0]], int(offsets[begin[row]]))
-        shared = np.full(len(placed), -1, dtype=np.int64)
-        for row, members in common.items():
-            shared[members] = operands.shared[row]
-        counts = np.array([gate.parameters for gate in placed], dtype=np.int64)[numbers]
-        starts = np.cumsum(counts) - counts
-        for number, ((row, of_factors), members) in enumerate(own.items()):
-            which = np.flatnonzero(group == number)
-            given = parameters[np.add.outer(starts[which], np.arange(placed[members[0]].parameters))]
-            operands.rows_of(row, of_factors, offsets[which], given)
-        ops = tuple([gate.ops for gate in placed])
-        arrays = address(sizes), address(shared), address(numbers), address(offsets)
-        _append_operations()(self._instructions, Op, tuple, ops, *arrays, len(numbers))
-        operands.size = int(ends[-1])
+        many.append_gates(self._instructions, self._operands, placed, numbers, parameters)
 
     def _put(self, gate: PlacedGate, parameters: Sequence[float]) -> None:
         """Append one gate whose arguments were checked."""
@@ -291,28 +225,13 @@ class CircuitBuilder:
     ) -> CircuitBuilder:
         """Append many checked matrices, ``matrices[k]`` on ``wires[k]``; it is faster than as many calls of `unitary`.
 
-        Raises what `unitary` raises, for the first matrix that is wrong; those before it are appended then.
+        Raises what `unitary` raises, and appends nothing then.
         """
-        operands, append, new = self._operands, self._instructions.append, tuple.__new__
-        entries, offsets, rows = None, list[int](), list[int]()
         for matrix, on in zip(matrices, wires, strict=True):
             if matrix.size != 1 << len(on):
                 self.unitary(matrix, on, name=name)
-                continue
-            mixes = _wires(on, self.num_qubits, name)
-            if matrix.entries is not entries:
-                entries = matrix.entries
-                offsets, rows = operands.alike(entries)
-                width = entries.shape[1]
-            size = operands.size
-            if matrix.pattern is None:
-                reads = tuple([1 << wire for wire in mixes])
-                append(new(Op, ((), reads, ALWAYS, _full(0, len(mixes)), size, name, True)))
-            else:
-                append(new(Op, (mixes, (), ALWAYS, matrix.pattern, size, name, True)))
-            offsets.append(size)
-            rows.append(matrix.row)
-            operands.size = size + width
+        mixes = [_wires(on, self.num_qubits, name) for on in wires]
+        many.append_matrices(self._instructions, self._operands, matrices, mixes, name)
         return self
 
     def diagonal(
@@ -461,11 +380,13 @@ class CircuitBuilder:
         A bit holds the last value that was measured into it, at first 0. Raises `CircuitError` for bits and values that
         do not exist, and `NotSupported` for instructions other than gates and matrices.
         """
+        from qsim_ex.circuit.conditional import under
+
         wanted = check.condition(clbits, values, self.num_clbits)
         first = len(self._instructions)
         yield self
         for place in range(first, len(self._instructions)):
-            self._instructions[place] = _under(self._instructions[place], tuple(map(int, clbits)), wanted)
+            self._instructions[place] = under(self._instructions[place], tuple(map(int, clbits)), wanted)
 
     def reset(self, wires: Sequence[int]) -> CircuitBuilder:
         """Put wires into |0>."""

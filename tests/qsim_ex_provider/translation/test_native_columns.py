@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(qiskit, "capi"), reason="this Qiskit
 
 @pytest.fixture(autouse=True)
 def _no_circuit_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "_FEW", 0)
+    monkeypatch.setattr("qsim_ex_provider.translation.circuits._FEW", 0)
 
 
 def _drawn(seed: int) -> QuantumCircuit:

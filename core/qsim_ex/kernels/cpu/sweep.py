@@ -40,10 +40,10 @@ class NativeSweep:
     def of(cls, run_it: Run, encoded: EncodedSweep) -> NativeSweep:
         """Return an encoded sweep that is arrays of NumPy."""
         parts = (encoded.instructions, encoded.fills, encoded.codes, encoded.integers, encoded.geometry)
-        instructions, fills, codes, integers, geometry = map(library.address, parts)
+        instructions, fills, codes, integers, geometry = [part.ctypes.data for part in parts]
         words = [instructions, len(encoded.instructions), fills, len(encoded.fills), codes, integers, geometry]
         program = np.array([*words, encoded.coefficients], dtype=np.int64)
-        return cls(run_it, library.address(program), (encoded, program), sum(part.nbytes for part in parts))
+        return cls(run_it, program.ctypes.data, (encoded, program), sum(part.nbytes for part in parts))
 
     def run(self, state: int, rows: int, numbers: NDArray[np.float64], high: int, threads: int) -> None:
         """Run the sweep on states that follow each other in memory, from the address `state` on.
