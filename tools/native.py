@@ -35,7 +35,10 @@ SETS = {
     "x86_64": {"v2": "x86_64_v2", "v3": "x86_64_v3", "v4": "x86_64_v4"},
     "aarch64": {"neon": "generic"},
 }
-"""For each architecture its instruction sets, with the compiler's name of a processor that has them."""
+"""For each architecture its instruction sets, the oldest first, with the compiler's name of a processor that has them.
+
+Sources that are no kernels are compiled for the oldest one.
+"""
 
 WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 """For each instruction set that clang would not use in full by itself, the flags that make it."""
@@ -118,14 +121,20 @@ def _jobs(architecture: str, foreign: bool) -> list[tuple[Path, str, Sequence[st
     found: list[tuple[Path, str, Sequence[str]]] = []
     for source in sorted(SOURCES.glob("*.cpp")):
         if source.stem not in KERNELS:
-            found.append((source, source.stem, ()))
+            oldest = next(iter(SETS[architecture].values()))
+            found.append((source, source.stem, () if oldest == "generic" else (_for(oldest, foreign),)))
             continue
         for name, processor in SETS[architecture].items():
-            how = f"-march={processor.replace('_v', '-v').replace('x86_', 'x86-')}" if foreign else f"-mcpu={processor}"
+            how = _for(processor, foreign)
             fused = () if source.stem in EXACT else ("-ffp-contract=fast",)
             own = (how, f"-DQX_SET={name}", *fused, *WIDEST.get(name, ()))
             found.append((source, f"{source.stem}_{name}", own))
     return found
+
+
+def _for(processor: str, foreign: bool) -> str:
+    """Return the flag for a processor, as ziglang or another compiler calls it."""
+    return f"-march={processor.replace('_v', '-v').replace('x86_', 'x86-')}" if foreign else f"-mcpu={processor}"
 
 
 def _commands(architecture: str, compiler: str) -> tuple[list[str], list[str]]:

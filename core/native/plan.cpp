@@ -20,18 +20,6 @@ constexpr int instructions_at_once = 1024;
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
-Int num_operands(const Circuit& circuit, const Book& book) {
-    Int size = 2;
-    const Int* mixes = circuit.num_mixes;
-    for (Int k = 0; k < circuit.size; ++k) {
-        Int count = 0;
-        if (circuit.type[k] == Circuit::op) count = static_cast<Int>(book.patterns[circuit.pattern[k]].size());
-        if (circuit.type[k] == Circuit::initialize) count = Int{1} << mixes[k];
-        if (count) size = std::max(size, circuit.operand[k] + count);
-    }
-    return size;
-}
-
 Layout moved(const Layout& layout, const std::vector<int>& to) {
     Layout out;
     for (int bit : layout.address) out.address.push_back(to[bit]);
@@ -47,10 +35,10 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 
 }  // namespace
 
-Planner::Planner(const Circuit& circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+Planner::Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, std::unique_ptr<Book> given)
     : start(start), book(std::move(given)), num_bits_(num_bits), shape_(shape), fresh_(fresh),
-      program_(num_operands(circuit, *book)), absorber_(circuit, start, shape_, *book),
+      program_(circuit->num_operands), absorber_(new Absorber(std::move(circuit), this->start, shape_, *book)),
       fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
 
 Planner::State Planner::advance() {
@@ -71,10 +59,11 @@ Planner::State Planner::advance() {
 
 void Planner::absorb() {
     Piece piece;
-    for (int k = 0; k < instructions_at_once && !absorber_.done(); ++k)
-        if (absorber_.next(piece)) fuser_->add(piece);
-    if (!absorber_.done()) return;
-    end = absorber_.layout();
+    for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
+        if (absorber_->next(piece)) fuser_->add(piece);
+    if (!absorber_->done()) return;
+    end = absorber_->layout();
+    absorber_.reset();
     work_ = fuser_->finish();
     fuser_.reset();
     state_ = State::rotate;
@@ -167,49 +156,27 @@ const Value* address(qx::Int integer) {
     return reinterpret_cast<const Value*>(integer);
 }
 
-template <class Known>
-void read(Known& out, qx::Int bytes, qx::Int ends, qx::Int size) {
-    const char* begin = address<char>(bytes);
-    qx::Int at = 0;
-    for (qx::Int k = 0; k < size; ++k) {
-        qx::Int end = address<qx::Int>(ends)[k];
-        out.of({begin + at, static_cast<std::size_t>(end - at)});
-        at = end;
-    }
-}
-
 }  // namespace
 
-// Returns a new planner. given: the integers, and the addresses of arrays, of `_begun` in qsim_ex.planning.compiled; the
-// arrays of the circuit have to stay until the planner is done. rates: item_work, balance, block.
-QX_EXPORT(plan_begin)(const qx::Int* given, const double* rates) {
-    Circuit circuit{given[0],
-                    address<qx::Int>(given[1]),
-                    address<qx::Int>(given[2]),
-                    address<qx::Int>(given[3]),
-                    address<qx::Int>(given[4]),
-                    address<qx::Int>(given[5]),
-                    address<qx::Int>(given[6]),
-                    address<qx::Int>(given[7]),
-                    address<qx::Int>(given[8]),
-                    address<qx::Int>(given[9]),
-                    address<qx::Int>(given[10])};
+// Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
+// as in `read`. given: the integers of `compiled_plan` in qsim_ex.planning.compiled. rates: item_work, balance, block.
+QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
+    std::unique_ptr<Circuit> circuit(new Circuit);
     std::unique_ptr<Book> book(new Book);
-    read(book->patterns, given[11], given[12], given[13]);
-    read(book->labels, given[14], given[15], given[16]);
-    const qx::Int* shape = given + 17;
+    if (!read(ops, types, *circuit, *book)) return 0;
+    const qx::Int* shape = given;
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
                  shape[9] != 0,              rates[0],                   rates[1],
                  rates[2]};
-    int num_bits = static_cast<int>(given[27]);
+    int num_bits = static_cast<int>(given[10]);
     Layout start;
-    for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[28])[wire]));
-    start.flip = static_cast<Mask>(given[29]);
+    for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
+    start.flip = static_cast<Mask>(given[12]);
     std::vector<Mask> lows;
-    for (qx::Int k = 0; k < given[32]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[31])[k]));
-    auto* made = new Planner(circuit, num_bits, start, fitted, static_cast<Mask>(given[30]), std::move(lows), std::move(book));
+    for (qx::Int k = 0; k < given[15]; ++k) lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
+    auto* made = new Planner(std::move(circuit), num_bits, start, fitted, static_cast<Mask>(given[13]), std::move(lows), std::move(book));
     return reinterpret_cast<qx::Int>(made);
 }
 
@@ -246,7 +213,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
 }
 
 // Returns the encoded sweeps of a finished plan, for a state of 2^num_bits amplitudes and vectors of 2^lane_bits real
-// numbers; writes the address and the length of each of their arrays.
+// numbers; writes the address and the length of each of their arrays, and their bytes.
 QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes, qx::Int* out) {
     auto* plan = reinterpret_cast<Planner*>(planner);
     auto* made = new EncodedSweeps;
@@ -254,12 +221,14 @@ QX_EXPORT(plan_encode)(qx::Int planner, qx::Int num_bits, qx::Int lane_bits, qx:
                   static_cast<int>(real_bytes), *made);
     for (const Step& step : plan->steps.steps)
         if (step.type == Step::sweep) writer.encode(step);
+    made->finish();
     auto write = [&](const auto& values) {
         *out++ = reinterpret_cast<qx::Int>(values.data());
         *out++ = static_cast<qx::Int>(values.size());
     };
     write(made->instructions), write(made->fills), write(made->codes), write(made->integers), write(made->geometry);
-    write(made->ends);
+    write(made->ends), write(made->programs);
+    *out = static_cast<qx::Int>(made->bytes());
     return reinterpret_cast<qx::Int>(made);
 }
 

@@ -12,7 +12,7 @@ namespace qx::plan {
 class Planner {
   public:
     // lows: the choices of the lowest bits of a new state that may be tried; none if its wires have their places.
-    Planner(const Circuit& circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
+    Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, std::unique_ptr<Book> book);
 
     enum class State { absorb, rotate, reorder, schedule, finish, done, stuck, too_large };
@@ -40,7 +40,7 @@ class Planner {
     Mask fresh_;
     State state_ = State::absorb;
     NumberProgram program_;
-    Absorber absorber_;
+    std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;
     std::vector<Outline> outlines_;

@@ -18,31 +18,33 @@ bool all_ones(Interned::Bytes of) {
 
 }  // namespace
 
-Absorber::Absorber(const Circuit& circuit, const Layout& start, const Shape& shape, Book& book)
-    : circuit_(circuit), layout_(start), shape_(shape), book_(book), mixes_(circuit.mixes), reads_(circuit.reads) {
+Absorber::Absorber(std::unique_ptr<Circuit> circuit, const Layout& start, const Shape& shape, Book& book)
+    : circuit_(std::move(circuit)), layout_(start), shape_(shape), book_(book), mixes_(circuit_->mixes.data()),
+      reads_(circuit_->reads.data()) {
     for (std::size_t wire = 0; wire < start.address.size(); ++wire)
         identity_ = identity_ && start.address[wire] == static_cast<int>(wire);
 }
 
 bool Absorber::next(Piece& out) {
     out = Piece();
-    out.label = static_cast<Index>(circuit_.name[at_]);
+    const Circuit::Row& row = circuit_->rows[at_];
+    out.label = row.name;
     bits_of_mixes();
     bool left = true;
-    switch (circuit_.type[at_]) {
+    switch (row.type) {
         case Circuit::op: left = op(out); break;
         case Circuit::permutation: left = permutation(out); break;
         default: initialize(out);
     }
-    mixes_ += circuit_.num_mixes[at_];
-    reads_ += circuit_.num_reads[at_];
+    mixes_ += row.num_mixes;
+    reads_ += row.num_reads;
     ++at_;
     return left;
 }
 
 void Absorber::bits_of_mixes() {
     bits_.clear();
-    for (Int k = 0; k < circuit_.num_mixes[at_]; ++k) bits_.push_back(layout_.address[mixes_[k]]);
+    for (int k = 0; k < circuit_->rows[at_].num_mixes; ++k) bits_.push_back(layout_.address[mixes_[k]]);
 }
 
 Mask Absorber::moved(Mask wires) const {
@@ -70,13 +72,14 @@ void Absorber::relabel(const Relabeling& found) {
 }
 
 bool Absorber::op(Piece& out) {
-    Index pattern = static_cast<Index>(circuit_.pattern[at_]);
+    const Circuit::Row& row = circuit_->rows[at_];
+    Index pattern = row.pattern;
     Index length = static_cast<Index>(book_.patterns[pattern].size());
     int num_mixes = static_cast<int>(bits_.size()), size = 1 << num_mixes;
-    Mask condition = static_cast<Mask>(circuit_.when[2 * at_]);
-    masks_.assign(reads_, reads_ + circuit_.num_reads[at_]);
-    out.source = {static_cast<Index>(circuit_.operand[at_]), length};
-    out.unitary = circuit_.unitary[at_];
+    Mask condition = row.when.mask;
+    masks_.assign(reads_, reads_ + row.num_reads);
+    out.source = {static_cast<Index>(row.operand), length};
+    out.unitary = row.unitary;
     if (out.unitary && num_mixes && num_mixes <= widest_relabeling && !condition) {
         const Relabeling& found = book_.patterns.relabeling(pattern, size);
         if (found.found) {
@@ -117,7 +120,7 @@ bool Absorber::op(Piece& out) {
     }
     out.pattern = pattern;
     out.when.mask = moved(condition);
-    out.when.value = condition ? moved(static_cast<Mask>(circuit_.when[2 * at_ + 1])) ^ (layout_.flip & out.when.mask) : 0;
+    out.when.value = condition ? moved(row.when.value) ^ (layout_.flip & out.when.mask) : 0;
     return place(out, bits_, masks_);
 }
 
@@ -163,7 +166,7 @@ bool Absorber::permutation(Piece& out) {
 
 void Absorber::initialize(Piece& out) {
     book_.put(out, bits_.data(), static_cast<int>(bits_.size()), nullptr, 0);
-    Index size = Index{1} << bits_.size(), operand = static_cast<Index>(circuit_.operand[at_]);
+    Index size = Index{1} << bits_.size(), operand = static_cast<Index>(circuit_->rows[at_].operand);
     out.kind = Kind::initial_amplitudes;
     out.pattern = book_.patterns.of({});
     out.held = flips(bits_);

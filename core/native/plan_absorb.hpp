@@ -2,7 +2,6 @@
 #pragma once
 
 #include "plan_circuit.hpp"
-#include "plan_piece.hpp"
 
 namespace qx::plan {
 
@@ -15,9 +14,9 @@ struct Layout {
 // Reads a circuit, one instruction at a time.
 class Absorber {
   public:
-    Absorber(const Circuit& circuit, const Layout& start, const Shape& shape, Book& book);
+    Absorber(std::unique_ptr<Circuit> circuit, const Layout& start, const Shape& shape, Book& book);
 
-    bool done() const { return at_ == circuit_.size; }
+    bool done() const { return at_ == circuit_->rows.size(); }
     // Reads the next instruction; returns whether a piece of work is left of it, which is put into `out`.
     bool next(Piece& out);
     const Layout& layout() const { return layout_; }
@@ -32,14 +31,14 @@ class Absorber {
     Mask flips(const std::vector<int>& bits) const;
     void bits_of_mixes();
 
-    Circuit circuit_;
+    std::unique_ptr<Circuit> circuit_;
     Layout layout_;
     const Shape& shape_;
     Book& book_;
     bool identity_ = true;
-    Int at_ = 0;
-    const Int* mixes_;
-    const Int* reads_;
+    std::size_t at_ = 0;
+    const std::uint8_t* mixes_;
+    const Mask* reads_;
     std::vector<int> bits_;
     std::vector<Mask> masks_;
     std::vector<Index> picked_, other_;

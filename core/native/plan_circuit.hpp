@@ -1,7 +1,10 @@
-// The instructions of a circuit as arrays, as qsim_ex.planning.compiled hands them over.
+// The instructions of a circuit as planning reads them, and the machine as it sees it.
 #pragma once
 
-#include "plan_masks.hpp"
+#include <memory>
+
+#include "plan_piece.hpp"
+#include "python.hpp"
 
 namespace qx::plan {
 
@@ -12,19 +15,26 @@ struct Shape {
     double item_work, balance, block;
 };
 
+// Instructions as rows; their wires and masks stand one behind the other, in the order of the rows.
 struct Circuit {
-    enum Type : Int { op, permutation, initialize };
-    Int size;
-    const Int* type;
-    const Int* num_mixes;
-    const Int* mixes;      // wires, of all instructions one behind the other
-    const Int* num_reads;
-    const Int* reads;      // masks of wires; of a permutation its indices
-    const Int* when;       // mask and value of each instruction
-    const Int* pattern;    // numbers of patterns and names
-    const Int* name;
-    const Int* operand;
-    const Int* unitary;
+    enum Type : std::uint8_t { op, permutation, initialize };
+    struct Row {
+        Int operand;
+        When when;
+        Index pattern, name;
+        std::uint32_t num_reads;
+        std::uint8_t num_mixes;
+        Type type;
+        bool unitary;
+    };
+    std::vector<Row> rows;
+    std::vector<std::uint8_t> mixes;  // wires
+    std::vector<Mask> reads;          // masks of wires; of a permutation its indices
+    Int num_operands = 2;             // the circuit has so many at least: entries 0 and 1 are constants
 };
+
+// Reads a tuple of operations; the pattern and the name of each are put into the book. types: of each instruction, or
+// null if all are operations. Returns whether all went well; if not, a Python exception is raised.
+bool read(python::Object* ops, const Int* types, Circuit& out, Book& book);
 
 }  // namespace qx::plan

@@ -88,31 +88,61 @@ class Candidates {
 
 }  // namespace
 
-void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out) {
-    out.clear();
-    Mask open = pending.scope;  // bits whose next work may run
-    std::size_t free = pending.free;
-    Directions mixing[64], touching[64];  // for each bit, the reasons of the waiting pieces that mix it, or touch it
-    Mask mixed_bits = 0, touched_bits = 0;
-    std::size_t size = pending.size();
-    int waiting = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-        const Outline& piece = pending[k];
-        free -= pending.is_free(piece);
-        Directions reason = piece.mixed.without(near);
-        if (!piece.in_a_sweep()) reason |= never;
-        each(piece.touched & mixed_bits, [&](int bit) { reason |= mixing[bit]; });
-        each(piece.mixed.units & touched_bits, [&](int bit) { reason |= touching[bit]; });
-        out.push_back(reason);
-        if (reason.empty()) continue;
-        mixed_bits |= piece.mixed.units;
-        touched_bits |= piece.touched;
+namespace {
+
+// For each bit the reasons of the waiting pieces that mix it, and of those that touch it.
+struct Waiting {
+    Directions mixing[64], touching[64];
+
+    // Returns what a piece waits for beside `reason`, and adds the piece, which waits for nothing if that is empty.
+    // Most pieces touch one bit or two, for which there is no branch; a piece with one bit has it twice.
+    Directions add(const Outline& piece, Directions reason, int capacity, Mask& open) {
+        if (Mask others = piece.touched & (piece.touched - 1); !piece.touched || others & (others - 1))
+            return add_many(piece, reason, capacity, open);
+        int one = lowest(piece.touched), other = 63 - __builtin_clzll(piece.touched);
+        Directions if_one = all_if(piece, one), if_other = all_if(piece, other);
+        reason |= mixing[one] | mixing[other] | touching[one].common(if_one) | touching[other].common(if_other);
+        mixing[one] |= reason.common(if_one);
+        mixing[other] |= reason.common(if_other);
+        touching[one] |= reason;
+        touching[other] |= reason;
+        open &= ~(Mask{mixing[one].size() > capacity} << one | Mask{mixing[other].size() > capacity} << other);
+        return reason;
+    }
+
+  private:
+    static Directions all_if(const Outline& piece, int bit) { return {-(piece.mixed.units >> bit & 1)}; }
+
+    Directions add_many(const Outline& piece, Directions reason, int capacity, Mask& open) {
+        each(piece.touched, [&](int bit) { reason |= mixing[bit]; });
+        each(piece.mixed.units, [&](int bit) { reason |= touching[bit]; });
         each(piece.mixed.units, [&](int bit) {
             mixing[bit] |= reason;
             if (mixing[bit].size() > capacity) open &= ~unit(bit);
         });
         each(piece.touched, [&](int bit) { touching[bit] |= reason; });
-        if (++waiting >= window || !(open || free)) break;
+        return reason;
+    }
+};
+
+}  // namespace
+
+void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out) {
+    out.clear();
+    Mask open = pending.scope;  // bits whose next work may run
+    std::size_t free = pending.free;
+    Waiting waiting;
+    std::size_t size = pending.size();
+    int count = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+        const Outline& piece = pending[k];
+        free -= pending.is_free(piece);
+        Directions reason = piece.mixed.without(near);
+        if (!piece.in_a_sweep()) reason |= never;
+        reason = waiting.add(piece, reason, capacity, open);
+        out.push_back(reason);
+        if (reason.empty()) continue;
+        if (++count >= window || !(open || free)) break;
     }
 }
 

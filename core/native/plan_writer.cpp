@@ -53,6 +53,22 @@ std::vector<Index> reordered(const std::vector<Mask>& to, const Mask* old, int s
 
 }  // namespace
 
+void EncodedSweeps::finish() {
+    SweepEnd begin{};
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+        const SweepEnd& end = ends[k];
+        programs.push_back({instructions.data() + begin.instructions, end.instructions - begin.instructions,
+                            fills.data() + begin.fills, end.fills - begin.fills, codes.data() + begin.codes,
+                            integers.data() + begin.integers, &geometry[k], end.coefficients});
+        begin = end;
+    }
+}
+
+std::size_t EncodedSweeps::bytes() const {
+    auto of = [](const auto& values) { return values.capacity() * sizeof values[0]; };
+    return of(instructions) + of(fills) + of(codes) + of(integers) + of(geometry) + of(ends) + of(programs);
+}
+
 void Writer::encode(const Step& sweep) {
     first_integer_ = out_.integers.size(), first_code_ = out_.codes.size();
     coefficients_ = 0;

@@ -43,6 +43,17 @@ struct SweepEnd {
     Int instructions, fills, codes, integers, coefficients;
 };
 
+// A sweep as the kernels take it: the struct Program of encoding.hpp.
+struct SweepProgram {
+    const SweepInstruction* instructions;
+    Int num_instructions;
+    const Fill* fills;
+    Int num_fills;
+    const Int *codes, *integers;
+    const Geometry* geometry;
+    Int coefficients;
+};
+
 // The sweeps of a plan, one behind the other.
 struct EncodedSweeps {
     std::vector<SweepInstruction> instructions;
@@ -50,6 +61,11 @@ struct EncodedSweeps {
     std::vector<Int> codes, integers;
     std::vector<Geometry> geometry;
     std::vector<SweepEnd> ends;
+    std::vector<SweepProgram> programs;
+
+    // Makes the programs, when all sweeps are there.
+    void finish();
+    std::size_t bytes() const;
 };
 
 // Encodes a sweep over 2^num_bits amplitudes for vectors of 2^lane_bits real numbers of `real_bytes` bytes.

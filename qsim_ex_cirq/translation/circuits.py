@@ -8,18 +8,20 @@ classical bit w; what is measured before goes into classical bits of its own (se
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from itertools import chain
 
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
-from qsim_ex.frameworks import Remembered
+from qsim_ex.frameworks import Remembered, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.noise import noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
 
 
+@uncollected
 def translate(
     circuit: cirq.AbstractCircuit,
     resolver: cirq.ParamResolverOrSimilarType = None,
@@ -41,14 +43,19 @@ def translate(
     repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    order = order_of(circuit, qubit_order)
-    if resolved is not circuit or noise is not cirq.NO_NOISE:
-        return _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
+    plain = resolved is circuit and noise is cirq.NO_NOISE
+    # The default order follows from the moments, so that a circuit that comes again need not be asked for its qubits.
+    order = None if plain and qubit_order is cirq.QubitOrder.DEFAULT else order_of(circuit, qubit_order)
+    if not plain:
+        assert order is not None
+        return _translator(circuit, resolved, order, from_zero, noise, sampled, initial).translation(sampled)
     how, moments = (order, from_zero, sampled, initial), Moments(tuple(circuit))
     found: Translation | None = _known.get(circuit, how, moments)
     if found is None:
-        found = _translated(circuit, resolved, order, from_zero, noise, sampled, initial)
-        if moments.are_constant():
+        order = order_of(circuit, qubit_order) if order is None else order
+        translator = _translator(circuit, resolved, order, from_zero, noise, sampled, initial)
+        found = translator.translation(sampled)
+        if _are_constant(translator.gates):
             _known.put(circuit, how, moments, found, len(found.circuit.instructions))
     return found
 
@@ -71,14 +78,14 @@ class Moments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def are_constant(self) -> bool:
-        """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
 
-        A matrix of Cirq's cannot be reached from outside.
-        """
-        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for moment in self._moments for op in moment]
-        measured = [gate for gate in gates if isinstance(gate, cirq.MeasurementGate)]
-        return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
+def _are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
+    """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
+
+    A matrix of Cirq's cannot be reached from outside. gates: of all operations; None for one that is no gate alone.
+    """
+    measured = [gate for gate in gates if type(gate) is cirq.MeasurementGate]
+    return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
 
 
 _CONSTANT = frozenset(
@@ -87,7 +94,7 @@ _CONSTANT = frozenset(
 )
 
 
-def _translated(
+def _translator(
     circuit: cirq.AbstractCircuit,
     resolved: cirq.AbstractCircuit,
     order: tuple[cirq.Qid, ...],
@@ -95,7 +102,8 @@ def _translated(
     noise: cirq.NoiseModel,
     sampled: bool,
     initial: int,
-) -> Translation:
+) -> Translator:
+    """Return the translator that has appended a circuit."""
     literal = always
     if resolved is not circuit:
         pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
@@ -108,7 +116,7 @@ def _translated(
     except (InvalidInput, NotSupported):
         require_numbers(resolved)
         raise
-    return translator.translation(sampled)
+    return translator
 
 
 _GATES = frozenset({cirq.GateOperation, type(cirq.X(cirq.LineQubit(0)))})

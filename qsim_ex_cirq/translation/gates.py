@@ -152,6 +152,10 @@ RULES: dict[type, Rule] = _by_class(rules_of(GATES.values())) | rules.RULES
 """The rules by the exact class of a gate."""
 
 
+_ROWS = (Power, FromAttributes)
+"""The rules of gates that are a row of the gate table; a union would be made anew for each question."""
+
+
 def rule_of(gate: object) -> Rule | None:
     """Return the rule of a gate, or None; all arithmetic gates, whose classes are the users' own, share one."""
     rule = RULES.get(type(gate))
@@ -173,8 +177,8 @@ class Columns:
     """Some operations, column by column.
 
     rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
-    itself. wires: of each operation that has a row. others: the places of the operations that have none. matrices: of
-    matrix gates, by their places.
+    itself. of: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a row.
+    others: the places of the operations that have none. matrices: of matrix gates, by their places.
     literal: whether an operation was written without a symbol. number: makes of a gate's parameter what the builder
     takes.
     """
@@ -186,7 +190,7 @@ class Columns:
         literal: Callable[[cirq.Operation], bool],
         number: Callable[[Any], Any],
     ) -> None:
-        gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
+        self.of = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
         self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
         matrices = {k: gate._unitary_() for k, gate in enumerate(gates) if type(gate) is cirq.MatrixGate}
         at = wire_of.__getitem__
@@ -200,6 +204,13 @@ class Columns:
         self.others = [place for place, row in enumerate(self.rows) if row is None]
         checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
         self.matrices = {k: one for k, one in zip(matrices, checked, strict=False) if one is not None}
+
+    def run_of_matrices(self, at: int) -> int:
+        """Return how many checked matrices follow one another from ``others[at]`` on."""
+        run, place = 0, self.others[at]
+        while place + run in self.matrices:
+            run += 1
+        return run
 
     def gates(self, begin: int, end: int) -> tuple[list[str], list[tuple[int, ...]], list[tuple[Any, ...]]]:
         """Return names, wires and parameters of some operations that follow one another and have rows."""
@@ -220,7 +231,7 @@ def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[An
 
 def _row(gate: Any, literal: bool, number: Callable[[Any], Any]) -> Row | None:
     rule = RULES.get(type(gate))
-    if not isinstance(rule, Power | FromAttributes):
+    if not isinstance(rule, _ROWS):
         return None
     try:
         return rule.row(gate, literal, number)

@@ -112,7 +112,9 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
     """
     if noise == cirq.NO_NOISE:
         operations = [(number, op) for number, moment in enumerate(circuit) for op in moment]
-        tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if sampled else []
+        kinds = {type(op) for _, op in operations} if sampled else set()
+        tags = any(issubclass(kind, cirq.TaggedOperation) for kind in kinds)
+        tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if tags else []
         added = any(map(_is_virtual, tagged))  # by `cirq.Circuit.with_noise`
     else:
         moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))

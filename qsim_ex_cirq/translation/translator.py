@@ -73,6 +73,7 @@ class Translator:
         self.ancillas = AncillaWires(self.builder)
         self.basis_changes: list[_BasisChange] = []
         self.acted = set() if from_zero else set(range(n))  # wires that may be anything but |0>
+        self.gates: Sequence[cirq.Gate | None] = ()  # of the operations that were appended last
         self.held: set[int] = set()  # wires that wait to be measured, or to be turned back
 
     def begin(self, initial: int) -> None:
@@ -98,13 +99,23 @@ class Translator:
         Errors name the moment. Raises `NeedsNumbers` where symbols may stay and the structure depends on one.
         """
         columns = Columns([op for _, op in numbered], self.wire_of, literal, self.number)
-        begin = 0
-        for place in columns.others:
+        self.gates = columns.of
+        begin = at = 0
+        while at < len(columns.others):
+            place = columns.others[at]
             if begin < place:
                 self._gates(columns, numbered, literal, begin, place)
+            run = columns.run_of_matrices(at)
+            if run > 1 and not self.held:
+                wires = columns.wires[place : place + run]
+                matrices = [columns.matrices[k] for k in range(place, place + run)]
+                self.builder.unitaries(matrices, [on[::-1] for on in wires], name="MatrixGate")
+                self.acted.update(chain.from_iterable(wires))
+                at, begin = at + run, place + run
+                continue
             number, op = numbered[place]
             self._one(number, op, literal(op), columns.matrices.get(place))
-            begin = place + 1
+            at, begin = at + 1, place + 1
         if begin < len(numbered):
             self._gates(columns, numbered, literal, begin, len(numbered))
 

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
+from qiskit.circuit import Barrier, Delay, Measure, QuantumCircuit, Reset
 from qiskit.circuit.library import IGate, UnitaryGate
 
 from qsim_ex import Circuit, CircuitBuilder
@@ -38,7 +38,18 @@ from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.translator import Columns, Row, Translator, Wires, columns_of, number_or_column
+from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
+from qsim_ex_provider.translation.translator import (
+    COMPARED,
+    Columns,
+    Translator,
+    Wires,
+    columns_of,
+    number_or_column,
+)
+
+_FEW = 16
+"""Circuits of so few instructions are read in Python in about the same time."""
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -78,18 +89,19 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _translated(_with_delays(circuit, noise), noise, None)
-    columns = columns_of(circuit)
+    native = native_columns(circuit) if len(circuit.data) > _FEW else None
+    columns = native or columns_of(circuit)
     reading = reading_of(circuit, columns)
     if reading is None:
         return _translated(circuit, None, columns)
     found: NoisyCircuit | None = known_translations.get(circuit, "circuit", reading)
     if found is None:
         found = _translated(circuit, None, columns)
-        known_translations.put(circuit, "circuit", reading, found, len(columns.names))
+        known_translations.put(circuit, "circuit", reading, found, columns.count)
     return found
 
 
-def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | None) -> NoisyCircuit:
+def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | NativeColumns | None) -> NoisyCircuit:
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
     translator = Translator(builder, emit, noise=noise)
     translator.whole(circuit, columns)
@@ -142,7 +154,7 @@ def translate_sweep(
     if reading is not None and read is not None:
         named = NamedSweep.of(sweep, columns)
         if named is not None:
-            known_translations.put(circuit, how, reading, named, len(read.names))
+            known_translations.put(circuit, how, reading, named, read.count)
     return NoisySweeps((sweep,), translator.readout_errors, translator.saved)
 
 
@@ -215,9 +227,6 @@ def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Value
 _PLAIN = frozenset({Barrier, Delay, IGate, Measure, Reset})
 """Instructions of which nothing but their qubits and classical bits matters where there is no noise."""
 
-_COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
-"""Parameters of gates that are compared exactly."""
-
 known_translations = Remembered()
 """The translations of circuits."""
 
@@ -225,34 +234,35 @@ known_translations = Remembered()
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
 
-    others: of each instruction that is no standard gate its class, its classical bits, and its matrix.
+    others: of each instruction that is no standard gate its place, its class, its wires, and its classical bits or its
+    matrix.
     """
 
     num_qubits: int
     num_clbits: int
     phase: Any
-    rows: list[Row | None]
-    wires: list[Wires]
-    parameters: list[Any]
-    others: list[tuple[type, Wires, bytes]]
+    gates: tuple[object, ...]
+    others: list[tuple[int, type, Wires, Wires | bytes]]
 
 
-def reading_of(circuit: QuantumCircuit, columns: Columns) -> Reading | None:
+def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:
     """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
-    others = []
+    if not COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
+        return None
+    others: list[tuple[int, type, Wires, Wires | bytes]] = []
     clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
     for place in columns.others:
-        operation = columns.instructions[place].operation
-        kind, matrix = getattr(operation, "base_class", object), b""  # a singleton's own class is a private one
-        if kind is UnitaryGate:
-            matrix = operation.params[0].dtype.str.encode() + operation.params[0].tobytes()
-        elif kind not in _PLAIN:
+        operation = columns.operations[place] = columns.instructions[place].operation
+        if type(operation) is UnitaryGate:
+            matrix = operation.params[0]
+            others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
+            continue
+        kind = getattr(operation, "base_class", object)  # a singleton's own class is a private one
+        if kind not in _PLAIN:
             return None
-        others.append((kind, tuple([clbit_of[bit] for bit in columns.instructions[place].clbits]), matrix))
-    if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
-        return None
-    sizes = circuit.num_qubits, circuit.num_clbits
-    return Reading(*sizes, circuit.global_phase, columns.rows, columns.wires, columns.parameters, others)
+        clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
+        others.append((place, kind, columns.wires[place], clbits))
+    return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
 
 
 class NamedSweep(NamedTuple):

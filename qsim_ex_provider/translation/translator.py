@@ -22,6 +22,7 @@ from qiskit.circuit import (
     Measure,
     Parameter,
     ParameterExpression,
+    ParameterVectorElement,
     QuantumCircuit,
     Qubit,
 )
@@ -43,6 +44,7 @@ from qsim_ex.frameworks import (
     unitary_matrices,
 )
 from qsim_ex_provider.translation.classical import RuntimeVariables
+from qsim_ex_provider.translation.native_columns import NativeColumns
 
 Wires = tuple[int, ...]
 Inner = Generator[tuple[QuantumCircuit, "Place"], None, None]
@@ -89,7 +91,8 @@ class Columns:
 
     names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
     takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
-    others: the places of the instructions that are no standard gates.
+    others: the places of the instructions that are no standard gates. count: of all instructions. operations: those of
+    instructions that were asked for. contents: what is equal for two circuits with equal gates.
     """
 
     def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
@@ -110,10 +113,9 @@ class Columns:
             for row, one in zip(self.rows, self.instructions, strict=True)
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
-
-    def is_identity(self, place: int) -> bool:
-        """Return whether an instruction is Qiskit's identity gate."""
-        return self.names[place] == "id" and bool(self.instructions[place].is_standard_gate())
+        self.count = len(self.instructions)
+        self.operations: dict[int, Any] = {}
+        self.contents = self.rows, self.wires, self.parameters
 
     def gates(
         self, begin: int, end: int, number: Callable[[Any], Any] | None
@@ -127,6 +129,21 @@ class Columns:
             parameters = [list(map(number, given)) if given else given for given in parameters]
         return [row[0] for row in self.rows[begin:end] if row is not None], self.wires[begin:end], parameters
 
+    def append(self, builder: CircuitBuilder, begin: int, end: int, number: Callable[[Any], Any] | None) -> set[int]:
+        """Append some standard gates that follow one another, and return their wires; number: see `gates`."""
+        names, wires, parameters = self.gates(begin, end, number)
+        builder.gates(names, wires, parameters)
+        return set(chain.from_iterable(wires))
+
+
+def is_identity(columns: Columns | NativeColumns, place: int) -> bool:
+    """Return whether an instruction is Qiskit's identity gate."""
+    return columns.names[place] == "id" and bool(columns.instructions[place].is_standard_gate())
+
+
+COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
+"""Parameters of gates that are compared exactly."""
+
 
 def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
     """Return the instructions of a circuit; wires: of its qubits, their numbers if None."""
@@ -134,7 +151,7 @@ def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> C
     return Columns(circuit, dict(zip(circuit.qubits, numbers, strict=True)))
 
 
-def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
+def matrices_of(columns: Columns | NativeColumns) -> dict[int, UnitaryMatrix]:
     """Return the matrices of unitary gates, by their places among the instructions, as the builder takes them fastest.
 
     Those that are left out are looked at one by one.
@@ -142,7 +159,7 @@ def matrices_of(columns: Columns) -> dict[int, UnitaryMatrix]:
     matrices: dict[int, Any] = {}
     for place in columns.others:
         if columns.names[place] == "unitary":
-            operation = columns.instructions[place].operation
+            operation = columns.operations.get(place) or columns.instructions[place].operation
             if type(operation) is UnitaryGate:
                 matrices[place] = operation.params[0]
     found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
@@ -206,21 +223,24 @@ class Translator:
         """The readout errors of the classical bits that were measured so far."""
         return self._readout.errors() if self._readout else ()
 
-    def whole(self, circuit: QuantumCircuit, columns: Columns | None = None) -> None:
+    def whole(self, circuit: QuantumCircuit, columns: Columns | NativeColumns | None = None) -> None:
         """Append a whole circuit, whose qubit k is wire k; columns: its instructions, if they were read already."""
         wires, clbits = tuple(range(circuit.num_qubits)), tuple(range(circuit.num_clbits))
         self.circuit(circuit, wires, clbits, NO_CONTROLS, columns)
 
     def circuit(
-        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+        self,
+        circuit: QuantumCircuit,
+        wires: Wires,
+        clbits: Wires,
+        controls: Controls,
+        columns: Columns | NativeColumns | None = None,
     ) -> None:
         """Append a circuit, whose qubit k is ``wires[k]``; columns: its instructions, if they were read already.
 
         Circuits inside control flow are appended one by one from a stack, so that no depth is too deep.
         """
-        stack: list[Generator[tuple[QuantumCircuit, Place], None, None]] = [
-            self._pieces(circuit, wires, clbits, controls, columns)
-        ]
+        stack: list[Inner] = [self._pieces(circuit, wires, clbits, controls, columns)]
         error: Exception | None = None
         while stack:
             try:
@@ -236,7 +256,12 @@ class Translator:
             raise error
 
     def _pieces(
-        self, circuit: QuantumCircuit, wires: Wires, clbits: Wires, controls: Controls, columns: Columns | None = None
+        self,
+        circuit: QuantumCircuit,
+        wires: Wires,
+        clbits: Wires,
+        controls: Controls,
+        columns: Columns | NativeColumns | None = None,
     ) -> Inner:
         """Append a circuit but for what is inside its control flow, which is yielded where it is to be appended."""
         self.top = circuit if self.top is None else self.top
@@ -363,7 +388,9 @@ class Walk:
     at: the place of the present instruction, for errors; −1 before the first one.
     """
 
-    def __init__(self, to: Translator, columns: Columns, clbit_of: Mapping[Clbit, int], controls: Controls) -> None:
+    def __init__(
+        self, to: Translator, columns: Columns | NativeColumns, clbit_of: Mapping[Clbit, int], controls: Controls
+    ) -> None:
         self.at = -1
         self._to = to
         self._columns = columns
@@ -374,26 +401,48 @@ class Walk:
         self._measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
         self._written: set[int] = set()  # these bits
         self._noisy: dict[_Key, _Repeated] = {}
-        self._others = columns.others
-        if (
-            self._noise is not None
-        ):  # identities are gates there, of which circuits that measure relaxation have hundreds
-            self._others = [place for place in columns.others if not columns.is_identity(place)]
+        # Where there is noise, identities are gates; circuits that measure relaxation have hundreds of them.
+        self._identities: set[int] = set()
+        if self._noise is not None:
+            self._identities = {place for place in columns.others if is_identity(columns, place)}
+        self._others = [place for place in columns.others if place not in self._identities]
 
     def all(self) -> Inner:
         """Append all instructions, and yield the circuits inside control flow."""
-        begin = 0
-        for place in self._others:
+        begin, at, others = 0, 0, self._others
+        while at < len(others):
+            place = others[at]
             if begin < place:
                 self._gates(begin, place)
             self.at = place
-            inner = self._other(place)
-            if inner is not None:
-                yield from inner
-            begin = place + 1
-        if begin < len(self._columns.names):
-            self._gates(begin, len(self._columns.names))
+            run = self._run_of_matrices(at)
+            if run > 1:
+                self._unitaries(others[at : at + run])
+            else:
+                inner = self._other(place)
+                if inner is not None:
+                    yield from inner
+            at += max(run, 1)
+            begin = others[at - 1] + 1
+        if begin < self._columns.count:
+            self._gates(begin, self._columns.count)
         self._measure()
+
+    def _run_of_matrices(self, at: int) -> int:
+        """Return how many checked matrices without controls follow one another from ``others[at]`` on."""
+        others, run = self._others, 0
+        if not self._controls.wires:
+            place = others[at]
+            while at + run < len(others) and others[at + run] == place + run and place + run in self._matrices:
+                run += 1
+        return run
+
+    def _unitaries(self, places: Sequence[int]) -> None:
+        """Append checked matrices that follow one another."""
+        self._measure()
+        wires = [self._columns.wires[place] for place in places]
+        self._to.builder.unitaries([self._matrices[place] for place in places], wires)
+        self._to.used.update(chain.from_iterable(wires))
 
     def _gates(self, begin: int, end: int) -> None:
         """Append standard gates that follow one another; where there is noise, identities are among them."""
@@ -407,9 +456,7 @@ class Walk:
             if self._noise is not None:
                 self._noisy_gates(begin, end, self._noise)
             else:
-                names, wires, parameters = columns.gates(begin, end, to.number if to.takes_columns else None)
-                to.builder.gates(names, wires, parameters)
-                to.used.update(chain.from_iterable(wires))
+                to.used.update(columns.append(to.builder, begin, end, to.number if to.takes_columns else None))
         except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
             self._one_by_one(begin, end)  # which finds the gate that is wrong
             raise
@@ -418,13 +465,14 @@ class Walk:
         columns = self._columns
         for place in range(begin, end):
             self.at = place
-            if columns.rows[place] is not None:
+            if place not in self._identities:
                 (row,), (on,), (given,) = columns.gates(place, place + 1, self._to.number)
                 self._to.gate(row, on, self._controls, *given)
 
     def _noisy_gates(self, begin: int, end: int, noise: Noise) -> None:
         """Append standard gates and the noise around them; what comes again is appended as it was the first time."""
         columns, builder, known = self._columns, self._to.builder, self._noisy
+        assert isinstance(columns, Columns)  # circuits with noise are read in Python
         rows, names = columns.rows[begin:end], columns.names[begin:end]
         labels = list(map(_label, columns.instructions[begin:end]))
         if any(labels):
@@ -464,6 +512,7 @@ class Walk:
     def _numbered(self, begin: int, gates: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
         """Yield the instructions of gates with parameters, given by their places after `begin`; row by row."""
         to, columns = self._to, self._columns
+        assert isinstance(columns, Columns)
         of: dict[str, list[int]] = {}
         for k in gates:
             of.setdefault(columns.rows[begin + k][0], []).append(k)  # type: ignore[index]  # these have rows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qsim_ex.circuit import check, saves
+from qsim_ex.circuit import check, many, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit, OperandBuilder, PlacedGate, placed_gate, unknown
 from qsim_ex.circuit.gates import GATES
@@ -39,6 +39,7 @@ from qsim_ex.circuit.ops import (
     pattern,
 )
 from qsim_ex.errors import InvalidInput, MatrixError, ParameterError, WireError
+from qsim_ex.native import objects
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum
@@ -49,8 +50,9 @@ def _full(num_mixes: int, num_reads: int) -> Pattern:
     return bytes([Entry.COMPLEX]) * (1 << (2 * num_mixes + num_reads))
 
 
-_wires = lru_cache(maxsize=4096)(check.wires)
-"""The check of wires that many matrices of a circuit have, which come again."""
+_FEW = 16  # so many gates are appended one by one: looking at all together takes longer
+
+_wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again
 
 
 class CircuitBuilder(BlockBuilder):
@@ -59,6 +61,8 @@ class CircuitBuilder(BlockBuilder):
     Wires are integers from 0; ``wires[0]`` is the least significant bit of a matrix index. `controls` are further
     wires, `control_values` an integer whose bit k is the required value of ``controls[k]`` (all 1 by default).
     """
+
+    _takes_arrays = False  # whether parameters may be arrays, as those of a sweep
 
     def __init__(self, num_qubits: int, num_clbits: int = 0) -> None:
         self.num_qubits = check.count(num_qubits, "num_qubits")
@@ -140,12 +144,20 @@ class CircuitBuilder(BlockBuilder):
             right = [gate.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(parameters)
         except (InvalidInput, TypeError):
             right = False
-        if right:
+        if right and len(placed) > _FEW and not self._takes_arrays:
+            self.placed_gates(*objects.numbered(placed), np.fromiter(chain.from_iterable(parameters), np.float64))
+        elif right:
             self._put_all(placed, parameters)
         else:
             for name, on, given in zip(names, wires, parameters, strict=True):
                 self.gate(name, on, *given)
         return self
+
+    def placed_gates(
+        self, placed: Sequence[PlacedGate], numbers: NDArray[np.uint32], parameters: NDArray[np.float64]
+    ) -> None:
+        """Append many gates: gate k is ``placed[numbers[k]]``; parameters: of all gates, finite, in order."""
+        many.append_gates(self._instructions, self._operands, placed, numbers, parameters)
 
     def _put(self, gate: PlacedGate, parameters: Sequence[float]) -> None:
         """Append one gate whose arguments were checked."""
@@ -207,6 +219,20 @@ class CircuitBuilder(BlockBuilder):
             return self.diagonal(np.diagonal(array), wires, controls=controls, control_values=control_values, name=name)
         of = np.where(array == 0, int(Entry.ZERO), int(Entry.COMPLEX)).astype(np.uint8).tobytes()
         self._append_literal(tuple(wires), (), controls, control_values, of, array, name)
+        return self
+
+    def unitaries(
+        self, matrices: Sequence[UnitaryMatrix], wires: Sequence[tuple[int, ...]], *, name: str = "unitary"
+    ) -> CircuitBuilder:
+        """Append many checked matrices, ``matrices[k]`` on ``wires[k]``; it is faster than as many calls of `unitary`.
+
+        Raises what `unitary` raises, and appends nothing then.
+        """
+        for matrix, on in zip(matrices, wires, strict=True):
+            if matrix.size != 1 << len(on):
+                self.unitary(matrix, on, name=name)
+        mixes = [_wires(on, self.num_qubits, name) for on in wires]
+        many.append_matrices(self._instructions, self._operands, matrices, mixes, name)
         return self
 
     def diagonal(

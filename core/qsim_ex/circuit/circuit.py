@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import moved
 from qsim_ex.circuit import check
-from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, Gate
 from qsim_ex.circuit.ops import Instruction, Op, Pattern, Permutation, Structure, When, structure_of
 from qsim_ex.errors import UnknownInstruction, WireError, nearest
 
@@ -91,7 +91,8 @@ class PlacedGate:
 
     row: its name. parameters: how many it takes. factors: the operations that it becomes, one or those of its factors.
     of_factors: whether these are the row's factors, each with parameters of its own. shared: whether all gates of the
-    row in a circuit have the same operands, since they have no parameters.
+    row in a circuit have the same operands, since they have no parameters. ops: its operations with operands counted
+    from 0; size: how many these are. wires: all that it acts on.
     """
 
     row: str
@@ -99,6 +100,18 @@ class PlacedGate:
     factors: tuple[PlacedFactor, ...]
     of_factors: bool
     shared: bool
+    ops: tuple[Op, ...]
+    size: int
+    wires: Wires
+
+    @classmethod
+    def of(cls, row: Gate, wires: Wires, factors: tuple[PlacedFactor, ...], *, of_factors: bool) -> PlacedGate:
+        """Return a row of the gate table as these operations."""
+        ops, size = [], 0
+        for mixes, reads, when, of in factors:
+            ops.append(Op(mixes, reads, when, of, size, row.name))
+            size += len(of)
+        return cls(row.name, len(row.parameters), factors, of_factors, not row.parameters, tuple(ops), size, wires)
 
 
 @lru_cache(maxsize=65536)
@@ -115,13 +128,13 @@ def placed_gate(
         raise unknown(name)
     one = _factor(name, wires, controls, control_values, num_qubits, name)
     if whole or row.factors is None or (controls and name in WHOLE_UNDER_CONTROLS):
-        return PlacedGate(name, len(row.parameters), (one,), of_factors=False, shared=not row.parameters)
+        return PlacedGate.of(row, (*wires, *controls), (one,), of_factors=False)
     # The gate's own controls are its first wires, and each of its factors has them too.
     own, acting = wires[: row.controls], wires[row.controls :]
     values = control_values << row.controls | (1 << row.controls) - 1
     names = [factor.name for factor in row.factors(*[0.0] * len(row.parameters))]
     placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values, num_qubits, name) for of in names]
-    return PlacedGate(name, len(row.parameters), tuple(placed), of_factors=True, shared=not row.parameters)
+    return PlacedGate.of(row, (*wires, *controls), tuple(placed), of_factors=True)
 
 
 def unknown(name: str) -> UnknownInstruction:
@@ -175,6 +188,7 @@ class OperandBuilder:
         self.shared: dict[str, int] = {}
         self._literal: list[tuple[int, Complex]] = []
         self._alike: dict[int, tuple[Complex, list[int], list[int]]] = {}  # by the identity of the array
+        self._numbered: list[tuple[str, bool, NDArray[np.int64], Floats]] = []
         self.whole: defaultdict[str, Alike] = defaultdict(Alike)
         self.factored: defaultdict[str, Alike] = defaultdict(Alike)
 
@@ -189,20 +203,34 @@ class OperandBuilder:
         """Take a place for one row of an array [count, size], and return it; rows of one array are written together."""
         offset = self.size
         self.size += entries.shape[1]
+        offsets, rows = self.alike(entries)
+        offsets.append(offset)
+        rows.append(row)
+        return offset
+
+    def alike(self, entries: Complex) -> tuple[list[int], list[int]]:
+        """Return the places that rows of an array [count, size] have so far, and which rows these are, to append to."""
         known = self._alike.get(id(entries))
         if known is None:
             known = self._alike[id(entries)] = (entries, [], [])
-        known[1].append(offset)
-        known[2].append(row)
-        return offset
+        return known[1:]
 
-    def constant(self, gate: PlacedGate) -> int:
-        """Return the place of the operands of a gate without parameters."""
+    def rows_of(self, row: str, of_factors: bool, offsets: NDArray[np.int64], parameters: Floats) -> None:
+        """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places."""
+        self._numbered.append((row, of_factors, offsets, parameters))
+
+    def constant(self, gate: PlacedGate, at: int | None = None) -> int:
+        """Return the place of the operands of a gate without parameters; at: the place, if it was taken already."""
         found = self.shared.get(gate.row)
         if found is None:
             rows = operations_of(gate.row, np.empty((1, 0)), gate.of_factors)
             entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
-            found = self.shared[gate.row] = self.literal(np.concatenate(entries))
+            if at is None:
+                found = self.literal(np.concatenate(entries))
+            else:
+                found = at
+                self._literal.append((at, np.concatenate(entries)))
+            self.shared[gate.row] = found
         return found
 
     def operands(self) -> Complex:
@@ -225,15 +253,19 @@ class OperandBuilder:
         Gates that are factors of others are computed together with those that are not.
         """
         found: dict[str, list[tuple[NDArray[np.intp], Floats]]] = {}
-        for of, of_factors in ((self.whole, False), (self.factored, True)):
-            for name, alike in of.items():
-                place = np.array(alike.offsets, dtype=np.intp)
-                for row, given in operations_of(name, self._given(alike.parameters), of_factors):
-                    found.setdefault(row, []).append((place, given))
-                    place = place + len(GATES[row].pattern)
+        for name, of_factors, place, parameters in [*self._numbered, *self._listed()]:
+            for row, given in operations_of(name, parameters, of_factors):
+                found.setdefault(row, []).append((place, given))
+                place = place + len(GATES[row].pattern)
         return {
             name: (np.concatenate([p for p, _ in of]), np.concatenate([g for _, g in of])) for name, of in found.items()
         }
+
+    def _listed(self) -> Iterator[tuple[str, bool, NDArray[np.intp], Floats]]:
+        """Yield the gates of `whole` and `factored` as `rows_of` takes them."""
+        for of, of_factors in ((self.whole, False), (self.factored, True)):
+            for name, alike in of.items():
+                yield name, of_factors, np.array(alike.offsets, dtype=np.intp), self._given(alike.parameters)
 
     def _given(self, rows: list[Sequence[Any]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""

@@ -10,7 +10,9 @@ once, when the circuit is made, and never again.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property, lru_cache
@@ -19,6 +21,7 @@ from weakref import WeakValueDictionary
 
 from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Store
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
+from qsim_ex.native import objects
 
 
 class Entry(IntEnum):
@@ -271,11 +274,31 @@ class Structure:
         return not self.kinds.isdisjoint((*MARKERS, Store))
 
     @cached_property
+    def gates_end(self) -> int:
+        """The place after the last instruction that is no measurement."""
+        end = len(self.instructions)
+        while end and type(self.instructions[end - 1]) is Measure:
+            end -= 1
+        return end
+
+    @cached_property
+    def gate_wires(self) -> GateWires | None:
+        """The wires of a circuit of operations with measurements at the end; None for another one, or a wide one."""
+        end = self.gates_end
+        if self.num_qubits > _MOST_WIRES or not {*map(type, self.instructions[:end])} <= {Op}:
+            return None
+        out = (ctypes.c_int64 * 3)()
+        _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))
+        return GateWires(*out)
+
+    @cached_property
     def all_joined(self) -> bool:
         """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
 
         Then all wires are simulated together.
         """
+        if (wires := self.gate_wires) is not None:
+            return self.gates_end > 0 and wires.mixed == (1 << self.num_qubits) - 1 and wires.groups < 2
         kinds = [*map(type, self.instructions)]
         if not {Op} <= {*kinds} <= {Op, Measure}:
             return False
@@ -301,6 +324,27 @@ class Structure:
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
+
+
+class GateWires(NamedTuple):
+    """The wires of gates: masks of those that are mixed, and of those that are acted on; and how many groups they join.
+
+    If all are joined, this is found without a look at further gates.
+    """
+
+    mixed: int
+    touched: int
+    groups: int
+
+
+_MOST_WIRES = 62
+"""Native code has masks of 64 bits."""
+
+
+@lru_cache(maxsize=1)
+def _wires_of_gates() -> Callable[..., int]:
+    """Return the function of core/native/structure.cpp."""
+    return objects.function("structure_wires", "oiip")
 
 
 def _with(acted: int, joined: list[int]) -> list[int]:

@@ -6,12 +6,13 @@ It needs five things that users of the engine do not:
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
   `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
-  at once, as a `UnitaryMatrix` each. `check` holds the engine's limits and
-  checks, so that an error reads the same wherever it is found. Conditions and what is stored are `Expression`s, which
-  consist of `Token`s; `FLOAT` is the width of a real number.
+  at once, as a `UnitaryMatrix` each, and a `GateReader` reads a circuit of Qiskit as `ReadGates`. `check` holds the
+  engine's limits and checks, so that an error reads the same wherever it is found. Conditions and what is stored are
+  `Expression`s, which consist of `Token`s; `FLOAT` is the width of a real number.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
-  for each binding. `Remembered` keeps translations of circuits that users may change; a `SweptGate` is what a sweep is
+  for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
+  collector away from one; a `SweptGate` is what a sweep is
   made of.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.collector import uncollected
+    from qsim_ex.frameworks.gate_reader import GateReader, ReadGates
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
@@ -66,6 +69,7 @@ _HOMES = {
     "Expression": "qsim_ex.circuit.classical",
     "FLOAT": "qsim_ex.circuit.classical",
     "Gate": "qsim_ex.circuit.gates",
+    "GateReader": "qsim_ex.frameworks.gate_reader",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
     "JobRuns": "qsim_ex.frameworks.job_runs",
@@ -79,6 +83,7 @@ _HOMES = {
     "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
     "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "Powers": "qsim_ex.circuit.cirq_gates",
+    "ReadGates": "qsim_ex.frameworks.gate_reader",
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
@@ -109,6 +114,7 @@ _HOMES = {
     "simplified": "qsim_ex.circuit.noise.channels",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
+    "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
 }
@@ -123,6 +129,7 @@ __all__ = [
     "Explanation",
     "Expression",
     "Gate",
+    "GateReader",
     "Initialize",
     "Instruction",
     "JobRuns",
@@ -136,6 +143,7 @@ __all__ = [
     "ParameterSweep",
     "ParameterSweepBuilder",
     "Powers",
+    "ReadGates",
     "ReadoutError",
     "ReadoutErrors",
     "ReadoutNotes",
@@ -167,6 +175,7 @@ __all__ = [
     "shown",
     "simplified",
     "surround",
+    "uncollected",
     "unitary_matrices",
     "with_options",
 ]

@@ -24,7 +24,7 @@ FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
-_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _SETS = ("v4", "v3", "v2")
 """The instruction sets of x86-64 that kernels are compiled for, the best first; "neon" is the one of aarch64."""
 
@@ -80,7 +80,7 @@ def function(name: str, kinds: str) -> Callable[..., int]:
     kinds: a letter for each argument: p for an address, i for a 64-bit integer, d for a double.
     """
     found = getattr(_library(), f"qx_{name}")
-    found.argtypes = [_KINDS[kind] for kind in kinds]
+    found.argtypes = [KINDS[kind] for kind in kinds]
     found.restype = ctypes.c_int64
     called: Callable[..., int] = found
     return called

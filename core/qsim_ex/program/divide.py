@@ -76,11 +76,8 @@ def program_of(
 
 def _gates_only(structure: Structure, touched: int) -> Program | None:
     """Return the program of gates with measurements at the end, which is one segment; None for another circuit."""
-    instructions = structure.instructions
-    end = len(instructions)
-    while end and type(instructions[end - 1]) is Measure:
-        end -= 1
-    if not {*map(type, instructions[:end])} <= {Op, Permutation}:
+    instructions, end, wires = structure.instructions, structure.gates_end, structure.gate_wires
+    if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:
         return None
     work = cast(tuple[Work, ...], instructions[:end])
     measured: dict[int, int] = {}
@@ -91,8 +88,8 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
             measured.pop(clbit, None)  # so that bits are in the order of their last measurements
             measured[clbit] = wire
-    if structure.all_joined:
-        touched = (1 << structure.num_qubits) - 1
+    if wires is not None:
+        touched |= wires.touched
     else:
         for acted in {wires_acted_on(piece) for piece in work}:
             touched |= acted

@@ -108,14 +108,22 @@ class PlanArrays:
             made = Memory(owner, address, length * row, kind).array()
             setattr(self, name, made.reshape(-1, row) if row > 1 else made)
 
-    def step(self, number: int) -> Step:
-        """Return a step; the phases of a sweep are made when they are asked for."""
-        row = self.steps[number].tolist()
-        kind, bits = row[KIND], self._bits(row[WORDS], row[BITS])
+    @property
+    def bytes(self) -> int:
+        """The bytes of all arrays."""
+        return sum(getattr(self, name).nbytes for name, _, _ in NAMES)
+
+    def made_steps(self) -> tuple[Step, ...]:
+        """Return all steps; the phases of a sweep are made when they are asked for."""
+        return tuple([self._step(number, row) for number, row in enumerate(self.steps.tolist())])
+
+    def _step(self, number: int, row: list[int]) -> Step:
+        kind = row[KIND]
         if kind == SWEEP:
             return PlannedSweep.of(self, number, row)
         if kind == _ZERO_FILL:
             return ZeroFill(row[FRESH])
+        bits = self._bits(row[WORDS], row[BITS])
         label = self._labels[row[LABEL]]
         if kind == _BASIS_PERMUTATION:
             return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
@@ -231,10 +239,14 @@ class PlannedSweep(Sweep):
     @classmethod
     def of(cls, arrays: PlanArrays, number: int, row: list[int]) -> Self:
         """Return the sweep in a row of `PlanArrays.steps`."""
-        made = cls.__new__(cls)
-        known = {"tile": wires_of(row[TILE]), "numbers": row[NUMBERS], "tables": row[TABLES], "fresh": row[FRESH]}
-        for name, value in (known | {"arrays": arrays, "number": number, "_phases": None}).items():
-            object.__setattr__(made, name, value)
+        made, put = cls.__new__(cls), object.__setattr__
+        put(made, "tile", wires_of(row[TILE]))
+        put(made, "numbers", row[NUMBERS])
+        put(made, "tables", row[TABLES])
+        put(made, "fresh", row[FRESH])
+        put(made, "arrays", arrays)
+        put(made, "number", number)
+        put(made, "_phases", None)
         return made
 
     @property

@@ -156,6 +156,8 @@ def _has_array(parameters: Sequence[Any]) -> bool:
 class ParameterSweepBuilder(CircuitBuilder):
     """A builder whose gates may have arrays for parameters, float64 [bindings], all of one length."""
 
+    _takes_arrays = True
+
     def __init__(self, num_qubits: int, num_clbits: int) -> None:
         super().__init__(num_qubits, num_clbits)
         self._operands: SweptOperandBuilder = SweptOperandBuilder()

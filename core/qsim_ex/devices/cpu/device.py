@@ -33,8 +33,8 @@ _TILE_BYTES = 1 << 15
 _PIECE_BYTES = 256
 """What a sweep reads and writes in one piece, at least: four cache lines."""
 
-_KEPT = 256
-"""The number of plans whose encoded sweeps a device remembers."""
+_KEPT, _KEPT_BYTES = 256, 256 << 20
+"""The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
 
 _UNASKED = 1 << 24
 """The bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state."""
@@ -91,6 +91,7 @@ class CpuDevice(HostCopies, CpuBatches):
     def __init__(self, threads: int | None = None) -> None:
         self.threads = host.cores() if threads is None else threads
         self._prepared: OrderedDict[tuple[Any, ...], EncodedSweeps] = OrderedDict()
+        self._prepared_bytes = 0
         self._lock = fork.lock()
         self.description = f"{host.processor()}, {self.threads} thread{'s' * (self.threads != 1)}"
 
@@ -175,9 +176,12 @@ class CpuDevice(HostCopies, CpuBatches):
         for step in steps:
             prepared.program(step)
         with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
+            if (other := self._prepared.pop(key, None)) is not None:  # another thread was faster
+                self._prepared_bytes -= other.bytes
             self._prepared[key] = prepared
-            while len(self._prepared) > _KEPT:
-                self._prepared.popitem(last=False)
+            self._prepared_bytes += prepared.bytes
+            while len(self._prepared) > 1 and (len(self._prepared) > _KEPT or self._prepared_bytes > _KEPT_BYTES):
+                self._prepared_bytes -= self._prepared.popitem(last=False)[1].bytes
         return prepared
 
     def run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from qsim_ex.devices.cpu import buffers
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.kernels.cpu.sweep import NativeSweep
+from qsim_ex.kernels.cpu.compiled_sweeps import EncodedPlan, encoded_plan
+from qsim_ex.kernels.cpu.sweep import NativeSweep, Run, run_of
 from qsim_ex.precision import BY_DTYPE, DTYPES
+from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
 
 Buffer = NDArray[np.complexfloating[Any, Any]]
@@ -25,27 +27,50 @@ _WORK = 4  # a sweep does 4 times as much work on an amplitude as a sum does
 class EncodedSweeps:
     """Encoded sweeps of one plan, for one size and dtype.
 
-    chosen: the instruction set; the best of this processor by default.
+    chosen: the instruction set; the best of this processor by default. bytes: what all of them take, with the arrays
+    of their plan.
     """
 
     def __init__(self, num_bits: int, dtype: np.dtype[Any], chosen: str = "") -> None:
         self.num_bits = num_bits
         self.dtype = dtype
         self.chosen = chosen
+        self.bytes = 0
         self._programs: dict[int, tuple[Step, NativeSweep | None]] = {}
+        self._plan: tuple[PlanArrays, EncodedPlan] | None = None
 
     def program(self, step: Step) -> NativeSweep | None:
         """Return the encoded sweep; None for another step, which needs none."""
         found = self._programs.get(id(step))
         if found is None or found[0] is not step:
-            program = None
-            if isinstance(step, Sweep):
-                from qsim_ex.kernels.cpu.writer import encode
-
-                lane_bits, real_bytes = host.lane_bits(self.dtype, self.chosen), real_of(self.dtype).itemsize
-                program = NativeSweep(encode(step, self.num_bits, lane_bits, real_bytes), self.dtype, self.chosen)
-            found = self._programs[id(step)] = (step, program)
+            found = self._programs[id(step)] = (step, self._encoded(step) if isinstance(step, Sweep) else None)
         return found[1]
+
+    def _encoded(self, step: Sweep) -> NativeSweep:
+        if isinstance(step, PlannedSweep) and step.arrays is not None:
+            plan = self._encoded_plan(step.arrays)
+            return NativeSweep(self._run, plan.program(step.number), plan)
+        from qsim_ex.kernels.cpu.writer import encode_in_python
+
+        made = NativeSweep.of(self._run, encode_in_python(step, self.num_bits, *self._vectors))
+        self.bytes += made.bytes
+        return made
+
+    def _encoded_plan(self, arrays: PlanArrays) -> EncodedPlan:
+        """Return the sweeps of the compiled plan that all steps are of, but for steps of another plan."""
+        if self._plan is None or self._plan[0] is not arrays:
+            self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors)
+            self.bytes += self._plan[1].bytes + arrays.bytes
+        return self._plan[1]
+
+    @cached_property
+    def _run(self) -> Run:
+        return run_of(self.dtype, self.chosen)
+
+    @cached_property
+    def _vectors(self) -> tuple[int, int]:
+        """log2 of the real numbers of a vector, and the bytes of one."""
+        return host.lane_bits(self.dtype, self.chosen), real_of(self.dtype).itemsize
 
 
 def run_sweep(

@@ -3,53 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cpu.encoding import FILL, INSTRUCTION, NUM_BITS, ROW_BITS, TILE_MASK, EncodedSweep
+from qsim_ex.kernels.cpu.encoding import FILL, INSTRUCTION, NUM_BITS, PROGRAM, ROW_BITS, TILE_MASK, EncodedSweep
 from qsim_ex.native.library import function
 from qsim_ex.steps.compiled import KIND, SWEEP, Memory, PlanArrays
 
-_ARRAYS = (INSTRUCTION, FILL, 1, 1, 10, 5)
-"""The integers of a row of each array of `qx_plan_encode`: instructions, fills, codes, integers, geometry, ends."""
+_ARRAYS = (INSTRUCTION, FILL, 1, 1, 10, 5, PROGRAM)
+"""The integers of a row of each array of `qx_plan_encode`, from instructions to programs."""
 
 
 @lru_cache(maxsize=2)
-def encode_all(arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> dict[int, EncodedSweep]:
-    """Encode all sweeps of a plan, by the number of the step; see `writer.encode`.
+def encoded_plan(arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> EncodedPlan:
+    """Encode all sweeps of a plan; see `writer.encode`.
 
     Cached, since sweeps are asked for one after the other; who prepares a plan keeps them.
     """
-    made = _Encoded(_encoder(), arrays, num_bits, lane_bits, real_bytes)
-    instructions, fills, codes, integers, geometry, ends = made.arrays
-    numbers = np.flatnonzero(arrays.steps[:, KIND] == SWEEP).tolist()
-    out, before = {}, [0, 0, 0, 0]
-    for number, row, place, (*bounds, coefficients) in zip(
-        numbers, geometry, geometry.tolist(), ends.tolist(), strict=True
-    ):
-        a, b, c, d = map(slice, before, bounds)
-        outside = place[NUM_BITS] - place[TILE_MASK].bit_count()
-        parts = instructions[a], fills[b], codes[c], integers[d]
-        out[number] = EncodedSweep(*parts, row, coefficients, outside, place[ROW_BITS])
-        before = bounds
-    return out
+    return EncodedPlan(_encoder(), arrays, num_bits, lane_bits, real_bytes)
 
 
-class _Encoded:
-    """Arrays in memory of native code, which lives as long as this object."""
+class EncodedPlan:
+    """The encoded sweeps of a plan, in memory of native code, which lives as long as this object.
+
+    bytes: what they take.
+    """
 
     def __init__(self, encoder: _Encoder, arrays: PlanArrays, num_bits: int, lane_bits: int, real_bytes: int) -> None:
         self._encoder = encoder
-        out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
+        out = np.empty(2 * len(_ARRAYS) + 1, dtype=np.int64)
         self._handle = encoder.encode(arrays.owner.handle, num_bits, lane_bits, real_bytes, out.ctypes.data)
-        found = out.tolist()
-        self.arrays: list[NDArray[np.int64]] = []
-        for row, address, length in zip(_ARRAYS, found[::2], found[1::2], strict=True):
-            made = Memory(self, address, length * row, "i8").array()
-            self.arrays.append(made.reshape(-1, row) if row > 1 else made)
+        *self._found, self.bytes = out.tolist()
+        numbers = np.flatnonzero(arrays.steps[:, KIND] == SWEEP).tolist()
+        self._place = {number: place for place, number in enumerate(numbers)}
+
+    def program(self, number: int) -> int:
+        """Return the address of the program of a sweep, by the number of the step: the integers of `PROGRAM`."""
+        programs: int = self._found[-2]
+        return programs + 8 * PROGRAM * self._place[number]
+
+    def sweep(self, number: int) -> EncodedSweep:
+        """Return a sweep by the number of its step, as arrays; for tests and for people."""
+        instructions, fills, codes, integers, geometry, ends, _ = self._arrays
+        place = self._place[number]
+        before = ends[place - 1, :4].tolist() if place else [0, 0, 0, 0]
+        *bounds, coefficients = ends[place].tolist()
+        a, b, c, d = map(slice, before, bounds)
+        row = geometry[place]
+        outside = int(row[NUM_BITS]) - int(row[TILE_MASK]).bit_count()
+        parts = instructions[a], fills[b], codes[c], integers[d]
+        return EncodedSweep(*parts, row, coefficients, outside, int(row[ROW_BITS]))
+
+    @cached_property
+    def _arrays(self) -> list[NDArray[np.int64]]:
+        made = []
+        for row, address, length in zip(_ARRAYS, self._found[::2], self._found[1::2], strict=True):
+            array = Memory(self, address, length * row, "i8").array()
+            made.append(array.reshape(-1, row) if row > 1 else array)
+        return made
 
     def __del__(self) -> None:
         self._encoder.free(self._handle)

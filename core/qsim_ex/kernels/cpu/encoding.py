@@ -55,6 +55,9 @@ FILL = 9
 # LAST permutation, it happens while storing.
 NUM_BITS, ROW_BITS, TILE_MASK, LOAD, LOAD_LANES, LOAD_DIRECT, STORE, STORE_LANES, STORE_DIRECT, LAST = range(10)
 
+PROGRAM = 8
+"""The integers of a sweep as kernels take it: addresses of the arrays of `EncodedSweep`, two lengths, coefficients."""
+
 LOW_ROWS, LOW_MASK = 6, 63
 """Tables over rows are split: one for the lowest 6 bits of the row number, one for the others."""
 NOWHERE = 1 << 60

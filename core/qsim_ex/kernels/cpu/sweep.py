@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,32 +14,36 @@ from qsim_ex.kernels.cpu.encoding import EncodedSweep
 from qsim_ex.native import library
 from qsim_ex.precision import BY_DTYPE
 
-_run = lru_cache(maxsize=8)(library.kernel)
+Run = Callable[..., int]
+
+
+@lru_cache(maxsize=8)
+def run_of(dtype: np.dtype[Any], chosen: str = "") -> Run:
+    """Return the interpreter for amplitudes of a dtype. chosen: the instruction set; see `library.kernel`."""
+    return library.kernel(f"run_sweep_{BY_DTYPE[dtype].name}", "ppipiiiiii", chosen)
 
 
 class NativeSweep:
-    """An encoded sweep as the interpreter takes it: the addresses of its arrays, which it keeps.
+    """An encoded sweep as the interpreter takes it.
 
-    dtype: of the amplitudes. chosen: the instruction set; see `library.kernel`.
+    run_it: of `run_of`. program: the address of its program, see `encoding.PROGRAM`. owner: keeps what is there.
+    bytes: what the owner takes, if it is this sweep's alone.
     """
 
-    def __init__(self, encoded: EncodedSweep, dtype: np.dtype[Any], chosen: str = "") -> None:
-        self.encoded = encoded
-        self._run = _run(f"run_sweep_{BY_DTYPE[dtype].name}", "ppipiiiiii", chosen)
-        self._words = np.array(
-            [
-                encoded.instructions.ctypes.data,
-                len(encoded.instructions),
-                encoded.fills.ctypes.data,
-                len(encoded.fills),
-                encoded.codes.ctypes.data,
-                encoded.integers.ctypes.data,
-                encoded.geometry.ctypes.data,
-                encoded.coefficients,
-            ],
-            dtype=np.int64,
-        )
-        self._address = self._words.ctypes.data
+    __slots__ = ("_address", "_run", "bytes", "owner")
+
+    def __init__(self, run_it: Run, program: int, owner: object, size: int = 0) -> None:
+        self._run, self._address = run_it, program
+        self.owner, self.bytes = owner, size
+
+    @classmethod
+    def of(cls, run_it: Run, encoded: EncodedSweep) -> NativeSweep:
+        """Return an encoded sweep that is arrays of NumPy."""
+        parts = (encoded.instructions, encoded.fills, encoded.codes, encoded.integers, encoded.geometry)
+        instructions, fills, codes, integers, geometry = [part.ctypes.data for part in parts]
+        words = [instructions, len(encoded.instructions), fills, len(encoded.fills), codes, integers, geometry]
+        program = np.array([*words, encoded.coefficients], dtype=np.int64)
+        return cls(run_it, program.ctypes.data, (encoded, program), sum(part.nbytes for part in parts))
 
     def run(self, state: int, rows: int, numbers: NDArray[np.float64], high: int, threads: int) -> None:
         """Run the sweep on states that follow each other in memory, from the address `state` on.

@@ -16,7 +16,7 @@ import numpy as np
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.kernels.cpu import encoding as p
 from qsim_ex.kernels.cpu import items
-from qsim_ex.kernels.cpu.compiled_sweeps import encode_all
+from qsim_ex.kernels.cpu.compiled_sweeps import encoded_plan
 from qsim_ex.kernels.cpu.encoding import Table, TileSelection
 from qsim_ex.kernels.cpu.layout import PAD, Swaps, TileLayout, runnable, touches
 from qsim_ex.steps.compiled import PlannedSweep
@@ -32,7 +32,7 @@ def encode(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: int) -> p.En
     The sweeps of a compiled plan are encoded by native code, all others by `encode_in_python`.
     """
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
-        return encode_all(sweep.arrays, num_bits, lane_bits, real_bytes)[sweep.number]
+        return encoded_plan(sweep.arrays, num_bits, lane_bits, real_bytes).sweep(sweep.number)
     return encode_in_python(sweep, num_bits, lane_bits, real_bytes)
 
 

@@ -1,0 +1,49 @@
+"""Which wires gates mix, act on and join, as native code finds them."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from qsim_ex import CircuitBuilder
+from qsim_ex.circuit.ops import Structure
+
+
+def _drawn(seed: int, num_qubits: int, gates: int) -> Structure:
+    rng, builder = np.random.default_rng(seed), CircuitBuilder(num_qubits, num_qubits)
+    for _ in range(gates):
+        one, other = rng.permutation(num_qubits)[:2].tolist()
+        name = ("h", "rz", "cx", "rzz", "global_phase")[rng.integers(5)]
+        wires = {"cx": (one, other), "rzz": (one, other), "global_phase": ()}.get(name, (one,))
+        builder.gate(name, wires, *([0.3] if name in ("rz", "rzz", "global_phase") else []))
+    builder.measure(range(num_qubits), range(num_qubits))
+    return builder.build().structure
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("num_qubits", [2, 5, 62, 70])
+def test_gates_join_the_wires_that_a_graph_of_them_connects(seed: int, num_qubits: int) -> None:
+    """All wires are joined if every one is mixed and the graph of the gates' wires has one component."""
+    structure = _drawn(seed, num_qubits, (seed + 1) * num_qubits // 4)
+    mixed, edges = set(), [(0, 0)]
+    for op in structure.instructions[:-1]:
+        mixed |= set(op.mixes)
+        on = [
+            w for w in range(num_qubits) for m in (op.when.mask, *op.reads, *(1 << w for w in op.mixes)) if m >> w & 1
+        ]
+        edges += [(on[0], wire) for wire in on]
+    rows, columns = np.array(edges).T
+    graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(num_qubits, num_qubits))
+    components = connected_components(graph)[0]
+    assert structure.all_joined == (len(mixed) == num_qubits and components == 1)
+    if num_qubits <= 62 and not structure.all_joined:
+        assert structure.gate_wires is not None
+        assert structure.gate_wires.mixed == sum(1 << wire for wire in mixed)
+        assert structure.gate_wires.touched == sum({1 << w for e in edges[1:] for w in e})
+
+
+def test_a_measurement_before_a_gate_is_left_to_python() -> None:
+    """Native code looks at circuits of gates with measurements at their end alone."""
+    structure = CircuitBuilder(1, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).build().structure
+    assert structure.gate_wires is None
+    assert not structure.all_joined

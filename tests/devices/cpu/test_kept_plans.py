@@ -1,0 +1,35 @@
+"""The encoded plans that a CPU device keeps."""
+
+import numpy as np
+import pytest
+
+from qsim_ex import CircuitBuilder
+from qsim_ex.devices.cpu import device
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.steps import Layout, Plan
+
+
+def _plans(cpu: CpuDevice, count: int) -> list[Plan]:
+    circuits = [
+        CircuitBuilder(4).gates(["h", "cx"] * (k + 1), [(0,), (0, 1)] * (k + 1), [()] * 2 * (k + 1))
+        for k in range(count)
+    ]
+    return [make_plan(one.build().instructions, 4, Layout.identity(4), cpu.shape(np.complex64)) for one in circuits]
+
+
+def test_plans_are_kept_within_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device knows the bytes of what it keeps, forgets the oldest plans first, and always keeps the last one."""
+    cpu = CpuDevice(1)
+    plans = _plans(cpu, 4)
+    made = [cpu.prepare(plan.steps, 4, np.complex64) for plan in plans]
+    assert all(one.bytes > 0 for one in made)
+    assert cpu._prepared_bytes == sum(one.bytes for one in made)
+    monkeypatch.setattr(device, "_KEPT_BYTES", made[-1].bytes)
+    again = cpu.prepare(plans[0].steps, 4, np.complex128)
+    assert list(cpu._prepared.values()) in ([again], [made[-1], again])
+    monkeypatch.setattr(device, "_KEPT_BYTES", 0)
+    last = cpu.prepare(plans[1].steps, 4, np.complex64)
+    assert list(cpu._prepared.values()) == [last]
+    assert cpu._prepared_bytes == last.bytes
+    assert cpu.prepare(plans[1].steps, 4, np.complex64) is last

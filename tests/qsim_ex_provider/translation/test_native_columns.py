@@ -1,0 +1,147 @@
+"""Circuits of Qiskit that are read through Qiskit's C interface, beside the same circuits read in Python."""
+
+import numpy as np
+import pytest
+import qiskit
+from qiskit import QuantumCircuit, transpile
+from qiskit.circuit import Gate, Parameter
+from qiskit.circuit.library import UnitaryGate, XGate, get_standard_gate_name_mapping
+from qiskit.circuit.random import random_circuit
+from qiskit.quantum_info import random_unitary
+
+from qsim_ex_provider.translation import native_columns as native
+from qsim_ex_provider.translation.circuits import reading_of, translate_noisy
+from qsim_ex_provider.translation.translator import columns_of
+
+pytestmark = pytest.mark.skipif(not hasattr(qiskit, "capi"), reason="this Qiskit has no C interface")
+
+
+@pytest.fixture(autouse=True)
+def _no_circuit_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qsim_ex_provider.translation.circuits._FEW", 0)
+
+
+def _drawn(seed: int) -> QuantumCircuit:
+    circuit = random_circuit(5, 12, max_operands=4, seed=seed)
+    circuit.global_phase = 0.3 * seed
+    circuit.barrier()
+    circuit.append(XGate().control(1, ctrl_state=0), [0, 1])
+    for k in range(3):
+        circuit.append(UnitaryGate(random_unitary(4, seed=k)), [k, k + 1])
+    circuit.append(random_circuit(2, 2, seed=seed).to_instruction(), [3, 4])
+    circuit.measure_all()
+    return circuit
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_both_ways_of_reading_find_the_same_gates(seed: int) -> None:
+    """Names, wires, parameters and the places of all other instructions are equal."""
+    circuit = _drawn(seed)
+    ours, theirs = native.native_columns(circuit), columns_of(circuit)
+    assert ours is not None
+    assert list(ours.others) == theirs.others
+    for place in range(theirs.count):
+        if place in theirs.others:
+            assert (ours.names[place], ours.wires[place]) == (theirs.names[place], theirs.wires[place])
+            continue
+        row, on, given = ours.gates(place, place + 1, None)
+        expected = theirs.gates(place, place + 1, None)
+        assert (row, on, [list(map(float, one)) for one in expected[2]]) == (*expected[:2], given)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_both_ways_of_reading_give_the_same_circuit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translations have one structure and equal numbers."""
+    ours = translate_noisy(_drawn(seed), None).circuit
+    monkeypatch.setattr("qsim_ex_provider.translation.circuits.native_columns", lambda _: None)
+    theirs = translate_noisy(_drawn(seed), None).circuit
+    assert ours.structure is theirs.structure
+    assert np.array_equal(ours.operands, theirs.operands)
+
+
+def test_every_standard_gate_is_read() -> None:
+    """Every standard gate of Qiskit that has a row is a gate for the native reader as well, with its parameters."""
+    circuit = QuantumCircuit(6)
+    for name, gate in get_standard_gate_name_mapping().items():
+        if isinstance(gate, Gate) and name != "delay":
+            numbers = np.linspace(0.1, 0.7, len(gate.params)).tolist()
+            circuit.append(type(gate)(*numbers) if numbers else gate, range(gate.num_qubits))
+    ours, theirs = native.native_columns(circuit), columns_of(circuit)
+    assert ours is not None
+    assert len(circuit.data) > 40
+    assert list(ours.others) == theirs.others
+    for place in {*range(theirs.count)} - {*theirs.others}:
+        row, on, given = ours.gates(place, place + 1, None)
+        expected = theirs.gates(place, place + 1, None)
+        assert (row, on, given) == (*expected[:2], [list(expected[2][0])])
+
+
+def test_gates_of_a_users_own_are_no_standard_gates() -> None:
+    """A gate that only bears a standard gate's name is looked at as an object."""
+    circuit = QuantumCircuit(1)
+    circuit.h(0)
+    circuit.append(Gate("h", 1, []), [0])
+    ours = native.native_columns(circuit)
+    assert ours is not None
+    assert list(ours.others) == [1]
+
+
+def test_parameters_and_numbers_that_are_not_finite_are_left_to_python() -> None:
+    """A circuit with a free parameter or an infinite angle is not read by native code; a bound one is."""
+    angle = Parameter("a")
+    circuit = QuantumCircuit(1)
+    circuit.rz(2 * angle, 0)
+    assert native.native_columns(circuit) is None
+    bound = native.native_columns(circuit.assign_parameters({angle: 0.25}))
+    assert bound is not None
+    assert bound.gates(0, 1, None) == (["rz"], [(0,)], [[0.5]])
+    infinite = QuantumCircuit(1)
+    infinite.rz(float("inf"), 0)
+    assert native.native_columns(infinite) is None
+
+
+def test_readings_of_equal_circuits_are_equal_and_of_others_not() -> None:
+    """A reading sees each angle, wire, gate, matrix and classical bit."""
+
+    def changed(how: int) -> QuantumCircuit:
+        circuit = QuantumCircuit(3, 2)
+        circuit.rz(0.2 if how == 1 else 0.1, 0)
+        circuit.cx(0, 2 if how == 2 else 1)
+        circuit.append(UnitaryGate(random_unitary(2, seed=how == 3)), [1])
+        circuit.measure(0, 1 if how == 4 else 0)
+        circuit.append(XGate() if how == 5 else XGate().inverse(), [0])
+        if how == 6:
+            circuit.z(2)
+        return circuit
+
+    readings = []
+    for how in [0, *range(7)]:
+        circuit = changed(how)
+        columns = native.native_columns(circuit)
+        assert columns is not None
+        readings.append(reading_of(circuit, columns))
+    assert readings[0] == readings[1] == readings[6]
+    assert all(readings[0] != other for k, other in enumerate(readings) if k not in (0, 1, 6))
+
+
+def test_a_transpiled_copy_is_read() -> None:
+    """Circuits that Qiskit made itself, and copies of circuits, are read as those that a user builds."""
+    circuit = transpile(_drawn(1), basis_gates=["rz", "sx", "cx"], optimization_level=1)
+    for one in (circuit, circuit.copy(), circuit.compose(circuit.copy_empty_like())):
+        ours, theirs = native.native_columns(one), columns_of(one)
+        assert ours is not None
+        assert list(ours.others) == theirs.others
+        begin = next(k for k in range(theirs.count) if k not in theirs.others)
+        assert ours.gates(begin, begin + 1, None)[0] == theirs.gates(begin, begin + 1, None)[0]
+
+
+def test_another_interface_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Qiskit whose struct has other fields, or that has no interface, is read in Python."""
+    native.interface.cache_clear()
+    monkeypatch.setattr(native, "_VIEW", native._VIEW[:-1])
+    assert native.interface() is None
+    native.interface.cache_clear()
+    monkeypatch.undo()
+    monkeypatch.delattr(qiskit, "capi")
+    assert native.interface() is None
+    native.interface.cache_clear()
