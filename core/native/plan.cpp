@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> fuse -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -51,7 +51,7 @@ Planner::Planner(const Circuit& circuit, int num_bits, const Layout& start, cons
                  std::vector<Mask> lows, std::unique_ptr<Book> given)
     : start(start), book(std::move(given)), num_bits_(num_bits), shape_(shape), fresh_(fresh),
       program_(num_operands(circuit, *book)), absorber_(circuit, start, shape_, *book),
-      fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
+      canceller_(new Canceller(*book, circuit.size)), fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
 
 Planner::State Planner::advance() {
     switch (state_) {
@@ -71,9 +71,11 @@ Planner::State Planner::advance() {
 
 void Planner::absorb() {
     Piece piece;
+    auto fuse = [&](const Piece& next) { fuser_->add(next); };
     for (int k = 0; k < instructions_at_once && !absorber_.done(); ++k)
-        if (absorber_.next(piece)) fuser_->add(piece);
-    if (!absorber_.done()) return;
+        if (absorber_.next(piece)) canceller_->add(piece, fuse);
+    if (!absorber_.done() || !canceller_->finish(instructions_at_once, fuse)) return;
+    canceller_.reset();
     end = absorber_.layout();
     work_ = fuser_->finish();
     fuser_.reset();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "plan_absorb.hpp"
+#include "plan_cancel.hpp"
 #include "plan_fuse.hpp"
 #include "plan_sweep.hpp"
 
@@ -41,6 +42,7 @@ class Planner {
     State state_ = State::absorb;
     NumberProgram program_;
     Absorber absorber_;
+    std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;
     std::vector<Outline> outlines_;

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger than
-one device, the work is divided into stages in between.
+absorb → cancel → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger
+than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
 this room plans states on several levels of memory, and is what tests compare compiled plans with.
@@ -113,6 +113,11 @@ def python_plan(
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)
+    renamed = [(piece.bits, piece.when) for piece in work if piece.kind == "rename"]
+    if len(set(renamed)) < len(renamed):
+        from qsim_ex.planning.rewrite.cancel import cancel
+
+        work = cancel(work)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, fitted.item_work)
     if fitted.item_work <= MOST_ITEM_WORK:
