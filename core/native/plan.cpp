@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> cancel -> fuse -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "plan_rotate.hpp"
+#include "plan_runs.hpp"
 #include "plan_writer.hpp"
 
 namespace qx::plan {
@@ -78,6 +79,7 @@ void Planner::absorb() {
     canceller_.reset();
     end = absorber_.layout();
     work_ = fuser_->finish();
+    if (shape_.dense >= run_bits) work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);
     fuser_.reset();
     state_ = State::rotate;
 }
