@@ -79,7 +79,8 @@ void Planner::absorb() {
     canceller_.reset();
     end = absorber_.layout();
     work_ = fuser_->finish();
-    if (shape_.dense >= run_bits) work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);
+    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits)
+        work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);
     fuser_.reset();
     state_ = State::rotate;
 }

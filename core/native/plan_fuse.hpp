@@ -22,6 +22,8 @@ void number_pieces(std::vector<Piece>& work, Book& book);
 
 class Fuser {
   public:
+    static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
+
     // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic.
     Fuser(Book& book, NumberProgram& program, double item_work)
         : book_(book), program_(program), item_work_(item_work), on_bit_(64) {}
@@ -36,7 +38,6 @@ class Fuser {
     }
 
   private:
-    static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
     static constexpr int most_entries = 1 << 2 * most_bits;
     static constexpr Index none = ~Index{0};
 

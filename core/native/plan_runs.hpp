@@ -5,9 +5,6 @@
 
 namespace qx::plan {
 
-// The bits of a run, and of the matrix that it becomes.
-constexpr int run_bits = 2;
-
 // Returns the work with runs joined where that saves enough. A run is all work on two bits that no other work on these
 // bits interrupts: a dense gate on two wires is often written as some CX with one-qubit gates between.
 // What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.

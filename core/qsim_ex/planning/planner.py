@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, update_wrapper
-from operator import attrgetter
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit.ops import Initialize, Op
@@ -21,7 +20,7 @@ from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
 from qsim_ex.planning.rewrite.absorb import Unitary, absorb
-from qsim_ex.planning.rewrite.fuse import fuse
+from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.stages.staging import make_stages
 from qsim_ex.planning.tiles.schedule import schedule
@@ -31,15 +30,6 @@ from qsim_ex.steps.plan import Plan, Stage
 from qsim_ex.steps.step import ZeroFill
 
 __all__ = ["bind", "make_plan"]
-
-RUN_BITS = 2
-"""The bits of a run (see `rewrite.runs`), and of the matrix that it becomes."""
-
-LEAST_RUN = 24.0
-"""The least multiply-adds per amplitude of a run that is joined: one matrix costs 16 at most, and needs both bits near
-at once. A gain of 4 made more sweeps on a CPU, one of 12 left dense gates of three CX apart on a GPU."""
-
-_WORK_OF = attrgetter("work")
 
 LARGE = 1 << 13
 """A plan of more instructions than this is large; it takes about half a KiB for each of them."""
@@ -130,10 +120,10 @@ def python_plan(
         work = cancel(work)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, fitted.item_work)
-    if fitted.dense >= RUN_BITS and sum(map(_WORK_OF, work)) + fitted.item_work * len(work) >= LEAST_RUN:
+    if num_wires >= fitted.start and fitted.dense >= MOST_BITS:
         from qsim_ex.planning.rewrite.runs import join_runs
 
-        work = join_runs(work, program, fitted.item_work, LEAST_RUN)
+        work = join_runs(work, program, fitted.item_work)
     if fitted.item_work <= MOST_ITEM_WORK:
         work = rotate(work, program)
     left = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.plain_device import PlainDevice
@@ -13,7 +15,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Mix, Plan, Shape
 
-SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4)
+SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4, start=0)
 U = (0.3, 0.4, 0.5)
 
 
@@ -61,8 +63,13 @@ def test_some_runs_stay_apart(gates: list[Named]) -> None:
 
 def test_a_machine_without_wide_matrices_joins_nothing() -> None:
     """Where matrices in sweeps mix one bit only, runs stay as they are."""
-    narrow = Shape(tile=4, near=1, low=3, edge=3, phases=None, dense=1)
+    narrow = Shape(tile=4, near=1, low=3, edge=3, phases=None, dense=1, start=0)
     assert all(len(bits) == 1 for bits in mixes(planned(dense_gate(0, 1) * 3, 5, narrow)))
+
+
+def test_small_states_join_nothing() -> None:
+    """Below `Shape.start` wires runs stay as they are: the host would take longer for a product than it saves."""
+    assert (0, 1) not in mixes(planned(dense_gate(0, 1), 4, replace(SHAPE, start=5)))
 
 
 @pytest.mark.parametrize("seed", range(60))

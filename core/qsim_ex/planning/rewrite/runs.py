@@ -2,7 +2,8 @@
 
 A dense gate on two wires is often written as some CX with one-qubit gates between. Fusing neighbours does not put it
 together again, since no two of its pieces gain by being one; all of them together do. A run is all work on two bits
-that no other work on these bits interrupts.
+that no other work on these bits interrupts. Small states have no runs joined: there the products of matrices, which the
+host computes, would take longer than they save.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.rewrite.fuse import TABLE_WORK, fuse, product_of, small, work_of
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, splits
 from qsim_ex.planning.work import Work
+
+_LEAST = 24.0
+"""The least multiply-adds per amplitude of a run that is joined: one matrix costs 16 at most, and needs both bits near
+at once. With 20 there were more sweeps on a CPU; with 28 dense gates of three CX stayed apart on a GPU."""
 
 _ROTATION = 4.0
 """The multiply-adds per amplitude of the real rotation that is left of a complex matrix on one bit."""
@@ -27,8 +32,8 @@ class _Run:
     members: list[int] = field(default_factory=list)
 
 
-def join_runs(work: list[Work], program: NumberProgram, item_work: float, least: float) -> list[Work]:
-    """Return the work with runs joined that cost `least` or more; products are added to `program`.
+def join_runs(work: list[Work], program: NumberProgram, item_work: float) -> list[Work]:
+    """Return the work with runs joined that cost `_LEAST` or more; products are added to `program`.
 
     What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.
     """
@@ -37,7 +42,7 @@ def join_runs(work: list[Work], program: NumberProgram, item_work: float, least:
         pieces = [work[at] for at in run.members]
         if _mixes_both(pieces, run.bits):
             before = sum([_cost(piece, item_work) + item_work for piece in pieces])
-            made = product_of(pieces, run.bits, program, item_work, before) if before >= least else None
+            made = product_of(pieces, run.bits, program, item_work, before) if before >= _LEAST else None
             if made is not None:
                 joined |= dict.fromkeys(run.members)
                 joined[run.anchor] = made
