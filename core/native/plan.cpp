@@ -76,8 +76,8 @@ void Planner::absorb() {
     for (int k = 0; k < instructions_at_once && !absorber_.done(); ++k)
         if (absorber_.next(piece)) canceller_->add(piece, fuse);
     if (!absorber_.done() || !canceller_->finish(instructions_at_once, fuse)) return;
+    end = moved(absorber_.layout(), canceller_->to());
     canceller_.reset();
-    end = absorber_.layout();
     work_ = fuser_->finish();
     if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits)
         work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);

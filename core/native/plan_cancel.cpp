@@ -23,13 +23,13 @@ bool Canceller::is_cx(const Piece& piece, CX& out) const {
     return true;
 }
 
-// Removes the equal of a CX that comes next, if nothing stands between; returns whether it did.
-bool Canceller::cancels(const Piece& piece) {
+// Joins a CX that comes next with its equal or opposite, if nothing stands between; returns whether it did.
+bool Canceller::takes(const Piece& piece) {
     CX cx, other;
     if (!is_cx(piece, cx)) return false;
     const std::vector<Index>&first = on_bit_[cx.control], &second = on_bit_[cx.target];
     std::size_t i = first.size(), j = second.size();
-    phases_.clear();
+    passed_.clear();
     for (int looked = 0; looked < looked_at && (i || j); ++looked) {
         Index position = std::max(i ? first[i - 1] : 0, j ? second[j - 1] : 0);
         if (i && first[i - 1] == position) --i;
@@ -37,20 +37,62 @@ bool Canceller::cancels(const Piece& piece) {
         if (!in_reach(position)) return false;
         const Piece& before = at(position);
         if (is_cx(before, other) && other == cx) {
-            for (Index phase : phases_) {
-                Piece changed = through(at(phase), cx);
-                leave(phase);
-                at(phase) = changed;
-                enter(phase);
-            }
+            pass(cx);
             leave(position);
             is_held_[position % window_] = false;
             return true;
         }
+        if (cx.value && is_cx(before, other) && other == CX{cx.target, cx.control, true}) {
+            pass(cx);
+            exchange(cx);
+            at(position) = piece;
+            return true;
+        }
         if (!passes(before, cx.control, cx.target)) return false;
-        if (before.kind == Kind::diagonal && before.touched & unit(cx.target)) phases_.push_back(position);
+        passed_.push_back(position);
     }
     return false;
+}
+
+// Changes the phases that a CX has passed.
+void Canceller::pass(const CX& cx) {
+    for (Index position : passed_) {
+        const Piece& piece = at(position);
+        if (piece.kind == Kind::diagonal && piece.touched & unit(cx.target)) change(position, through(piece, cx));
+    }
+}
+
+// Exchanges the bits of a CX in the pieces that it has passed, and in all that follow.
+void Canceller::exchange(const CX& cx) {
+    std::vector<int> swapped(64);
+    for (int bit = 0; bit < 64; ++bit) swapped[bit] = bit == cx.control ? cx.target : bit == cx.target ? cx.control : bit;
+    for (Index position : passed_) {
+        Piece piece = at(position);
+        move(piece, swapped);
+        change(position, piece);
+    }
+    for (int& bit : to_) bit = swapped[bit];
+    exchanged_ = true;
+}
+
+void Canceller::change(Index position, const Piece& piece) {
+    leave(position);
+    at(position) = piece;
+    enter(position);
+}
+
+// Puts a piece on other bits: bit b becomes bit to[b].
+void Canceller::move(Piece& piece, const std::vector<int>& to) {
+    auto moved = [&](Mask mask) {
+        Mask out = 0;
+        each(mask, [&](int bit) { out |= unit(to[bit]); });
+        return out;
+    };
+    Mask* words = book_.words.data() + piece.words;
+    for (int k = 0; k < 2 * piece.num_mixed + piece.num_reads; ++k) words[k] = moved(words[k]);
+    piece.mixed.units = moved(piece.mixed.units);
+    piece.touched = moved(piece.touched);
+    piece.when = {moved(piece.when.mask), moved(piece.when.value)};
 }
 
 void Canceller::push(const Piece& piece) {

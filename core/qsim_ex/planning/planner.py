@@ -9,7 +9,7 @@ this room plans states on several levels of memory, and is what tests compare co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -113,11 +113,12 @@ def python_plan(
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)
-    renamed = [(piece.bits, piece.when) for piece in work if piece.kind == "rename"]
+    renamed = [piece.touch for piece in work if piece.kind == "rename"]
     if len(set(renamed)) < len(renamed):
         from qsim_ex.planning.rewrite.cancel import cancel
 
-        work = cancel(work)
+        work, exchanged = cancel(work, num_wires)
+        end = _moved(end, exchanged)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, fitted.item_work)
     if num_wires >= fitted.start and fitted.dense >= MOST_BITS:
@@ -170,7 +171,7 @@ def _check(levels: Levels, num_wires: int) -> None:
         )
 
 
-def _moved(layout: Layout, to: tuple[int, ...]) -> Layout:
+def _moved(layout: Layout, to: Sequence[int]) -> Layout:
     """Return a layout after index bit b has become index bit ``to[b]``."""
     flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
     return Layout(tuple(to[bit] for bit in layout.address), flip)

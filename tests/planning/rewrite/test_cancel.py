@@ -118,7 +118,7 @@ def test_what_may_stand_between(between: Named, left: int) -> None:
     """Two equal CX disappear unless what stands between mixes the control, or needs the target as it is."""
     gates: list[Named] = [("cx", (0, 1), ()), between, ("cx", (0, 1), ())]
     work, _ = absorb(circuit_of(gates, 3).instructions, Layout.identity(3), WIDE)
-    assert sum(piece.kind == "rename" for piece in cancel(work)) == left
+    assert sum(piece.kind == "rename" for piece in cancel(work, 3)[0]) == left
 
 
 @pytest.mark.parametrize(("others", "wires", "left"), [
@@ -129,7 +129,22 @@ def test_a_cx_looks_back_so_far(others: int, wires: int, left: int) -> None:
     turned: list[Named] = [("t", (0 if wires == 1 else 2,), ())] * others
     gates: list[Named] = [("cx", (0, 1), ()), *turned, ("cx", (0, 1), ())]
     work, _ = absorb(circuit_of(gates, 3).instructions, Layout.identity(3), WIDE)
-    assert sum(piece.kind == "rename" for piece in cancel(work)) == left
+    assert sum(piece.kind == "rename" for piece in cancel(work, 3)[0]) == left
+
+
+def test_a_swap_of_three_cx_moves_nothing() -> None:
+    """SWAPs written as three CX, with phases between, change the layout alone, as SWAPs do."""
+    swap: list[Named] = [("cx", (0, 1), ()), ("rz", (1,), (0.3,)), ("cx", (1, 0), ()), ("cx", (0, 1), ())]
+    plan = planned([*swap, ("swap", (1, 2), ())], 3)
+    assert renamings(plan) == 0
+    assert plan.end == planned([("swap", (0, 1), ()), ("swap", (1, 2), ())], 3).end
+
+
+def test_opposite_cx_become_one() -> None:
+    """Two CX in opposite directions are one CX and an exchange; another CX into the target may stand between."""
+    for between in ([], [("cx", (2, 0), ())], [("t", (0,), ())]):
+        gates: list[Named] = [("cx", (0, 1), ()), *between, ("cx", (1, 0), ())]
+        assert renamings(planned(gates, 3)) == 1 + (between[:1] == [("cx", (2, 0), ())])
 
 
 @pytest.mark.parametrize(("family", "most"), [(ucc, 11), (uccsd, 15)])

@@ -3,7 +3,8 @@
 A CX adds its control to its target, so between two equal ones a phase that reads the target may read target ⊕ control
 without them. A ladder of CX, an RZ, and the ladder back is one phase of a parity, which mixes nothing and needs no bit
 near: Pauli rotations as chemistry packages write them, RZZ and CP in rz, sx, cx. Each new CX looks back for its equal:
-past phases, and past other X gates on its target, with which it commutes.
+past phases, and past other X gates on its target, with which it commutes. Where it finds a CX in the opposite
+direction, the two are one CX and an exchange of the bits, which moves nothing: a SWAP written as three CX disappears.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.circuit.ops import Entry, When
-from qsim_ex.planning.work import Work
+from qsim_ex.planning.work import Work, moved
 
 WINDOW = 1024
 """How many pieces back a CX may look for its equal; native code keeps so many in hand."""
@@ -36,21 +37,26 @@ class _CX(NamedTuple):
     value: int
 
 
-def cancel(work: list[Work]) -> list[Work]:
-    """Return the work without pairs of CX that have only phases of the target between them."""
-    kept = _Kept()
-    for at, piece in enumerate(work):
+def cancel(work: list[Work], num_bits: int) -> tuple[list[Work], list[int]]:
+    """Return the work without pairs of CX that have only phases of the target between them, and where each bit is."""
+    kept = _Kept(num_bits)
+    for at, given in enumerate(work):
+        piece = moved(given, kept.to)
         cx = _cx(piece)
-        if cx is None or not kept.cancels(cx, at):
+        if cx is None or not kept.takes(piece, cx, at):
             kept.push(piece, at)
-    return list(kept.pieces.values())
+    return list(kept.pieces.values()), kept.to
 
 
 class _Kept:
-    """The work that is left so far, by its position, and for each bit the positions of the pieces that touch it."""
+    """The work that is left so far, by its position, and for each bit the positions of the pieces that touch it.
 
-    def __init__(self) -> None:
+    to: where each bit of the work that follows is, after all exchanges.
+    """
+
+    def __init__(self, num_bits: int) -> None:
         self.pieces: dict[int, Work] = {}
+        self.to = list(range(num_bits))
         self._on_bit: defaultdict[int, list[int]] = defaultdict(list)
 
     def push(self, piece: Work, at: int) -> None:
@@ -59,23 +65,42 @@ class _Kept:
         for bit in piece.touched:
             self._on_bit[bit].append(at)
 
-    def cancels(self, cx: _CX, now: int) -> bool:
-        """Remove the equal of a CX that comes at position `now`, if nothing stands between; return whether it did."""
-        phases: list[int] = []
+    def takes(self, piece: Work, cx: _CX, now: int) -> bool:
+        """Join a CX at position `now` with its equal or opposite, if nothing stands between; return whether it did."""
+        passed: list[int] = []
         for looked_at, at in enumerate(self._before(cx)):
             if at < now - WINDOW or looked_at == LOOKED_AT:
                 return False
-            piece = self.pieces[at]
-            if _cx(piece) == cx:
-                for phase in phases:
-                    self._change(phase, through(self.pieces[phase], *cx))
+            before = self.pieces[at]
+            other = _cx(before)
+            if other == cx:
+                self._pass(cx, passed)
                 self._remove(at)
                 return True
-            if not _passes(piece, cx):
+            if cx.value and other == _CX(cx.target, cx.control, 1):
+                self._pass(cx, passed)
+                self._exchange(cx, passed)
+                self.pieces[at] = piece
+                return True
+            if not _passes(before, cx):
                 return False
-            if piece.touch >> cx.target & 1 and piece.kind == "diagonal":
-                phases.append(at)
+            passed.append(at)
         return False
+
+    def _pass(self, cx: _CX, passed: list[int]) -> None:
+        """Change the phases that a CX has passed."""
+        for at in passed:
+            piece = self.pieces[at]
+            if piece.kind == "diagonal" and piece.touch >> cx.target & 1:
+                self._change(at, through(piece, *cx))
+
+    def _exchange(self, cx: _CX, passed: list[int]) -> None:
+        """Exchange the bits of a CX in the pieces that it has passed, and in all that follow."""
+        swapped = list(range(len(self.to)))
+        swapped[cx.control], swapped[cx.target] = cx.target, cx.control
+        for at in passed:
+            self._change(at, moved(self.pieces[at], swapped))
+        self.to = [swapped[bit] for bit in self.to]
 
     def _before(self, cx: _CX) -> Iterator[int]:
         """Return the positions of the pieces that touch a bit of a CX, the latest first."""
