@@ -183,7 +183,22 @@ def _other(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) 
         builder.permutation(rng.permutation(1 << k).tolist(), wires[:k])
 
 
-_KINDS = [_gate, _gate, _plain, _plain, _matrix, _other]
+def _ladder(rng: np.random.Generator, builder: CircuitBuilder, wires: list[int]) -> None:
+    """CX around phases, most of them in pairs, with other gates between."""
+    pairs = [(wires[k], wires[k + 1]) for k in range(min(len(wires) - 1, int(rng.integers(1, 5))))]
+    ladder = [pair[::-1] if rng.random() < 0.2 else pair for pair in pairs]
+    for pair in ladder:
+        builder.gate("cx", list(pair))
+    for _ in range(int(rng.integers(1, 5))):
+        name = ("rz", "t", "cz", "cp", "rzz", "ccz", "x", "cx", "h")[rng.choice(9, p=[0.3, *[0.1] * 6, 0.06, 0.04])]
+        if GATES[name].qubits <= len(wires):
+            on = rng.permutation(wires)[: GATES[name].qubits].tolist()
+            builder.gate(name, on, *rng.uniform(-3, 3, len(GATES[name].parameters)).tolist())
+    for pair in reversed(ladder) if rng.random() < 0.8 else ladder:
+        builder.gate("cx", list(pair))
+
+
+_KINDS = [_gate, _gate, _plain, _plain, _matrix, _other, _ladder]
 
 
 def _disturbed(rng: np.random.Generator, circuit: Circuit) -> Circuit:

@@ -1,6 +1,6 @@
 // A plan for one device, from a circuit's instructions: the steps of planning in their order.
 //
-// absorb -> fuse -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
+// absorb -> cancel -> fuse -> join runs -> rotate -> reorder -> (grow a tile -> grow its phases -> items)* -> number program
 
 #include "plan.hpp"
 
@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "plan_rotate.hpp"
+#include "plan_runs.hpp"
 #include "plan_writer.hpp"
 
 namespace qx::plan {
@@ -38,7 +39,8 @@ Mask moved(Mask mask, const std::vector<int>& to) {
 Planner::Planner(std::unique_ptr<Circuit> circuit, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, std::unique_ptr<Book> given)
     : start(start), book(std::move(given)), num_bits_(num_bits), shape_(shape), fresh_(fresh),
-      program_(circuit->num_operands), absorber_(new Absorber(std::move(circuit), this->start, shape_, *book)),
+      program_(circuit->num_operands), canceller_(new Canceller(*book, static_cast<Int>(circuit->rows.size()))),
+      absorber_(new Absorber(std::move(circuit), this->start, shape_, *book)),
       fuser_(new Fuser(*book, program_, shape.item_work)), lows_(std::move(lows)) {}
 
 Planner::State Planner::advance() {
@@ -59,12 +61,16 @@ Planner::State Planner::advance() {
 
 void Planner::absorb() {
     Piece piece;
+    auto fuse = [&](const Piece& next) { fuser_->add(next); };
     for (int k = 0; k < instructions_at_once && !absorber_->done(); ++k)
-        if (absorber_->next(piece)) fuser_->add(piece);
-    if (!absorber_->done()) return;
-    end = absorber_->layout();
+        if (absorber_->next(piece)) canceller_->add(piece, fuse);
+    if (!absorber_->done() || !canceller_->finish(instructions_at_once, fuse)) return;
+    end = moved(absorber_->layout(), canceller_->to());
     absorber_.reset();
+    canceller_.reset();
     work_ = fuser_->finish();
+    if (num_bits_ >= shape_.start && shape_.dense >= Fuser::most_bits)
+        work_ = join_runs(std::move(work_), *book, program_, shape_.item_work);
     fuser_.reset();
     state_ = State::rotate;
 }

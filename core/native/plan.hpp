@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "plan_absorb.hpp"
+#include "plan_cancel.hpp"
 #include "plan_fuse.hpp"
 #include "plan_sweep.hpp"
 
@@ -40,6 +41,7 @@ class Planner {
     Mask fresh_;
     State state_ = State::absorb;
     NumberProgram program_;
+    std::unique_ptr<Canceller> canceller_;  // before the absorber, which takes the circuit
     std::unique_ptr<Absorber> absorber_;
     std::unique_ptr<Fuser> fuser_;
     std::vector<Piece> work_;

@@ -8,7 +8,6 @@ namespace qx::plan {
 
 namespace {
 
-constexpr double table_work = 1.5;  // of a phase beside other work: less than its multiplication, since phases merge
 constexpr std::size_t longest_label = 40;
 
 bool begins_character(char byte) { return (byte & 0xc0) != 0x80; }
@@ -192,22 +191,30 @@ Fuser::Embedding Fuser::embed(const Piece& piece, const Bits& bits) {
 
 // Makes one matrix on `bits` of pieces, the earliest first, if it costs no more (with `gain`: less).
 bool Fuser::merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out) {
-    Embedding embedded[3];
-    int size = 1 << bits.size;
     double before = 0;
-    for (int k = 0; k < number; ++k) {
-        embedded[k] = embed(*pieces[k], bits);
-        before += work_of(*pieces[k], book_) + item_work_;
-    }
-    Index of = embedded[0].pattern;
-    for (int k = 1; k < number; ++k) of = book_.patterns.product(embedded[k].pattern, of, size);
+    for (int k = 0; k < number; ++k) before += work_of(*pieces[k], book_) + item_work_;
+    return multiply(pieces, number, bits, before, gain, out);
+}
+
+bool Fuser::product(const Piece* const* pieces, int number, Mask on, double most, Piece& out) {
+    Bits bits{{0, 0}, 0};
+    each(on, [&](int bit) { bits.bit[bits.size++] = bit; });
+    return multiply(pieces, number, bits, most, false, out);
+}
+
+bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, double most, bool less, Piece& out) {
+    int size = 1 << bits.size;
+    embedded_.clear();
+    for (int k = 0; k < number; ++k) embedded_.push_back(embed(*pieces[k], bits));
+    Index of = embedded_[0].pattern;
+    for (int k = 1; k < number; ++k) of = book_.patterns.product(embedded_[static_cast<std::size_t>(k)].pattern, of, size);
     double cost = book_.patterns.mix_work(of, size) + item_work_;
-    if (cost > before || (gain && cost == before)) return false;
+    if (cost > most || (less && cost == most)) return false;
 
     Index entries = static_cast<Index>(size * size);
     auto write = [&](int k) {  // the places of the entries of an embedded piece
         for (Index j = 0; j < entries; ++j) {
-            Index entry = embedded[k].entry[j];
+            Index entry = embedded_[static_cast<std::size_t>(k)].entry[j];
             book_.places.push_back(entry < 2 ? entry : book_.place(pieces[k]->source, entry - 2));
         }
     };

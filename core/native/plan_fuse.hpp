@@ -8,6 +8,9 @@
 
 namespace qx::plan {
 
+// The cost of a phase beside other work: less than its multiplication, since phases merge into tables.
+constexpr double table_work = 1.5;
+
 // Multiply-adds per amplitude, by pattern; a condition counts the share of amplitudes where it holds.
 double work_of(const Piece& piece, Book& book);
 
@@ -19,6 +22,8 @@ void number_pieces(std::vector<Piece>& work, Book& book);
 
 class Fuser {
   public:
+    static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
+
     // item_work: multiply-adds per amplitude that every piece costs beside its arithmetic.
     Fuser(Book& book, NumberProgram& program, double item_work)
         : book_(book), program_(program), item_work_(item_work), on_bit_(64) {}
@@ -26,9 +31,13 @@ class Fuser {
     void add(Piece piece);
     // Returns the work with neighbours merged.
     std::vector<Piece> finish();
+    // Makes one matrix on some bits of pieces, the earliest first, if it costs at most so much.
+    bool product(const Piece* const* pieces, int number, Mask on, double most, Piece& out);
+    static bool small(const Piece& piece) {
+        return piece.in_a_sweep() && piece.touched && count(piece.touched) <= most_bits;
+    }
 
   private:
-    static constexpr int most_bits = 2;  // of a matrix that fusing makes: beyond, multiply-adds double with each bit
     static constexpr int most_entries = 1 << 2 * most_bits;
     static constexpr Index none = ~Index{0};
 
@@ -48,15 +57,13 @@ class Fuser {
         Index entry[most_entries];
     };
 
-    bool small(const Piece& piece) const {
-        return piece.in_a_sweep() && piece.touched && count(piece.touched) <= most_bits;
-    }
     bool dense(const Piece& piece) const {
         return piece.kind == Kind::mix && !piece.num_reads && !piece.when.mask && piece.num_mixed <= most_bits;
     }
     Bits bits_of(const Piece& piece) const;
     Embedding embed(const Piece& piece, const Bits& bits);
     bool merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out);
+    bool multiply(const Piece* const* pieces, int number, const Bits& bits, double most, bool less, Piece& out);
     bool settle(Piece& piece);
     bool into_earlier(const Piece& piece, Index at);
     bool with_earlier(Piece& piece, const Index* tops, int num_tops);
@@ -72,6 +79,7 @@ class Fuser {
     std::vector<bool> gone_;
     std::vector<std::vector<Index>> on_bit_;  // for each bit the pieces that touch it, the latest last
     Memo labels_;
+    std::vector<Embedding> embedded_;
 };
 
 }  // namespace qx::plan

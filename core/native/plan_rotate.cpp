@@ -13,14 +13,14 @@ namespace {
 constexpr char rotation_classes[] = {real, real, real, real};
 constexpr char phase_classes[] = {complex_};
 
+}  // namespace
+
 bool splits(const Piece& piece, const Book& book) {
     if (!piece.unitary || piece.kind != Kind::mix || piece.num_mixed != 1 || piece.num_reads || piece.when.mask)
         return false;
     Interned::Bytes of = book.patterns[piece.pattern];
     return std::count(of.begin(), of.end(), static_cast<char>(complex_)) >= 3;
 }
-
-}  // namespace
 
 std::vector<Piece> rotate(const std::vector<Piece>& work, Book& book, NumberProgram& program) {
     Index rotation = book.patterns.of({rotation_classes, 4}), phase = book.patterns.of({phase_classes, 1});

@@ -8,6 +8,9 @@ namespace qx::plan {
 // The highest cost of an item at which a rotation and its share of a table are cheaper than one complex matrix.
 constexpr double most_item_work = 1.0;
 
+// Returns whether a piece is a unitary matrix on one bit with complex numbers.
+bool splits(const Piece& piece, const Book& book);
+
 // Returns the work with complex one-bit matrices split up. As a complex matrix each costs 8 multiply-adds per amplitude;
 // in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
 std::vector<Piece> rotate(const std::vector<Piece>& work, Book& book, NumberProgram& program);

@@ -1,7 +1,7 @@
 """`make_plan`: from instructions to a plan. This is the only place that fixes the order of planning's steps.
 
-absorb → fuse → rotate → (grow a tile → grow its phases → assemble)* → number program; where a state is larger than
-one device, the work is divided into stages in between.
+absorb → cancel → fuse → join runs → rotate → (grow a tile → grow its phases → assemble)* → number program; where a
+state is larger than one device, the work is divided into stages in between.
 
 Plans for one device are made by native code (`compiled`), which takes the same steps in the same order. The Python of
 this room plans states on several levels of memory, and is what tests compare compiled plans with.
@@ -9,7 +9,7 @@ this room plans states on several levels of memory, and is what tests compare co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -20,7 +20,7 @@ from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.ordering import reorder
 from qsim_ex.planning.rewrite.absorb import Unitary, absorb
-from qsim_ex.planning.rewrite.fuse import fuse
+from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.stages.staging import make_stages
 from qsim_ex.planning.tiles.schedule import schedule
@@ -113,8 +113,18 @@ def python_plan(
         _check(levels, num_wires)
     fitted = shape.fit(levels.local)
     work, end = absorb(instructions, start, fitted)
+    renamed = [piece.touch for piece in work if piece.kind == "rename"]
+    if len(set(renamed)) < len(renamed):
+        from qsim_ex.planning.rewrite.cancel import cancel
+
+        work, exchanged = cancel(work, num_wires)
+        end = _moved(end, exchanged)
     program = NumberProgram(_num_operands(instructions))
     work = fuse(work, program, fitted.item_work)
+    if num_wires >= fitted.start and fitted.dense >= MOST_BITS:
+        from qsim_ex.planning.rewrite.runs import join_runs
+
+        work = join_runs(work, program, fitted.item_work)
     if fitted.item_work <= MOST_ITEM_WORK:
         work = rotate(work, program)
     left = 0
@@ -161,7 +171,7 @@ def _check(levels: Levels, num_wires: int) -> None:
         )
 
 
-def _moved(layout: Layout, to: tuple[int, ...]) -> Layout:
+def _moved(layout: Layout, to: Sequence[int]) -> Layout:
     """Return a layout after index bit b has become index bit ``to[b]``."""
     flip = sum(1 << to[bit] for bit in range(len(to)) if layout.flip >> bit & 1)
     return Layout(tuple(to[bit] for bit in layout.address), flip)

@@ -23,7 +23,7 @@ from qsim_ex.planning.work import Work
 MOST_BITS = 2
 """The widest matrix that fusing makes: beyond two bits the multiply-adds double with each bit (CPU and GPU alike)."""
 
-_TABLE_WORK = 1.5
+TABLE_WORK = 1.5
 """The cost of a phase beside other work: less than its multiplication, since phases merge into tables."""
 
 
@@ -34,7 +34,7 @@ def work_of(work: Work) -> float:
         case "rename":
             return 0.0
         case "diagonal":
-            return min(_TABLE_WORK, patterns.diagonal_work(work.pattern) * share)
+            return min(TABLE_WORK, patterns.diagonal_work(work.pattern) * share)
         case _:
             return patterns.mix_work(work.pattern, 1 << len(work.bits)) * share
 
@@ -106,7 +106,8 @@ def _dense(work: Work) -> bool:
     return work.kind == "mix" and not work.reads and not work.when.mask and len(work.bits) <= MOST_BITS
 
 
-def _small(work: Work) -> bool:
+def small(work: Work) -> bool:
+    """Return whether work may be part of a matrix on `MOST_BITS` bits."""
     return work.kind in ("mix", "diagonal", "rename") and 0 < len(work.touched) <= MOST_BITS
 
 
@@ -141,20 +142,36 @@ class _Neighbours:
 
     def merged(self, pieces: list[Work], bits: tuple[int, ...], *, gain: bool) -> Work | None:
         """Return pieces, the earliest first, as one matrix on `bits` if it costs no more (with `gain`: less)."""
-        embedded = [_embed(piece, bits) for piece in pieces]
-        of = embedded[0].pattern
-        for embedding in embedded[1:]:
-            of = patterns.product(embedding.pattern, of, 1)
-        cost = patterns.mix_work(of, 1 << len(bits)) + self._item_work
         before = sum([work_of(piece) + self._item_work for piece in pieces])
-        if cost > before or (gain and cost == before):
-            return None
-        right, level = _places(pieces[0], embedded[0]), pieces[0].level
-        for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
-            level = 1 + max(level, piece.level)
-            right = self._program.product(_places(piece, embedding), right, level)
-        unitary = all(piece.unitary for piece in pieces)
-        return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level, unitary=unitary)
+        return product_of(pieces, bits, self._program, self._item_work, before, less=gain)
+
+
+def product_of(
+    pieces: list[Work],
+    bits: tuple[int, ...],
+    program: NumberProgram,
+    item_work: float,
+    most: float,
+    *,
+    less: bool = False,
+) -> Work | None:
+    """Return pieces, the earliest first, as one matrix on `bits`; None if it costs more than `most`.
+
+    less: whether it has to cost less.
+    """
+    embedded = [_embed(piece, bits) for piece in pieces]
+    of = embedded[0].pattern
+    for embedding in embedded[1:]:
+        of = patterns.product(embedding.pattern, of, 1)
+    cost = patterns.mix_work(of, 1 << len(bits)) + item_work
+    if cost > most or (less and cost == most):
+        return None
+    right, level = _places(pieces[0], embedded[0]), pieces[0].level
+    for piece, embedding in zip(pieces[1:], embedded[1:], strict=True):
+        level = 1 + max(level, piece.level)
+        right = program.product(_places(piece, embedding), right, level)
+    unitary = all(piece.unitary for piece in pieces)
+    return Work("mix", bits, (), ALWAYS, of, right.reshape(-1), label_of(pieces), level=level, unitary=unitary)
 
 
 def label_of(pieces: list[Work]) -> str:
@@ -170,7 +187,7 @@ def fuse(work: list[Work], program: NumberProgram, item_work: float = 0.0) -> li
     """
     neighbours = _Neighbours(program, item_work)
     for at, piece in enumerate(work):
-        left = _settle(piece, neighbours) if _small(piece) else piece
+        left = _settle(piece, neighbours) if small(piece) else piece
         if left is not None:
             neighbours.push(left, at)
     return numbered(list(neighbours.kept.values()))
@@ -213,7 +230,7 @@ def _with_earlier(piece: Work, tops: set[int], neighbours: _Neighbours) -> Work 
     """Return a matrix with an earlier piece within its bits multiplied into it, None if none gains."""
     for at in sorted(tops, reverse=True):
         earlier = neighbours.kept.get(at)
-        if earlier is None or not _small(earlier) or earlier.touch & ~piece.touch:
+        if earlier is None or not small(earlier) or earlier.touch & ~piece.touch:
             continue
         if not neighbours.is_top(earlier, at):
             continue
@@ -231,7 +248,7 @@ def _run(piece: Work, neighbours: _Neighbours) -> Work | None:
         return None
     stack = neighbours.on_bit[piece.touched[0]]
     before = [neighbours.kept[at] for at in stack[-2:]]
-    if len(before) < 2 or any(len(p.touched) != 1 or not _small(p) for p in before):
+    if len(before) < 2 or any(len(p.touched) != 1 or not small(p) for p in before):
         return None
     merged = neighbours.merged([*before, piece], piece.touched, gain=True)
     if merged is not None:

@@ -24,7 +24,7 @@ def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
     """Return the work with complex one-bit matrices split up; it pays where an item costs `MOST_ITEM_WORK` or less."""
     out: list[Work] = []
     for piece in work:
-        if _splits(piece):
+        if splits(piece):
             numbers = program.euler(piece.source)
             bit = When(piece.mix, piece.mix)
             out.append(Work("diagonal", (), (), bit, _PHASE, numbers[5:6], piece.label))
@@ -36,7 +36,8 @@ def rotate(work: list[Work], program: NumberProgram) -> list[Work]:
     return numbered(out)
 
 
-def _splits(piece: Work) -> bool:
+def splits(piece: Work) -> bool:
+    """Return whether a piece is a unitary matrix on one bit with complex numbers."""
     if not piece.unitary or piece.kind != "mix" or len(piece.bits) != 1 or piece.reads or piece.when.mask:
         return False
     return piece.pattern.count(Entry.COMPLEX) >= 3

@@ -1,0 +1,91 @@
+"""Long runs of work on two bits become one matrix.
+
+A dense gate on two wires is often written as some CX with one-qubit gates between. Fusing neighbours does not put it
+together again, since no two of its pieces gain by being one; all of them together do. A run is all work on two bits
+that no other work on these bits interrupts. Small states have no runs joined: there the products of matrices, which the
+host computes, would take longer than they save.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qsim_ex.planning.numbers.program import NumberProgram
+from qsim_ex.planning.rewrite.fuse import TABLE_WORK, fuse, product_of, small, work_of
+from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, splits
+from qsim_ex.planning.work import Work
+
+_LEAST = 24.0
+"""The least multiply-adds per amplitude of a run that is joined: one matrix costs 16 at most, and needs both bits near
+at once. With 20 there were more sweeps on a CPU; with 28 dense gates of three CX stayed apart on a GPU."""
+
+_ROTATION = 4.0
+"""The multiply-adds per amplitude of the real rotation that is left of a complex matrix on one bit."""
+
+
+@dataclass
+class _Run:
+    """Work on two bits. anchor: the first piece that touches both, where the whole run may stand."""
+
+    bits: tuple[int, ...]
+    anchor: int
+    members: list[int] = field(default_factory=list)
+
+
+def join_runs(work: list[Work], program: NumberProgram, item_work: float) -> list[Work]:
+    """Return the work with runs joined that cost `_LEAST` or more; products are added to `program`.
+
+    What stands beside a joined run, because it was counted to another one that stays apart, is merged into it.
+    """
+    joined: dict[int, Work | None] = {}
+    for run in _runs(work):
+        pieces = [work[at] for at in run.members]
+        if _mixes_both(pieces, run.bits):
+            before = sum([_cost(piece, item_work) + item_work for piece in pieces])
+            made = product_of(pieces, run.bits, program, item_work, before) if before >= _LEAST else None
+            if made is not None:
+                joined |= dict.fromkeys(run.members)
+                joined[run.anchor] = made
+    if not joined:
+        return work
+    kept = [joined.get(at, piece) for at, piece in enumerate(work)]
+    return fuse([piece for piece in kept if piece is not None], program, item_work)
+
+
+def _runs(work: list[Work]) -> list[_Run]:
+    """Return the runs of two pieces or more, in the order of their anchors."""
+    runs: list[_Run] = []
+    of_bit: dict[int, _Run] = {}
+    before: dict[int, list[int]] = {}  # for each bit without a run, the pieces on it alone since it was interrupted
+    for at, piece in enumerate(work):
+        bits = piece.touched
+        if not small(piece):
+            for bit in bits:
+                of_bit.pop(bit, None)
+                before.pop(bit, None)
+        elif len(bits) == 1:
+            run = of_bit.get(bits[0])
+            (run.members if run else before.setdefault(bits[0], [])).append(at)
+        else:
+            first, second = (of_bit.get(bit) for bit in bits)
+            if first is None or first is not second:
+                first = _Run(bits, at, sorted(before.pop(bits[0], []) + before.pop(bits[1], [])))
+                of_bit[bits[0]] = of_bit[bits[1]] = first
+                runs.append(first)
+            first.members.append(at)
+    return [run for run in runs if len(run.members) > 1]
+
+
+def _mixes_both(pieces: list[Work], bits: tuple[int, ...]) -> bool:
+    """Return whether some piece mixes each of two bits: what mixes one of them does not need the other near."""
+    mixed = 0
+    for piece in pieces:
+        mixed |= piece.mix
+    return all(mixed >> bit & 1 for bit in bits)
+
+
+def _cost(piece: Work, item_work: float) -> float:
+    """Return the multiply-adds of a piece that is not joined; see `rotate`."""
+    if item_work <= MOST_ITEM_WORK and splits(piece):
+        return _ROTATION + TABLE_WORK
+    return work_of(piece)

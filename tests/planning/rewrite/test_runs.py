@@ -1,0 +1,95 @@
+"""Runs of work on two bits become one matrix where that saves work, and nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.plain_device import PlainDevice
+
+from benchmarks.counts import circuit_of
+from benchmarks.cx_rich import Named
+from qsim_ex import reference
+from qsim_ex.circuit.builder import CircuitBuilder
+from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.steps import Layout, Mix, Plan, Shape
+
+SHAPE = Shape(tile=6, near=4, low=2, edge=2, phases=None, dense=4, start=0)
+U = (0.3, 0.4, 0.5)
+
+
+def dense_gate(a: int, b: int) -> list[Named]:
+    """Return a dense gate on two wires as transpilers write it: three CX, with one-qubit gates around and between."""
+    gates: list[Named] = [("u", (a,), U), ("u", (b,), U)]
+    for _ in range(3):
+        gates += [("cx", (a, b), ()), ("u", (a,), U), ("u", (b,), U)]
+    return gates
+
+
+def planned(gates: list[Named], wires: int, shape: Shape = SHAPE) -> Plan:
+    """Return the plan of some gates for a state that fills its memory."""
+    return make_plan(circuit_of(gates, wires).instructions, wires, Layout.identity(wires), shape)
+
+
+def mixes(plan: Plan) -> list[tuple[int, ...]]:
+    """Return the bits of each matrix of a plan."""
+    items = [item for sweep in plan.sweeps for phase in sweep.phases for item in phase.items]
+    return [item.bits for item in items if isinstance(item, Mix)]
+
+
+def test_a_dense_gate_of_three_cx_is_one_matrix() -> None:
+    """Three CX with one-qubit gates around them become one matrix, whatever happens on other wires meanwhile."""
+    gates = dense_gate(0, 1)
+    other: list[Named] = [("u", (2,), U), ("cx", (2, 3), ())]
+    assert mixes(planned(gates, 4)) == [(0, 1)]
+    assert mixes(planned([g for gate in gates for g in (gate, *other)], 4)).count((0, 1)) == 1
+
+
+def test_a_run_ends_where_its_wires_are_touched() -> None:
+    """Work that joins a wire of a run with a third wire ends the run; two dense gates around it stay two."""
+    gates = [*dense_gate(0, 1), ("cx", (1, 2), ()), *dense_gate(0, 1)]
+    assert mixes(planned(gates, 3)) == [(0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("gates", [
+    [("h", (0,), ()), ("h", (1,), ()), ("cx", (0, 1), ()), ("h", (0,), ()), ("u", (1,), U)],
+    [("cx", (0, 1), ()), ("u", (1,), U)] * 6,
+], ids=["cheaper apart", "one wire is only read"])  # fmt: skip
+def test_some_runs_stay_apart(gates: list[Named]) -> None:
+    """A run that costs little, or that mixes one of its wires alone, is not joined."""
+    assert (0, 1) not in mixes(planned(gates, 2))
+
+
+def test_a_machine_without_wide_matrices_joins_nothing() -> None:
+    """Where matrices in sweeps mix one bit only, runs stay as they are."""
+    narrow = Shape(tile=4, near=1, low=3, edge=3, phases=None, dense=1, start=0)
+    assert all(len(bits) == 1 for bits in mixes(planned(dense_gate(0, 1) * 3, 5, narrow)))
+
+
+def test_small_states_join_nothing() -> None:
+    """Below `Shape.start` wires runs stay as they are: the host would take longer for a product than it saves."""
+    assert (0, 1) not in mixes(planned(dense_gate(0, 1), 4, replace(SHAPE, start=5)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_runs_keep_their_meaning(seed: int) -> None:
+    """Runs with trailing and leading gates on overlapping pairs give the state of the definitions."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    builder = CircuitBuilder(n)
+    for _ in range(int(rng.integers(10, 120))):
+        a, b = rng.permutation(n)[:2].tolist()
+        if rng.random() < 0.7:
+            a, b = min(a, b), (min(a, b) + 1) % n
+        name = ("u", "u", "cx", "rz", "cp", "sx")[rng.integers(6)]
+        angles = rng.uniform(-3, 3, {"u": 3, "rz": 1, "cp": 1}.get(name, 0)).tolist()
+        builder.gate(name, [a, b] if name in ("cx", "cp") else [a], *angles)
+    circuit = builder.build()
+    plan = make_plan(circuit.instructions, n, Layout.identity(n), SHAPE, (1 << n) - 1)
+    buffer = np.full(1 << n, np.nan, dtype=np.complex128)
+    buffer[0] = 1
+    for step, numbers in zip(plan.steps, bind(plan, circuit.operands), strict=True):
+        PlainDevice(SHAPE).run(buffer, n, step, numbers)
+    found = buffer[[plan.end.index(value) for value in range(1 << n)]]
+    assert np.linalg.norm(found - reference.simulate(circuit)) <= 1e-12
