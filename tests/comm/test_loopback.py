@@ -125,6 +125,33 @@ def test_a_rank_that_ends_is_not_waited_for() -> None:
         assert isinstance(found, CommunicationError)
 
 
+def test_an_aborted_connection_is_renewed() -> None:
+    """After an abort all ranks get a new connection that works; without one they keep theirs."""
+
+    def work(end: Loopback) -> tuple[bool, list[int]]:
+        assert end.renewed() is end
+        if end.rank == 1:
+            end.abort(ArithmeticError("the kernel failed"))
+        new = end.renewed()
+        with pytest.raises(CommunicationError, match="the kernel failed"):
+            end.barrier()
+        assert new.renewed() is new
+        return new is end, new.allgather(new.rank)
+
+    assert together(3, work) == [(False, [0, 1, 2])] * 3
+
+
+def test_one_side_may_send_nothing() -> None:
+    """An empty array stands for nothing to send in one direction."""
+
+    def work(end: Loopback) -> list[float]:
+        mine, theirs = np.arange(3.0), np.zeros(3)
+        end.exchange(1 - end.rank, mine[: 3 * (1 - end.rank)], theirs[: 3 * end.rank])
+        return theirs.tolist()
+
+    assert together(2, work) == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
+
+
 def test_ranks_that_do_different_things_fail() -> None:
     """Operations that do not belong together raise an error that names both, in place of waiting or mixing values."""
 
