@@ -179,7 +179,7 @@ def test_every_option_of_a_plan_is_decided() -> None:
 
     `separate` changes the plans of other circuits than this one, whose wires are all joined: see tests of `preview`.
     """
-    about_runs = {"compile", "seed", "progress", "watch", "checkpoint", "checkpoint_every"}
+    about_runs = {"compile", "seed", "progress", "watch", "checkpoint", "checkpoint_every", "max_loop_rounds"}
     assert set(PLANS[0].takes) - about_runs - {"separate"} == set(PLANNED)
 
 
