@@ -13,7 +13,7 @@ from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cpu.compiled_sweeps import EncodedPlan, encoded_plan
-from qsim_ex.kernels.cpu.sweep import NativeSweep, Run, run_of
+from qsim_ex.kernels.cpu.sweep import NativeSweep, run_of
 from qsim_ex.precision import BY_DTYPE, DTYPES
 from qsim_ex.steps.compiled import PlanArrays, PlannedSweep
 from qsim_ex.steps.step import Step, Sweep
@@ -49,10 +49,11 @@ class EncodedSweeps:
     def _encoded(self, step: Sweep) -> NativeSweep:
         if isinstance(step, PlannedSweep) and step.arrays is not None:
             plan = self._encoded_plan(step.arrays)
-            return NativeSweep(self._run, plan.program(step.number), plan)
+            return NativeSweep(run_of(self.dtype, self.chosen), plan.program(step.number), plan)
         from qsim_ex.kernels.cpu.writer import encode_in_python
 
-        made = NativeSweep.of(self._run, encode_in_python(step, self.num_bits, *self._vectors))
+        encoded = encode_in_python(step, self.num_bits, *self._vectors)
+        made = NativeSweep.of(run_of(self.dtype, self.chosen), encoded)
         self.bytes += made.bytes
         return made
 
@@ -62,10 +63,6 @@ class EncodedSweeps:
             self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors)
             self.bytes += self._plan[1].bytes + arrays.bytes
         return self._plan[1]
-
-    @cached_property
-    def _run(self) -> Run:
-        return run_of(self.dtype, self.chosen)
 
     @cached_property
     def _vectors(self) -> tuple[int, int]:
