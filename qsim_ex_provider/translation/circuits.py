@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from qiskit.circuit import Barrier, Delay, Measure, QuantumCircuit, Reset
+from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
 from qiskit.circuit.library import IGate, UnitaryGate
 
 from qsim_ex import Circuit, CircuitBuilder
@@ -40,7 +40,6 @@ from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
 from qsim_ex_provider.translation.translator import (
-    COMPARED,
     Columns,
     Translator,
     Wires,
@@ -227,6 +226,9 @@ def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Value
 _PLAIN = frozenset({Barrier, Delay, IGate, Measure, Reset})
 """Instructions of which nothing but their qubits and classical bits matters where there is no noise."""
 
+_COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
+"""Parameters of gates that are compared exactly."""
+
 known_translations = Remembered()
 """The translations of circuits."""
 
@@ -247,7 +249,7 @@ class Reading(NamedTuple):
 
 def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:
     """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
-    if not COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
+    if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
     others: list[tuple[int, type, Wires, Wires | bytes]] = []
     clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}

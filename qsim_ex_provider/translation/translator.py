@@ -6,7 +6,7 @@ long as reading one instruction after the other. Every other operation is given 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -22,7 +22,6 @@ from qiskit.circuit import (
     Measure,
     Parameter,
     ParameterExpression,
-    ParameterVectorElement,
     QuantumCircuit,
     Qubit,
 )
@@ -32,14 +31,12 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
     GATES,
-    Instruction,
     NeedsNumbers,
     Noise,
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
     UnitaryMatrix,
-    add_error,
     surround,
     unitary_matrices,
 )
@@ -83,7 +80,7 @@ ROWS = {row.qiskit: (row.name, bool(row.parameters)) for row in GATES.values() i
 """Rows of the gate table by Qiskit's name, and whether they take parameters."""
 
 _NO_PARAMETERS: Sequence[Any] = ()
-_name, _qubits, _label = attrgetter("name"), attrgetter("qubits"), attrgetter("label")
+_name, _qubits = attrgetter("name"), attrgetter("qubits")
 
 
 class Columns:
@@ -134,15 +131,6 @@ class Columns:
         names, wires, parameters = self.gates(begin, end, number)
         builder.gates(names, wires, parameters)
         return set(chain.from_iterable(wires))
-
-
-def is_identity(columns: Columns | NativeColumns, place: int) -> bool:
-    """Return whether an instruction is Qiskit's identity gate."""
-    return columns.names[place] == "id" and bool(columns.instructions[place].is_standard_gate())
-
-
-COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
-"""Parameters of gates that are compared exactly."""
 
 
 def columns_of(circuit: QuantumCircuit, wires: Sequence[int] | None = None) -> Columns:
@@ -400,11 +388,14 @@ class Walk:
         self._matrices = {} if self._noise is not None else matrices_of(columns)
         self._measured: dict[int, int] = {}  # wire -> classical bit of measurements that follow one another
         self._written: set[int] = set()  # these bits
-        self._noisy: dict[_Key, _Repeated] = {}
         # Where there is noise, identities are gates; circuits that measure relaxation have hundreds of them.
         self._identities: set[int] = set()
         if self._noise is not None:
-            self._identities = {place for place in columns.others if is_identity(columns, place)}
+            from qsim_ex_provider.translation.noisy_gates import NoisyGates
+
+            assert isinstance(columns, Columns)  # circuits with noise are read in Python
+            self._noisy = NoisyGates(to, columns, self._noise)
+            self._identities = self._noisy.identities()
         self._others = [place for place in columns.others if place not in self._identities]
 
     def all(self) -> Inner:
@@ -454,7 +445,8 @@ class Walk:
         self.at = begin
         try:
             if self._noise is not None:
-                self._noisy_gates(begin, end, self._noise)
+                for place in self._noisy.append(begin, end):
+                    self.at = place
             else:
                 to.used.update(columns.append(to.builder, begin, end, to.number if to.takes_columns else None))
         except (InvalidInput, NotSupported, NeedsNumbers, TypeError):
@@ -468,64 +460,6 @@ class Walk:
             if place not in self._identities:
                 (row,), (on,), (given,) = columns.gates(place, place + 1, self._to.number)
                 self._to.gate(row, on, self._controls, *given)
-
-    def _noisy_gates(self, begin: int, end: int, noise: Noise) -> None:
-        """Append standard gates and the noise around them; what comes again is appended as it was the first time."""
-        columns, builder, known = self._columns, self._to.builder, self._noisy
-        assert isinstance(columns, Columns)  # circuits with noise are read in Python
-        rows, names = columns.rows[begin:end], columns.names[begin:end]
-        labels = list(map(_label, columns.instructions[begin:end]))
-        if any(labels):
-            names = [label or name for label, name in zip(labels, names, strict=True)]
-        keys: list[_Key] = list(zip(rows, names, columns.wires[begin:end], strict=True))
-        for key, place in dict(zip(reversed(keys), range(end - 1, begin - 1, -1), strict=True)).items():
-            if key not in known:
-                self.at = place
-                known[key] = self._surrounded(*key, noise)
-        numbered = [k for k, row in enumerate(rows) if row is not None and row[1]]
-        if not numbered:
-            builder.again(chain.from_iterable([known[key][0] for key in keys]))
-            return
-        found = [known[key][0] for key in keys]
-        for k, gate in self._numbered(begin, numbered):
-            found[k] += (*gate, *known[keys[k]][1])
-        builder.again(chain.from_iterable(found))
-
-    def _surrounded(self, row: Row | None, name: str, on: Wires, noise: Noise) -> _Repeated:
-        """Return the noise around a gate: with the gate, unless it has parameters."""
-        builder = self._to.builder
-        begin, (before, after) = builder.num_instructions, (noise.before(name, on), noise.after(name, on))
-        if before is not None:
-            add_error(builder, before, name, on)
-        first: tuple[Instruction, ...] = ()
-        if row is not None and row[1]:
-            first = builder.taken(begin)
-        elif row is not None:
-            builder.gate(row[0], on)
-        if after is not None:
-            add_error(builder, after, name, on)
-        last = builder.taken(begin)
-        if row is not None or last:  # noise may leave its wires in any state
-            self._to.used.update(on)
-        return (first, last) if row is not None and row[1] else (last, ())
-
-    def _numbered(self, begin: int, gates: Sequence[int]) -> Iterator[tuple[int, Sequence[Instruction]]]:
-        """Yield the instructions of gates with parameters, given by their places after `begin`; row by row."""
-        to, columns = self._to, self._columns
-        assert isinstance(columns, Columns)
-        of: dict[str, list[int]] = {}
-        for k in gates:
-            of.setdefault(columns.rows[begin + k][0], []).append(k)  # type: ignore[index]  # these have rows
-        for row, mine in of.items():
-            places = [begin + k for k in mine]
-            given = [columns.parameters[place] for place in places]
-            if to.takes_columns:
-                given = [list(map(to.number, one)) for one in given]
-            first = to.builder.num_instructions
-            to.builder.gates([row] * len(mine), [columns.wires[place] for place in places], given)
-            made = to.builder.taken(first)
-            each = len(made) // len(mine)
-            yield from ((k, made[each * i : each * (i + 1)]) for i, k in enumerate(mine))
 
     def _other(self, place: int) -> Inner | None:
         """Append an instruction that is no standard gate; return the circuits inside it, if it is control flow."""
@@ -563,10 +497,3 @@ class Walk:
             self._to.measure(tuple(self._measured), tuple(self._measured.values()))
             self._measured.clear()
             self._written.clear()
-
-
-_Key = tuple[Row | None, str, Wires]
-"""A gate and its noise: its row, None for an identity; its label or name; and its wires."""
-
-_Repeated = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
-"""The instructions before a gate with parameters and those after it; of a gate without any, all of them."""
