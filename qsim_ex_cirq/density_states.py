@@ -250,7 +250,7 @@ def matrix_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> int | NDArray[Any]:
         if isinstance(given, cirq.ProductState):
             given = given.state_vector(cirq.QubitOrder.explicit(qubits))  # a KeyError names a qubit that it lacks
         array = np.asarray(given)
-        atol = 1e-7 if array.dtype == np.complex128 else 1e-5
+        atol = 1e-7 if array.dtype.char == "D" else 1e-5
         tensor = array.reshape(1 << n, 1 << n) if array.ndim == 2 * n and n > 1 else given
         matrix = cirq.to_valid_density_matrix(tensor, n, qid_shape=(2,) * n, atol=atol)
     except (ValueError, TypeError, KeyError) as error:  # what Cirq raises for lists, strings and missing qubits

@@ -25,6 +25,7 @@ MODULES = [path for package in packages() for path in sorted((ROOT / package).rg
 OTHERS = [path for path in MODULES if path.name != "precision.py"]
 
 NAMED = {
+    "density_matrix.py": "complex64 is the default of Cirq's simulators",
     "phases.py": "splits a turn into a part that is exact in float32",
     "simulator.py": "complex64 is the default of Cirq's simulator",
 }

@@ -31,7 +31,7 @@ STREAM = "expects the bits that NumPy's generator gives to Cirq's own order of d
 ROUNDING = "allows no rounding in complex64, where our kernels multiply and add at once, and Cirq rounds in between"
 BROKEN = "has a gate that swaps two numbers in place, but not two rows: its matrix, as Cirq finds it, is not unitary"
 
-LOOPS = "samples a loop that a measurement ends, which `run` does not do yet"
+LOOPS = "reads the records of every round of a loop, of which `run` keeps those of the last round"
 
 SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
 CONTROLLED = "cirq/ops/classically_controlled_operation_test.py::test_"
@@ -71,11 +71,8 @@ EXCEPTIONS: Mapping[str, str] = {
     "cirq/work/observable_measurement_test.py::test_get_params_for_setting": ROUNDING,
     f"{SIMULATOR}works_on_pauli_string_phasor": ROUNDING,
     f"{SIMULATOR}does_not_modify_initial_state": BROKEN,
-    "cirq/circuits/circuit_operation_test.py::test_inner_repeat_until_simulate": LOOPS,
-    "cirq/circuits/circuit_operation_test.py::test_post_selection": LOOPS,
     "cirq/circuits/circuit_operation_test.py::test_repeat_until": LOOPS,
     "cirq/circuits/circuit_operation_test.py::test_repeat_until_sympy": LOOPS,
-    "cirq/sim/simulator_base_test.py::test_inhomogeneous_measurement_count_padding": LOOPS,
 }
 """Tests, without their parameters, that fail with our simulator, and why: five reasons, no public behaviour."""
 

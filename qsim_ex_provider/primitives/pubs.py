@@ -44,7 +44,7 @@ def coerced(kind: Any, pub: Any, number: int, default: Any, values_at: int) -> A
 
 def _check_values(circuit: QuantumCircuit, values: Any, where: str) -> None:
     """Check that there is a value for each parameter; raises `ParameterError` with names and shapes."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape[-1:] == (circuit.num_parameters,):
+    if isinstance(values, np.ndarray) and values.dtype.char == "d" and values.shape[-1:] == (circuit.num_parameters,):
         return
     names = [parameter.name for parameter in circuit.parameters]
     listed = f"circuit {circuit.name!r} has {len(names)} parameters ({', '.join(names)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from support.paths import DATA
 from support.written_by_0_1 import RUNS, STATES, circuit_of, run_circuit, run_of
 
 from qsim_ex import StateVector, reference
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.files import saved_state
 
 FILES = DATA / "written_by_0_1"
@@ -36,6 +38,14 @@ def test_the_files_are_unlike_one_another() -> None:
     assert any(len(file.offsets) < (1 << file.num_wires) // file.piece for file in found)
 
 
+@pytest.fixture
+def _tiles_of_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan with the tiles of 0.1: a run goes on only with the plan that it began with."""
+    monkeypatch.setattr("qsim_ex.devices.cpu.device._TILE_BYTES", 1 << 18)
+    monkeypatch.setattr(CpuDevice, "shape", lambda self, dtype, now=CpuDevice.shape: replace(now(self, dtype), low=5))
+
+
+@pytest.mark.usefixtures("_tiles_of_0_1")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on(tmp_path: Path, name: str) -> None:
     """A run that 0.1 left continues where it stopped, and ends with the amplitudes of the definition and the same

@@ -240,27 +240,6 @@ def test_errors_are_value_errors_too():
             act()
 
 
-LATER = {
-    "repeat_until": [
-        cirq.CircuitOperation(
-            cirq.FrozenCircuit(cirq.H(A), cirq.measure(A, key="m")),
-            use_repetition_ids=False,
-            repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m")),
-        )
-    ],
-}
-
-
-@pytest.mark.parametrize(("feature", "operations"), LATER.items(), ids=list(LATER))
-@pytest.mark.parametrize("act", ["run"])
-def test_features_of_later_versions_are_named(simulator, act, feature, operations):
-    """Features that this version lacks are refused by name, with the place."""
-    circuit = cirq.Circuit(operations, cirq.measure(C, key="end"))
-    with pytest.raises(errors.NotSupported, match=feature) as caught:
-        getattr(simulator, act)(circuit)
-    assert "moment" in caught.value.__notes__[0]
-
-
 @pytest.mark.parametrize("noise", [cirq.depolarize(0.1, 2), "loud", 0.1], ids=str)
 def test_what_is_no_noise(noise):
     """An object that is neither a noise model nor a one-qubit gate is refused when the simulator is made."""

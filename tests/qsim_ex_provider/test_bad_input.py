@@ -108,7 +108,7 @@ def test_no_measurement() -> None:
 
 OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown": ({"shot": 5}, errors.OptionError, "Did you mean 'shots'"),
-    "of Aer": ({"method": "stabilizer"}, errors.OptionError, "state vector"),
+    "of Aer": ({"method": "stabilizer"}, errors.OptionError, "'statevector', 'density_matrix', got"),
     "nearly of Aer": ({"fusion_enabled": True}, errors.OptionError, "Did you mean 'fusion_enable'"),
     "device": ({"device": "tpu"}, errors.OptionError, "'auto', 'cpu', 'gpu'"),
     "precision": ({"precision": "half"}, errors.OptionError, "'single', 'double'"),

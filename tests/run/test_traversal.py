@@ -129,7 +129,6 @@ def test_a_condition_on_a_bit_that_was_never_measured() -> None:
 CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {
     "no such bit": ([0, 5], [0], errors.CircuitError, "0 <= c < 2, got bit 5, which is out of range"),
     "no such value": ([0, 1], [4], errors.CircuitError, r"from 0 to 3, which 2 bits hold, got \[4\]"),
-    "many bits": ([0] * 11, [0], errors.NotSupported, "at most 10 classical bits, got one on 11"),
 }
 
 
@@ -139,11 +138,3 @@ def test_bad_conditions(name: str) -> None:
     clbits, values, error, message = CONDITIONS_REFUSED[name]
     with pytest.raises(error, match=message), CircuitBuilder(1, 2).condition(clbits, values):
         pass
-
-
-def test_only_gates_stand_under_conditions() -> None:
-    """A measurement, a reset or a channel under a condition is refused."""
-    for act in (lambda b: b.measure([0], [0]), lambda b: b.reset([0]), lambda b: b.channel(noise.bit_flip(0.1), [0])):
-        builder = CircuitBuilder(1, 1)
-        with pytest.raises(errors.NotSupported, match="under a classical condition"), builder.condition([0], [1]):
-            act(builder)

@@ -38,8 +38,11 @@ def test_a_row_leads_where_it_says(row: DeploymentRow) -> None:
 
 
 def test_every_placement_is_reached() -> None:
-    """Each row of `qsim_ex.placement.kinds` is the kind of some row that runs on the CPU, so everywhere."""
-    assert {row.kind for row in ROWS if not row.gpus} == set(kinds.KINDS)
+    """Each row of `qsim_ex.placement.kinds` is the kind of some row that runs on the CPU, so everywhere.
+
+    A state over several processes needs some; tests/contract runs it over threads and over MPI.
+    """
+    assert {row.kind for row in ROWS if not row.gpus} == set(kinds.KINDS) - {"ranks"}
 
 
 def test_both_uses_of_host_memory_are_reached() -> None:

@@ -184,7 +184,7 @@ def _alike(left: Values, right: Values) -> tuple[Values, Values]:
     """Return two values of one dtype."""
     if left.dtype == right.dtype:
         return left, right
-    kind: Any = np.float64 if np.float64 in (left.dtype, right.dtype) else object
+    kind: Any = np.float64 if "f" in (left.dtype.kind, right.dtype.kind) else object
     return left.astype(kind), right.astype(kind)
 
 
@@ -201,7 +201,7 @@ def _cut(values: Values, width: int) -> Values:
 
 
 def _cast(values: Values, token: Token) -> Values:
-    if values.dtype != np.float64 or token.width == FLOAT:
+    if values.dtype.kind != "f" or token.width == FLOAT:
         return values.astype(object) if token.width > WORD else values
     return np.array([int(value) if np.isfinite(value) else 0 for value in values], dtype=object)
 
@@ -243,7 +243,7 @@ def _shift_right(x: Values, by: Values) -> Values:
 
 
 def _divide(x: Values, y: Values) -> Values:
-    if x.dtype == np.float64:
+    if x.dtype.kind == "f":
         return x / y
     zero = np.equal(y, 0).astype(bool)
     one = 1 if y.dtype == object else np.uint64(1)

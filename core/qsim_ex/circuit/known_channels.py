@@ -16,7 +16,7 @@ Kraus = NDArray[np.complex128]
 
 def checked_kraus(kraus: ArrayLike, num_wires: int, name: str, tolerance: float | None) -> Kraus:
     """Return what `check.kraus` returns; matrices in an array that nobody writes are checked once for all circuits."""
-    if isinstance(kraus, np.ndarray) and kraus.dtype == np.complex128 and not kraus.flags.writeable:
+    if isinstance(kraus, np.ndarray) and kraus.dtype.char == "D" and not kraus.flags.writeable:
         try:
             return _known_kraus(kraus.tobytes(), kraus.shape, num_wires, tolerance)
         except InvalidInput:

@@ -141,5 +141,5 @@ def test_a_subcircuit_is_repeated_until_a_key_says_so() -> None:
 
 def test_a_control_on_a_key_that_comes_later_is_refused() -> None:
     """A control looks at keys that were measured before it."""
-    with pytest.raises(errors.MeasurementError, match="not measured before it"):
+    with pytest.raises(errors.MeasurementError, match="measure it before what it controls"):
         records(cirq.Circuit(cirq.X(B).with_classical_controls("a"), cirq.measure(A, key="a")))
