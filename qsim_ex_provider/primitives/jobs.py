@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from qiskit.primitives import PrimitiveJob
-from qiskit.providers import JobError
+from qiskit.providers import JobError, JobStatus
+
+_MOST = 1024  # jobs at a time; a job has a thread of its own unless one is idle
 
 
 class Job(PrimitiveJob):
@@ -28,6 +30,11 @@ class Job(PrimitiveJob):
         self._future = _Work(lambda: self._function(*self._args, **self._kwargs))
         _threads().submit(self._future.begin)
 
+    def status(self) -> JobStatus:
+        """Return where the job is; one that no thread has begun is queued."""
+        waits = self._result is None and self._future is not None and self._future.waits()
+        return JobStatus.QUEUED if waits else super().status()
+
     def result(self) -> Any:
         """Return the results of all PUBs, once they are there; raises what stopped the job."""
         if self._result is None and self._future is not None:
@@ -43,6 +50,10 @@ class _Work(Future[Any]):
         self._work = work
         self._begun = threading.Lock()
 
+    def waits(self) -> bool:
+        """Return whether nobody has begun the work or cancelled it."""
+        return not (self._begun.locked() or self.cancelled())
+
     def begin(self) -> None:
         """Do the work, unless somebody has begun it or it was cancelled."""
         if not self._begun.acquire(blocking=False) or not self.set_running_or_notify_cancel():
@@ -56,7 +67,7 @@ class _Work(Future[Any]):
 @lru_cache(maxsize=1)
 def _threads() -> ThreadPoolExecutor:
     """Return the threads of this process that work on jobs; they begin when they are needed."""
-    return ThreadPoolExecutor(thread_name_prefix="qsim-ex-job")
+    return ThreadPoolExecutor(_MOST, thread_name_prefix="qsim-ex-job")
 
 
 if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads

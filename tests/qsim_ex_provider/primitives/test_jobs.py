@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from qiskit.providers import JobError, JobStatus
@@ -28,6 +29,26 @@ def test_a_job_runs_in_the_background() -> None:
         time.sleep(0.01)
     assert job.status() is JobStatus.DONE
     assert job.result() == 7
+
+
+def test_long_jobs_keep_no_other_job_from_running() -> None:
+    """A job is done though many others before it are not."""
+    end = threading.Event()
+    long = [submitted(end.wait) for _ in range(40)]
+    try:
+        test_a_job_runs_in_the_background()
+    finally:
+        end.set()
+    assert all(job.result() for job in long)
+
+
+def test_a_job_that_nobody_began_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its work begins a job is queued."""
+    monkeypatch.setattr("qsim_ex_provider.primitives.jobs._threads", lambda: SimpleNamespace(submit=lambda _work: None))
+    job = submitted(lambda: 7)
+    assert job.status() is JobStatus.QUEUED
+    assert job.result() == 7
+    assert job.status() is JobStatus.DONE
 
 
 @pytest.mark.parametrize("waits", [0.0, 0.05])
