@@ -26,6 +26,7 @@ from qiskit.quantum_info import SparsePauliOp
 from qiskit_aer import AerSimulator
 from qiskit_aer.noise import NoiseModel, amplitude_damping_error, depolarizing_error, phase_damping_error
 
+from benchmarks import machine
 from qsim_ex_cirq import QsimExDensityMatrixSimulator
 from qsim_ex_provider import QsimExBackend
 
@@ -149,7 +150,8 @@ def main() -> None:
             print(row, flush=True)
             written[f"{wires} {noise}"] = times
     if given.out is not None:
-        given.out.write_text(json.dumps({"device": given.device, "times": written}, indent=1) + "\n")
+        about = {"device": given.device, "commit": machine.commit(), "machine": machine.describe()}
+        given.out.write_text(json.dumps({**about, "times": written}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
