@@ -63,7 +63,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         split_untangled_states: bool = True,
         **engine: Unpack[EngineKeywords],
     ) -> None:
-        for name in ("method", "checkpoint", "checkpoint_every"):
+        for name in ("method", "trajectories", "checkpoint", "checkpoint_every"):
             if name in engine:
                 raise OptionError(f"expected no {name} for a simulator of density matrices, got one; leave it out.")
         engine["method"] = "density_matrix"

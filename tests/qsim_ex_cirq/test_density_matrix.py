@@ -180,3 +180,10 @@ def test_what_is_refused() -> None:
 def test_a_simulator_shows_its_options() -> None:
     """`repr` names what is not a default."""
     assert repr(ours(dtype=np.complex128)) == "QsimExDensityMatrixSimulator(dtype=dtype('complex128'), device='cpu')"
+
+
+@pytest.mark.parametrize("name", ["method", "trajectories", "checkpoint", "checkpoint_every"])
+def test_options_without_a_meaning_are_refused(name: str) -> None:
+    """An option that says nothing about a density matrix is refused by its name."""
+    with pytest.raises(OptionError, match=f"expected no {name} for"):
+        QsimExDensityMatrixSimulator(**{name: 10})
