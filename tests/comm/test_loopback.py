@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -123,6 +126,28 @@ def test_a_rank_that_ends_is_not_waited_for() -> None:
 
     for found in together(3, work)[1:]:
         assert isinstance(found, CommunicationError)
+
+
+@pytest.mark.parametrize("ends", ["abort", "close"])
+def test_what_was_given_to_a_meeting_that_is_never_held_is_let_go(ends: str) -> None:
+    """An array that a rank sends, while the other fails or ends, is kept by nothing once the error has been told."""
+    first, second = loopback(2)
+    kept: list[weakref.ref[Any]] = []
+
+    def send() -> None:
+        sent = np.zeros(4)
+        kept.append(weakref.ref(sent))
+        with pytest.raises(CommunicationError):
+            first.exchange(1, sent, np.zeros(4))
+
+    waiting = threading.Thread(target=send)
+    waiting.start()
+    while not first._hub.meetings:
+        time.sleep(0.001)
+    second.close() if ends == "close" else second.abort(ValueError("no more"))
+    waiting.join()
+    gc.collect()
+    assert [ref() for ref in kept] == [None]
 
 
 def test_an_aborted_connection_is_renewed() -> None:

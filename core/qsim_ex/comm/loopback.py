@@ -102,9 +102,10 @@ class Loopback:
     # --- closing -----------------------------------------------------------------------------------------------------
 
     def abort(self, error: BaseException) -> None:
-        """Declare that this rank has failed, and wake all others."""
+        """Declare that this rank has failed, and wake all others; no meeting will be held, so none keeps its arrays."""
         with self._hub.changed:
             self._hub.error = self._hub.error or error
+            self._hub.meetings.clear()
             self._hub.changed.notify_all()
 
     def renewed(self) -> Loopback:
@@ -123,6 +124,8 @@ class Loopback:
             self._renewals.close()
         with self._hub.changed:
             self._hub.ended.add(self.rank)
+            for key in [key for key in self._hub.meetings if self.rank in key[0]]:
+                del self._hub.meetings[key]  # those that wait there are told; what was given is kept no longer
             self._hub.changed.notify_all()
 
     # --- meetings ----------------------------------------------------------------------------------------------------
