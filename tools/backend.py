@@ -46,7 +46,7 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """Build a wheel with the kernels and the native library; the setting ``target=aarch64`` is for another machine."""
     _ship()
-    os.environ["QSIM_EX_TARGET"] = _native((config_settings or {}).get("target", ""))  # for tools/wheel_tag.py
+    os.environ["QSIM_EX_PLATFORM"] = _native((config_settings or {}).get("target", ""))  # for tools/wheel_tag.py
     return hatchling.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
@@ -59,15 +59,17 @@ def build_editable(
 
 
 def _native(architecture: str = "") -> str:
-    """Compile the native library if its sources changed, say so in one line, and return the architecture."""
+    """Compile the native library if its sources changed, say so in one line, and return the platform it is for."""
     import native  # lies beside this file
 
-    file = native.library(architecture)
+    file, compiler = native.library(architecture), native.compiler_here(architecture)
+    if compiler:
+        print(f"qsim-ex: ziglang is not installed; {compiler} of this machine compiles for this machine.", flush=True)
     if native.built_digest(file) != native.source_digest():
         print("qsim-ex: compiling the native library; this takes up to a minute.", flush=True)
-        native.build(architecture)
+        native.build(architecture, compiler=compiler)
     print(f"qsim-ex: {file.name} has {file.stat().st_size >> 10} KiB.")
-    return architecture or platform.machine()
+    return f"{'linux' if compiler else 'manylinux_2_17'}_{architecture or platform.machine()}"
 
 
 def _compiler() -> tuple[str, ...]:

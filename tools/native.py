@@ -14,6 +14,7 @@ import ctypes
 import importlib.util
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -44,8 +45,10 @@ WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 """For each instruction set that clang would not use in full by itself, the flags that make it."""
 
 GLIBC = "2.17"  # manylinux2014
-FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra")
-FLAGS += ("-Werror", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
+FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-math-errno")
+FLAGS += ("-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+"""For clang alone: others warn of its loop hints, which they do not know. Vectors never leave the library."""
 
 
 def library(architecture: str = "") -> Path:
@@ -66,7 +69,7 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
     folder = OBJECTS / "-".join(filter(None, [architecture, compiler, sanitize.replace(",", "-")]))
     folder.mkdir(parents=True, exist_ok=True)
     jobs = list(_jobs(architecture, bool(compiler)))
-    flags = [*FLAGS, f'-DQX_DIGEST="{digest}"']
+    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",)), f'-DQX_DIGEST="{digest}"']
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
     compile_, link = _commands(architecture, compiler)
 
@@ -90,6 +93,26 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
 def compiler_present() -> bool:
     """Return whether the package ziglang is installed."""
     return importlib.util.find_spec("ziglang") is not None
+
+
+def compiler_here(architecture: str = "") -> str:
+    """Return "" if ziglang is installed, else a C++ compiler of this machine: that of $CXX, clang++ or g++.
+
+    Raises `FileNotFoundError` if there is none, or none for that architecture.
+    """
+    if compiler_present():
+        return ""
+    names = () if architecture not in ("", platform.machine()) else (os.environ.get("CXX"), "clang++", "g++")
+    for name in filter(None, names):
+        if shutil.which(name):
+            return name
+    raise FileNotFoundError(
+        f"qsim-ex: expected a C++ compiler for {architecture or platform.machine()}, found "
+        + ("neither ziglang, $CXX, clang++ nor g++" if names else "no ziglang, which alone compiles for other machines")
+        + "; run `pip install ziglang==0.17.1`"
+        + (", or install clang++ (14 or later) or g++ (11 or later)" if names else "")
+        + ", and try again."
+    )
 
 
 def source_digest() -> str:

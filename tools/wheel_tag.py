@@ -13,11 +13,12 @@ class WheelTag(BuildHookInterface[Any]):
     """A hatchling hook; an editable install is for this machine in any case."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the library, which needs the glibc of manylinux2014 and asks Python for nothing, and set the tag."""
+        """Add the library, which asks Python for nothing, and set the tag: what tools/backend.py built for."""
         if version == "editable":
             return
-        architecture = os.environ.get("QSIM_EX_TARGET") or platform.machine()
+        target = os.environ.get("QSIM_EX_PLATFORM") or f"manylinux_2_17_{platform.machine()}"
+        architecture = target.removeprefix("manylinux_2_17_").removeprefix("linux_")
         name = f"qsim_ex/native/built/libqsim_ex_{architecture}.so"
         build_data["force_include"][f"core/{name}"] = name
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"
+        build_data["tag"] = f"py3-none-{target}"

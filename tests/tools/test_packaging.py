@@ -1,0 +1,91 @@
+"""Tests of what makes packages: compilers, the recipe, the workflows and the citation agree with the source."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from support.paths import ROOT
+
+yaml = pytest.importorskip("yaml")
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+@pytest.fixture(scope="module")
+def native() -> ModuleType:
+    """tools/native.py as a module of its own."""
+    spec = importlib.util.spec_from_file_location("native_for_packaging", ROOT / "tools" / "native.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Return requirements without what stands in brackets, as conda writes them."""
+    return {re.sub(r"\[.*?\]", "", one).replace(">=", " >=") for one in requirements}
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for() -> None:
+    """Requirements of the conda recipe, for the build and for a run, are those of pyproject.toml."""
+    recipe = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text())
+    needs = recipe["requirements"]
+    python = f"python {PROJECT['project']['requires-python']}"
+    assert set(needs["run"]) == {python, *names(PROJECT["project"]["dependencies"])}
+    assert set(needs["host"]) == {python, "pip", *names(PROJECT["build-system"]["requires"])}
+    assert recipe["about"]["license"] == PROJECT["project"]["license"]
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+def test_workflows_run_programs_of_this_checkout(file: Path) -> None:
+    """Every program that a workflow calls by its path is there and may be executed."""
+    found = re.findall(r"(?:\.ci|packaging|tools)/[\w./]+", file.read_text())
+    assert found
+    for name in found:
+        assert os.access(ROOT / name, os.X_OK), name
+
+
+def test_workflows_and_classifiers_name_the_same_pythons() -> None:
+    """CI runs every Python that the package says it supports."""
+    tried = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["run"]["strategy"]["matrix"][
+        "python"
+    ]
+    stated = [row.rpartition(" ")[2] for row in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", row)]
+    assert tried == stated
+
+
+def test_the_citation_has_the_project_s_licence_and_title() -> None:
+    """CITATION.cff says what pyproject.toml says, and no version, which a tag has."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert (citation["title"], citation["license"]) == (PROJECT["project"]["name"], PROJECT["project"]["license"])
+    assert "version" not in citation
+
+
+def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(
+    native: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without ziglang $CXX compiles, then clang++, then g++; for another machine, or with none, there is an error."""
+    there = {"clang++", "g++", "mine"}
+    monkeypatch.setattr(native, "compiler_present", lambda: False)
+    monkeypatch.setattr(native.shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setenv("CXX", "mine")
+    assert native.compiler_here() == "mine"
+    monkeypatch.delenv("CXX")
+    assert native.compiler_here() == "clang++"
+    there.discard("clang++")
+    assert native.compiler_here() == "g++"
+    with pytest.raises(FileNotFoundError, match="compiles for other machines; run `pip install ziglang"):
+        native.compiler_here("another")
+    there.clear()
+    with pytest.raises(FileNotFoundError, match=r"found neither ziglang, \$CXX, clang\+\+ nor g\+\+"):
+        native.compiler_here()
