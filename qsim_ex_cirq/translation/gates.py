@@ -48,10 +48,14 @@ __all__ = [
 
 
 class ShiftedRow(NamedTuple):
-    """The row for the powers that have one shift, and its parameters as a function of the exponent."""
+    """The row for the powers that have one shift; its parameters are `scales` times the exponent."""
 
     row: str
-    parameters: Callable[[Any], tuple[Any, ...]]
+    scales: tuple[float, ...]
+
+    def parameters(self, exponent: Any) -> tuple[Any, ...]:
+        """Return the parameters of the row."""
+        return tuple([scale * exponent for scale in self.scales])
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,8 @@ def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:
                     found[kind] = FromAttributes(row.name, names)
                 case OnePower(kind, exponent):
                     fixed[kind][exponent] = row.name
-                case OneShift(kind, shift, parameters):
-                    shifted[kind][shift] = ShiftedRow(row.name, parameters)
+                case OneShift(kind, shift, scales):
+                    shifted[kind][shift] = ShiftedRow(row.name, scales)
                 case Powers():
                     powers[row.name] = row, gates
                 case _:
