@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import cirq
@@ -16,10 +16,17 @@ CHUNK_POINTS = 1024
 """The most points that are computed together before a sweep yields their results."""
 
 
-def chunks(params: cirq.Sweepable, num_qubits: int, dtype: np.dtype[Any]) -> Iterator[list[cirq.ParamResolver]]:
-    """Yield the resolvers of a sweep, as many at a time as are run together."""
-    most = min(CHUNK_POINTS, max(1, CHUNK_BYTES // (dtype.itemsize << num_qubits)))
+def chunks(
+    params: cirq.Sweepable, num_qubits: Callable[[], int], dtype: np.dtype[Any]
+) -> Iterator[list[cirq.ParamResolver]]:
+    """Yield the resolvers of a sweep, as many at a time as are run together; a single one needs no number of qubits."""
     resolvers = resolvers_of(params)
+    first = list(islice(resolvers, 2))
+    if len(first) == 1:
+        yield first
+        return
+    most = min(CHUNK_POINTS, max(1, CHUNK_BYTES // (dtype.itemsize << num_qubits())))
+    resolvers = chain(first, resolvers)
     while chunk := list(islice(resolvers, most)):
         yield chunk
 

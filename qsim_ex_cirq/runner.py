@@ -106,7 +106,7 @@ class SweepRunner:
         Where something in the circuit is random, each is that of one trajectory.
         """
         runs = self.runs([params])
-        for resolvers in chunks(params, len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, "state"))
@@ -127,7 +127,7 @@ class SweepRunner:
         if self.engine.options.checkpoint is not None:
             yield from (final.amplitudes(values).tolist() for _, final in self.states(program, params, order, 0))
             return
-        for resolvers in chunks(params, len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
             translations = self._translated(program, resolvers, order, 0)
             by_parts = self._by_parts(translations, values)
             if by_parts is not None:
@@ -162,7 +162,7 @@ class SweepRunner:
         Where only measurements at its end are, they are those of the collapsed state.
         """
         runs = self.runs([params])
-        for resolvers in chunks(params, len(order), self.engine.options.dtype):
+        for resolvers in chunks(params, lambda: len(order), self.engine.options.dtype):
             began = perf_counter()
             translations = self._translated(program, resolvers, order, initial)
             seeds = runs.seeds(len(resolvers), partial(key_of, translations, *sums))

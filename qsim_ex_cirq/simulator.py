@@ -125,7 +125,7 @@ class QsimExSimulator(
             return
         shots = check.shots(repetitions)
         runs = self._runner.runs([params])
-        for resolvers in chunks(params, len(program.all_qubits()), self._precision.dtype):
+        for resolvers in chunks(params, lambda: len(program.all_qubits()), self._precision.dtype):
             yield from self._runner.samples([program], [resolvers], shots, runs)
         runs.job.end()
 

@@ -27,6 +27,10 @@ struct Functions {
     void (*decrease)(Object* of);
     void* (*slot)(Object* type, int slot);
     void (*untrack)(Object* of);  // the garbage collector does not look at it from then on
+    Object* (*attribute)(Object* of, Object* name);
+    Object* (*type)(Object* of);
+    double (*real)(Object* of);
+    void (*clear)();  // forget the exception
 };
 
 // What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.

@@ -1,7 +1,6 @@
-// The gates of a circuit of Qiskit, read through Qiskit's C interface: qsim_ex.frameworks.gate_reader has its functions.
+// The gates of a circuit of Qiskit, read through Qiskit's C interface: qsim_ex.frameworks.qiskit_reader has its functions.
 
-#include "plan_interned.hpp"
-#include "python.hpp"
+#include "read_gates.hpp"
 
 namespace {
 
@@ -19,7 +18,7 @@ struct View {
     std::size_t num_params;
 };
 
-// Functions of Qiskit, and the distance between two parameters, in the order of `_FUNCTIONS` in gate_reader.
+// Functions of Qiskit, and the distance between two parameters, in the order of `_FUNCTIONS` in native_columns.
 struct Functions {
     void (*view)(const void* circuit, std::size_t place, View* out);
     std::uint8_t (*instruction_kind)(const void* circuit, std::size_t place);
@@ -29,68 +28,39 @@ struct Functions {
 };
 
 constexpr std::uint8_t standard_gate = 0, real_number = 1;
-constexpr std::uint32_t most_qubits = 4;  // of a gate that has a row
-constexpr Index most_wires = 1 << 14;     // four of them and a row are one key
-
-// Where results go. numbers: of each instruction which key it has. keys: each once; the lowest 8 bits are the row, and 14
-// bits for each wire follow, which hold its number and 1. starts [count + 1]: where the parameters of each begin. others:
-// the places of the instructions without a row.
-struct Out {
-    Index* numbers;
-    std::uint64_t* keys;
-    double* parameters;
-    Int* starts;
-    Int* others;
-    Int num_keys, num_others;
-};
-
-bool is_finite(double value) { return value - value == 0; }
 
 }  // namespace
 
-// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. out: the
-// addresses of arrays, and then where the numbers of keys and of others go. Returns -1 where a parameter is no finite real
-// number, and for wires that are too many.
+// Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1 where
+// a parameter is no finite real number, and for wires that are too many.
 QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
-                        Int num_names, Out* out) {
+                        Int num_names, qx::Arrays* out) {
     const Functions& call = *reinterpret_cast<const Functions*>(functions);
     qx::plan::Interned rows;
     for (Int k = 0, at = 0; k < num_names; at = ends[k++]) rows.of({names + at, static_cast<std::size_t>(ends[k] - at)});
-    qx::plan::Memo known;
-    Int parameters = 0;
-    out->num_keys = out->num_others = 0;
+    qx::GateWriter write(*out);
     for (Int k = 0; k < count; ++k) {
         View view;
         call.view(circuit, static_cast<std::size_t>(k), &view);
         Index row = static_cast<Index>(num_names);
-        if (call.instruction_kind(circuit, static_cast<std::size_t>(k)) == standard_gate && view.num_qubits <= most_qubits) {
-            row = rows.of({view.name, view.name_len});
-            if (row > num_names) row = static_cast<Index>(num_names);
-        }
-        out->starts[k] = parameters;
-        if (row == num_names) {
-            out->numbers[k] = ~Index{0};
-            out->others[out->num_others++] = k;
+        bool is_gate = call.instruction_kind(circuit, static_cast<std::size_t>(k)) == standard_gate;
+        if (is_gate && view.num_qubits <= qx::most_wires_of_a_gate) row = rows.of({view.name, view.name_len});
+        if (row >= num_names) {
+            write.other();
             continue;
         }
         std::uint64_t key = row;
         for (std::uint32_t j = 0; j < view.num_qubits; ++j) {
-            if (view.qubits[j] >= most_wires - 1) return -1;
-            key |= static_cast<std::uint64_t>(view.qubits[j] + 1) << (8 + 14 * j);
+            if (view.qubits[j] >= qx::most_wires) return -1;
+            key |= qx::on_wire(view.qubits[j], j);
         }
-        Index& number = known[key];
-        if (number == qx::plan::Memo::none) {
-            number = static_cast<Index>(out->num_keys);
-            out->keys[out->num_keys++] = key;
-        }
-        out->numbers[k] = number;
         for (std::size_t j = 0; j < view.num_params; ++j) {
             const char* param = view.params + static_cast<Int>(j) * call.stride;
             double value = call.param_kind(param) == real_number ? call.real(param) : 0.0 / 0.0;
-            if (!is_finite(value)) return -1;
-            out->parameters[parameters++] = value;
+            if (!qx::is_finite(value)) return -1;
+            write.parameter(value);
         }
+        write.gate(key);
     }
-    out->starts[count] = parameters;
     return 0;
 }

@@ -8,15 +8,17 @@ classical bit w; what is measured before goes into classical bits of its own (se
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import cirq
 
 from qsim_ex.errors import InvalidInput, NotSupported, WireError
 from qsim_ex.frameworks import Remembered, uncollected
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
-from qsim_ex_cirq.translation.noise import noisy_operations
+from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_columns
+from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
 from qsim_ex_cirq.translation.translation import Translation
 from qsim_ex_cirq.translation.translator import Translator, require_numbers
 
@@ -43,17 +45,15 @@ def translate(
     repeat-until loops.
     """
     resolved = cirq.resolve_parameters(circuit, cirq.ParamResolver(resolver))
-    plain = resolved is circuit and noise is cirq.NO_NOISE
+    given = _Given(circuit, resolved, qubit_order, from_zero, noise, sampled, initial)
+    if resolved is not circuit or noise is not cirq.NO_NOISE:
+        return given.translator().translation(sampled)
     # The default order follows from the moments, so that a circuit that comes again need not be asked for its qubits.
-    order = None if plain and qubit_order is cirq.QubitOrder.DEFAULT else order_of(circuit, qubit_order)
-    if not plain:
-        assert order is not None
-        return _translator(circuit, resolved, order, from_zero, noise, sampled, initial).translation(sampled)
+    order = None if qubit_order is cirq.QubitOrder.DEFAULT else order_of(circuit, qubit_order)
     how, moments = (order, from_zero, sampled, initial), Moments(tuple(circuit))
     found: Translation | None = _known.get(circuit, how, moments)
     if found is None:
-        order = order_of(circuit, qubit_order) if order is None else order
-        translator = _translator(circuit, resolved, order, from_zero, noise, sampled, initial)
+        translator = given.native_translator() or given.translator()
         found = translator.translation(sampled)
         if _are_constant(translator.gates):
             _known.put(circuit, how, moments, found, len(found.circuit.instructions))
@@ -82,7 +82,8 @@ class Moments:
 def _are_constant(gates: Sequence[cirq.Gate | None]) -> bool:
     """Return whether no gate has contents that may change: all are rows of the gate table, matrices, measurements.
 
-    A matrix of Cirq's cannot be reached from outside. gates: of all operations; None for one that is no gate alone.
+    A matrix of Cirq's cannot be reached from outside. gates: of all operations that are no rows, at least; None for one
+    that is no gate alone.
     """
     measured = [gate for gate in gates if type(gate) is cirq.MeasurementGate]
     return {*map(type, gates)} <= _CONSTANT and not any(gate.confusion_map for gate in measured)
@@ -94,39 +95,60 @@ _CONSTANT = frozenset(
 )
 
 
-def _translator(
-    circuit: cirq.AbstractCircuit,
-    resolved: cirq.AbstractCircuit,
-    order: tuple[cirq.Qid, ...],
-    from_zero: bool,
-    noise: cirq.NoiseModel,
-    sampled: bool,
-    initial: int,
-) -> Translator:
-    """Return the translator that has appended a circuit."""
-    literal = always
-    if resolved is not circuit:
-        pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
-        symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
-        literal = lambda op: id(op) not in symbolic  # noqa: E731
-    translator = Translator(order, from_zero)
-    translator.begin(initial)
-    try:
-        translator.operations(noisy_operations(resolved, noise, sampled), literal)
-    except (InvalidInput, NotSupported):
-        require_numbers(resolved)
-        raise
-    return translator
+class _Given(NamedTuple):
+    """What a translation is made from; see `translate`. resolved: the circuit with numbers for its symbols."""
 
+    circuit: cirq.AbstractCircuit
+    resolved: cirq.AbstractCircuit
+    qubit_order: cirq.QubitOrderOrList
+    from_zero: bool
+    noise: cirq.NoiseModel
+    sampled: bool
+    initial: int
 
-_GATES = frozenset({cirq.GateOperation, type(cirq.X(cirq.LineQubit(0)))})
-"""Classes of operations that are gates; Cirq has one of its own for X, Y and Z."""
+    def translator(self) -> Translator:
+        """Return the translator that has appended the circuit."""
+        literal, circuit, resolved = always, self.circuit, self.resolved
+        if resolved is not circuit:
+            pairs = zip(circuit.all_operations(), resolved.all_operations(), strict=True)
+            symbolic = {id(op) for written, op in pairs if written is not op}  # these became numbers; noise has none
+            literal = lambda op: id(op) not in symbolic  # noqa: E731
+        translator = self._begun(order_of(circuit, self.qubit_order))
+        operations = noisy_operations(resolved, self.noise, self.sampled)
+        self._append(lambda: translator.operations(operations, literal))
+        return translator
+
+    def native_translator(self) -> Translator | None:
+        """Return the same for a circuit without symbols and noise, read by native code; None if it has to be Python."""
+        found = native_columns(self.circuit)
+        if found is None:
+            return None
+        columns, qubits = found
+        if self.sampled and any(map(is_virtual, columns.tagged)):  # some of these may be left out
+            return None
+        order = _ordered(frozenset(qubits), self.qubit_order)
+        columns.order(qubits, order)
+        translator = self._begun(order)
+        self._append(lambda: translator.columns(columns))
+        return translator
+
+    def _begun(self, order: tuple[cirq.Qid, ...]) -> Translator:
+        translator = Translator(order, self.from_zero)
+        translator.begin(self.initial)
+        return translator
+
+    def _append(self, append: Callable[[], None]) -> None:
+        try:
+            append()
+        except (InvalidInput, NotSupported):
+            require_numbers(self.resolved)
+            raise
 
 
 def has_loop(circuit: cirq.AbstractCircuit) -> bool:
     """Return whether a subcircuit is repeated until a condition on measured keys holds."""
     operations = [moment.operations for moment in circuit]
-    if {*map(type, chain.from_iterable(operations))} <= _GATES:
+    if {*map(type, chain.from_iterable(operations))} <= {*GATE_OPERATIONS}:
         return False
     inner = (op.without_classical_controls().untagged for op in chain.from_iterable(operations))
     return any(
@@ -136,13 +158,18 @@ def has_loop(circuit: cirq.AbstractCircuit) -> bool:
 
 def order_of(circuit: cirq.AbstractCircuit, qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
     """Return all qubits in order; raises `WireError` for a qudit, a qubit given twice or one left out."""
+    return _ordered(circuit.all_qubits(), qubit_order)
+
+
+def _ordered(qubits: Iterable[cirq.Qid], qubit_order: cirq.QubitOrderOrList) -> tuple[cirq.Qid, ...]:
+    """Return qubits in order, with those that the order adds; raises as `order_of`."""
     try:
-        qubits = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(circuit.all_qubits())
+        order = cirq.QubitOrder.as_qubit_order(qubit_order).order_for(qubits)
     except ValueError as error:
         raise WireError(f"this qubit order does not fit the circuit: {error}") from error
-    for qubit in qubits:
+    for qubit in order:
         require_two_levels(qubit)
-    return tuple(qubits)
+    return tuple(order)
 
 
 def require_two_levels(qubit: cirq.Qid) -> None:

@@ -13,20 +13,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, assert_never
 
 import cirq
 import numpy as np
 
+from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput
 from qsim_ex.frameworks import (
     GATES,
     Attributes,
     Gate,
+    GateCase,
+    GateClass,
     NeedsNumbers,
     OnePower,
     OneShift,
     Powers,
+    UnitaryMatrix,
     unitary_matrices,
 )
 from qsim_ex_cirq.translation import rules
@@ -48,10 +53,14 @@ __all__ = [
 
 
 class ShiftedRow(NamedTuple):
-    """The row for the powers that have one shift, and its parameters as a function of the exponent."""
+    """The row for the powers that have one shift; its parameters are `scales` times the exponent."""
 
     row: str
-    parameters: Callable[[Any], tuple[Any, ...]]
+    scales: tuple[float, ...]
+
+    def parameters(self, exponent: Any) -> tuple[Any, ...]:
+        """Return the parameters of the row."""
+        return tuple([scale * exponent for scale in self.scales])
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,16 @@ class Power:
         if self.controls:
             name = "c" * self.controls + name
         return (name, parameters) if name in GATES else None
+
+    def cases(self) -> GateClass:
+        """Return what `row` finds, for gates that were written without a symbol."""
+        controls = "c" * self.controls
+        # Under controls a shift is a phase that stands outside of them, so that the gate is no row.
+        shifted = {s: own for s, own in self.shifted.items() if not (self.controls and s)}
+        found = [GateCase(t, 0, row, ()) for t, row in self.fixed.items()]
+        found += [GateCase(None, s, _known(controls + own.row), own.scales) for s, own in shifted.items()]
+        found.append(GateCase(None, 0 if self.controls else None, _known(controls + self.power)))
+        return GateClass(("exponent", "global_shift"), tuple(found))
 
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
@@ -110,10 +129,18 @@ class FromAttributes:
         """Return the row of the gate table and its parameters."""
         return self.of, tuple([number(getattr(gate, name)) for name in self.names])
 
+    def cases(self) -> GateClass:
+        """Return what `row` finds."""
+        return GateClass(self.names, (GateCase(None, None, self.of),))
+
     def __call__(self, gate: Any, place: Place) -> None:
         """Append the gate."""
         name, parameters = self.row(gate, place.literal, place.number)
         place.row(name, *parameters)
+
+
+def _known(name: str) -> str | None:
+    return name if name in GATES else None
 
 
 def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:
@@ -129,8 +156,8 @@ def rules_of(rows: Iterable[Gate]) -> dict[str, Rule]:
                     found[kind] = FromAttributes(row.name, names)
                 case OnePower(kind, exponent):
                     fixed[kind][exponent] = row.name
-                case OneShift(kind, shift, parameters):
-                    shifted[kind][shift] = ShiftedRow(row.name, parameters)
+                case OneShift(kind, shift, scales):
+                    shifted[kind][shift] = ShiftedRow(row.name, scales)
                 case Powers():
                     powers[row.name] = row, gates
                 case _:
@@ -177,22 +204,25 @@ class Columns:
     """Some operations, column by column.
 
     rows: of each operation its row of the gate table; None for an operation that is none, or that must be looked at by
-    itself. of: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a row.
-    others: the places of the operations that have none. matrices: of matrix gates, by their places.
-    literal: whether an operation was written without a symbol. number: makes of a gate's parameter what the builder
-    takes.
+    itself. gates: the gate of each operation; None for one that is no gate alone. wires: of each operation that has a
+    row. count: of all operations. others: the places of those that have no row. matrices: of matrix gates, by their
+    places. numbered: the operations, each with its moment's number. literal: whether one was written without a symbol.
+    number: makes of a gate's parameter what the builder takes.
     """
 
     def __init__(
         self,
-        operations: Sequence[cirq.Operation],
+        numbered: Sequence[tuple[int, cirq.Operation]],
         wire_of: Mapping[cirq.Qid, int],
         literal: Callable[[cirq.Operation], bool],
         number: Callable[[Any], Any],
     ) -> None:
-        self.of = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
+        self._numbered, self._literal = numbered, literal
+        operations = [op for _, op in numbered]
+        self.count = len(operations)
+        self.gates = gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in operations]
         self.rows = _rows(gates, None if literal is always else list(map(literal, operations)), number)
-        matrices = {k: gate._unitary_() for k, gate in enumerate(gates) if type(gate) is cirq.MatrixGate}
+        self.matrices = checked_matrices(dict(enumerate(gates)))
         at = wire_of.__getitem__
         try:
             self.wires = [  # most gates have one or two wires, for which no loop is needed
@@ -200,22 +230,33 @@ class Columns:
                 for on in [op.qubits for op in operations]
             ]
         except KeyError:  # noise on a qubit that the circuit does not have
-            self.rows, self.wires, matrices = [None] * len(operations), [], {}
+            self.rows, self.wires, self.matrices = [None] * len(operations), [], {}
         self.others = [place for place, row in enumerate(self.rows) if row is None]
-        checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
-        self.matrices = {k: one for k, one in zip(matrices, checked, strict=False) if one is not None}
 
-    def run_of_matrices(self, at: int) -> int:
-        """Return how many checked matrices follow one another from ``others[at]`` on."""
-        run, place = 0, self.others[at]
-        while place + run in self.matrices:
-            run += 1
-        return run
+    def operation(self, place: int) -> tuple[int, cirq.Operation]:
+        """Return an operation and the number of its moment."""
+        return self._numbered[place]
 
-    def gates(self, begin: int, end: int) -> tuple[list[str], list[tuple[int, ...]], list[tuple[Any, ...]]]:
-        """Return names, wires and parameters of some operations that follow one another and have rows."""
+    def is_literal(self, place: int) -> bool:
+        """Return whether an operation was written without a symbol."""
+        return self._literal(self._numbered[place][1])
+
+    def append(self, builder: CircuitBuilder, begin: int, end: int) -> set[int]:
+        """Append some gates that follow one another and have rows, and return their wires; raises `InvalidInput`."""
         rows = [row for row in self.rows[begin:end] if row is not None]
-        return [name for name, _ in rows], self.wires[begin:end], [given for _, given in rows]
+        wires = self.wires[begin:end]
+        builder.gates([name for name, _ in rows], wires, [given for _, given in rows])
+        return set(chain.from_iterable(wires))
+
+
+def checked_matrices(gates: Mapping[int, cirq.Gate | None]) -> dict[int, UnitaryMatrix]:
+    """Return the matrices of matrix gates as the builder takes them fastest; those left out are looked at one by one.
+
+    gates: by their places.
+    """
+    matrices = {place: gate._unitary_() for place, gate in gates.items() if type(gate) is cirq.MatrixGate}
+    checked = unitary_matrices(list(matrices.values()), TOLERANCE) if len(matrices) > 1 else []
+    return {place: one for place, one in zip(matrices, checked, strict=False) if one is not None}
 
 
 def _rows(gates: Sequence[Any], literal: list[bool] | None, number: Callable[[Any], Any]) -> list[Row | None]:

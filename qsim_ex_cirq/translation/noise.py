@@ -115,19 +115,19 @@ def noisy_operations(circuit: cirq.AbstractCircuit, noise: cirq.NoiseModel, samp
         kinds = {type(op) for _, op in operations} if sampled else set()
         tags = any(issubclass(kind, cirq.TaggedOperation) for kind in kinds)
         tagged = [op for _, op in operations if isinstance(op, cirq.TaggedOperation)] if tags else []
-        added = any(map(_is_virtual, tagged))  # by `cirq.Circuit.with_noise`
+        added = any(map(is_virtual, tagged))  # by `cirq.Circuit.with_noise`
     else:
         moments = noise.noisy_moments(circuit, sorted(circuit.all_qubits()))
         operations = [(number, op) for number, tree in enumerate(moments) for op in cirq.flatten_to_ops(tree)]
         added = True
     if not (sampled and added):
         return operations
-    written = {id(op) for op in circuit.all_operations() if not _is_virtual(op)}
+    written = {id(op) for op in circuit.all_operations() if not is_virtual(op)}
     kept = zip(operations, _counting(operations), strict=True)
     return [numbered for numbered, counts in kept if counts or id(numbered[1]) in written]
 
 
-def _is_virtual(op: cirq.Operation) -> bool:
+def is_virtual(op: cirq.Operation) -> bool:
     """Return whether an operation bears the tag of those that noise models add."""
     return isinstance(op, cirq.TaggedOperation) and cirq.VirtualTag() in op.tags
 

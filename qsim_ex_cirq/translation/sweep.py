@@ -35,8 +35,11 @@ def translate_sweep(
     All other arguments are those of `translate`. The sweeps of all translations together have a binding for each
     resolver, in order. Raises what `translate` raises.
     """
+    how: dict[str, Any] = {"noise": noise, "sampled": sampled, "from_zero": from_zero, "initial": initial}
+    if len(resolvers) == 1:
+        return [translate(circuit, resolvers[0], qubit_order, **how)]
     order = order_of(circuit, qubit_order)
-    if len(resolvers) > 1 and not _asks_for_numbers(noise, circuit):
+    if resolvers and not _asks_for_numbers(noise, circuit):
         builder = ParameterSweepBuilder(len(order), len(order))
         columns = ParameterColumns(_ResolverColumns(resolvers), len(resolvers))
         translator = Translator(order, from_zero, builder, partial(number_or_column, columns))
@@ -44,8 +47,7 @@ def translate_sweep(
         with suppress(NeedsNumbers):
             translator.operations(noisy_operations(circuit, noise, sampled), lambda op: not cirq.is_parameterized(op))
             return [replace(translator.translation(sampled), sweep=builder.sweep(len(resolvers)))]
-    how: dict[str, Any] = {"noise": noise, "sampled": sampled, "from_zero": from_zero}
-    return [translate(circuit, resolver, order, initial=initial, **how) for resolver in resolvers]
+    return [translate(circuit, resolver, order, **how) for resolver in resolvers]
 
 
 def _asks_for_numbers(noise: cirq.NoiseModel, circuit: cirq.AbstractCircuit) -> bool:

@@ -12,13 +12,14 @@ import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
-from qsim_ex.frameworks import NeedsNumbers, ParameterSweep, UnitaryMatrix
+from qsim_ex.frameworks import NeedsNumbers, ParameterSweep
 from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.conditions import condition_of, conjunctions, nested
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
+from qsim_ex_cirq.translation.native_columns import NativeColumns
 from qsim_ex_cirq.translation.noise import MomentOperation, channel, kraus_of
 from qsim_ex_cirq.translation.translation import Translation
 
@@ -98,56 +99,52 @@ class Translator:
 
         Errors name the moment. Raises `NeedsNumbers` where symbols may stay and the structure depends on one.
         """
-        columns = Columns([op for _, op in numbered], self.wire_of, literal, self.number)
-        self.gates = columns.of
+        self.columns(Columns(numbered, self.wire_of, literal, self.number))
+
+    def columns(self, columns: Columns | NativeColumns) -> None:
+        """Append operations that were read column by column; see `operations`."""
+        self.gates = columns.gates
         begin = at = 0
         while at < len(columns.others):
             place = columns.others[at]
             if begin < place:
-                self._gates(columns, numbered, literal, begin, place)
-            run = columns.run_of_matrices(at)
-            if run > 1 and not self.held:
-                wires = columns.wires[place : place + run]
+                self._gates(columns, begin, place)
+            run = 0
+            while place + run in columns.matrices and not self.held:
+                run += 1
+            if run > 1:
+                wires = [columns.wires[k] for k in range(place, place + run)]
                 matrices = [columns.matrices[k] for k in range(place, place + run)]
                 self.builder.unitaries(matrices, [on[::-1] for on in wires], name="MatrixGate")
                 self.acted.update(chain.from_iterable(wires))
-                at, begin = at + run, place + run
-                continue
-            number, op = numbered[place]
-            self._one(number, op, literal(op), columns.matrices.get(place))
-            at, begin = at + 1, place + 1
-        if begin < len(numbered):
-            self._gates(columns, numbered, literal, begin, len(numbered))
+            else:
+                self._one(columns, place)
+            at, begin = at + max(run, 1), place + max(run, 1)
+        if begin < columns.count:
+            self._gates(columns, begin, columns.count)
 
-    def _gates(
-        self,
-        columns: Columns,
-        numbered: Sequence[MomentOperation],
-        literal: Callable[[cirq.Operation], bool],
-        begin: int,
-        end: int,
-    ) -> None:
+    def _gates(self, columns: Columns | NativeColumns, begin: int, end: int) -> None:
         """Append gates that follow one another and have rows: all at once, if nothing waits for one of them."""
         found: InvalidInput | None = None
         if not self.held:
-            names, wires, parameters = columns.gates(begin, end)
             try:
-                self.builder.gates(names, wires, parameters)
+                self.acted.update(columns.append(self.builder, begin, end))
             except InvalidInput as error:
                 found = error  # the gate that is wrong raises it again, with its place
             else:
-                self.acted.update(chain.from_iterable(wires))
                 return
-        for number, op in numbered[begin:end]:
-            self._one(number, op, literal(op), None)
+        for place in range(begin, end):
+            self._one(columns, place)
         if found is not None:
             raise found
 
-    def _one(self, number: int, op: cirq.Operation, literal: bool, matrix: UnitaryMatrix | None) -> None:
-        """Append one operation of a moment; matrix: of a matrix gate, if it was checked."""
+    def _one(self, columns: Columns | NativeColumns, place: int) -> None:
+        """Append one operation of a moment."""
+        number, op = columns.operation(place)
+        matrix = columns.matrices.get(place)
         try:
             if matrix is None:
-                self.operation(op, literal)
+                self.operation(op, columns.is_literal(place))
             else:
                 wires = tuple([self.wire_of[qubit] for qubit in op.qubits])
                 self.release(wires)

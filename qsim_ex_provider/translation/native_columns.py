@@ -16,7 +16,7 @@ import qiskit
 from qiskit.circuit import CircuitInstruction, QuantumCircuit
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.frameworks import GATES, GateReader, ReadGates
+from qsim_ex.frameworks import GATES, QiskitReader, ReadGates
 
 Wires = tuple[int, ...]
 
@@ -40,7 +40,7 @@ class _Interface(NamedTuple):
     """borrow: returns the address of a circuit's data in Qiskit. reader: reads the circuit there."""
 
     borrow: Callable[[Any], int]
-    reader: GateReader
+    reader: QiskitReader
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +64,7 @@ def interface() -> _Interface | None:
     borrow.argtypes, borrow.restype = [ctypes.py_object], ctypes.c_void_p
     addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
     rows = {row.qiskit: row.name for row in GATES.values() if row.qiskit}
-    return _Interface(borrow, GateReader([*addresses, stride], rows))
+    return _Interface(borrow, QiskitReader([*addresses, stride], rows))
 
 
 class NativeColumns:

@@ -102,6 +102,7 @@ def lost_phase(patch: pytest.MonkeyPatch) -> None:
 
     right = placing._factor
     patch.setattr(placing, "_factor", wrong)
+    patch.setattr(placing, "_on_arguments", placing._on_arguments.__wrapped__)
     patch.setattr(circuits, "placed_gate", placing.placed_gate.__wrapped__)  # which remembers nothing
 
 

@@ -141,7 +141,9 @@ class CircuitBuilder(BlockBuilder):
         """
         try:
             placed = list(map(placed_gate, names, wires, repeat(self.num_qubits)))
-            right = [gate.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(parameters)
+            right = [gate.row.parameters for gate in placed] == list(map(len, parameters)) and self._are_finite(
+                parameters
+            )
         except (InvalidInput, TypeError):
             right = False
         if right and len(placed) > _FEW and not self._takes_arrays:
@@ -170,7 +172,8 @@ class CircuitBuilder(BlockBuilder):
         size = operands.size
         new = tuple.__new__  # a named tuple's own takes twice as long
         for gate, given in zip(gates, parameters, strict=True):
-            if gate.shared:
+            row = gate.row
+            if row.shared:
                 known = shared.get(gate)
                 if known is None:
                     operands.size = size
@@ -178,22 +181,18 @@ class CircuitBuilder(BlockBuilder):
                     size = operands.size
                 extend(known)
                 continue
-            name = gate.row
-            alike = (factored if gate.of_factors else whole)[name]
+            alike = (factored if row.of_factors else whole)[row.name]
             alike.offsets.append(size)
             alike.parameters.append(given)
-            for mixes, reads, when, of in gate.factors:
-                append(new(Op, (mixes, reads, when, of, size, name, True)))
-                size += len(of)
+            for mixes, reads, when, of, operand, name, unitary in gate.ops:
+                append(new(Op, (mixes, reads, when, of, size + operand, name, unitary)))
+            size += row.size
         operands.size = size
 
     def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
         """Return the operations of a gate whose operands are the same for all gates of its row."""
-        offset, new, made = self._operands.constant(gate), tuple.__new__, []
-        for mixes, reads, when, of in gate.factors:
-            made.append(new(Op, (mixes, reads, when, of, offset, gate.row, True)))
-            offset += len(of)
-        return tuple(made)
+        offset = self._operands.constant(gate)
+        return tuple([op._replace(operand=offset + op.operand) for op in gate.ops])
 
     def unitary(
         self,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from qsim_ex import moved
 from qsim_ex.circuit import check
 from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, Gate
-from qsim_ex.circuit.ops import Instruction, Op, Pattern, Permutation, Structure, When, structure_of
+from qsim_ex.circuit.ops import ALWAYS, Instruction, Op, Pattern, Permutation, Structure, When, structure_of
 from qsim_ex.errors import UnknownInstruction, WireError, nearest
 
 __getattr__ = moved.names_of(__name__)
@@ -86,22 +86,32 @@ PlacedFactor = tuple[Wires, Wires, When, Pattern]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class PlacedRow:
+    """What gates of a row of the gate table have in common, on whatever wires they are.
+
+    name: of the row; number: its place in the table. parameters: how many it takes. of_factors: whether the gates are
+    the row's factors, each with parameters of its own. shared: whether all gates of the row in a circuit have the same
+    operands, since they have no parameters. size: how many operands a gate has.
+    """
+
+    name: str
+    number: int
+    parameters: int
+    of_factors: bool
+    shared: bool
+    size: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class PlacedGate:
     """A row of the gate table on some wires, under some controls.
 
-    row: its name. parameters: how many it takes. factors: the operations that it becomes, one or those of its factors.
-    of_factors: whether these are the row's factors, each with parameters of its own. shared: whether all gates of the
-    row in a circuit have the same operands, since they have no parameters. ops: its operations with operands counted
-    from 0; size: how many these are. wires: all that it acts on.
+    ops: the operations that it becomes, one or those of the row's factors, with operands counted from 0. wires: all
+    that it acts on.
     """
 
-    row: str
-    parameters: int
-    factors: tuple[PlacedFactor, ...]
-    of_factors: bool
-    shared: bool
+    row: PlacedRow
     ops: tuple[Op, ...]
-    size: int
     wires: Wires
 
     @classmethod
@@ -111,7 +121,24 @@ class PlacedGate:
         for mixes, reads, when, of in factors:
             ops.append(Op(mixes, reads, when, of, size, row.name))
             size += len(of)
-        return cls(row.name, len(row.parameters), factors, of_factors, not row.parameters, tuple(ops), size, wires)
+        return cls(_placed_row(row.name, of_factors, size), tuple(ops), wires)
+
+    def on(self, wires: Wires) -> PlacedGate:
+        """Return a gate on wires 0, 1, … as the same gate on other wires, which were checked."""
+        masks, new, ops = [0], tuple.__new__, []
+        for wire in wires:
+            masks += [mask | 1 << wire for mask in masks]
+        for mixes, reads, (mask, value), of, operand, name, unitary in self.ops:
+            when = new(When, (masks[mask], masks[value])) if mask else ALWAYS
+            on = tuple([wires[argument] for argument in mixes])
+            ops.append(new(Op, (on, tuple([masks[read] for read in reads]), when, of, operand, name, unitary)))
+        return PlacedGate(self.row, tuple(ops), wires)
+
+
+@lru_cache(maxsize=256)
+def _placed_row(name: str, of_factors: bool, size: int) -> PlacedRow:
+    row = GATES[name]
+    return PlacedRow(name, list(GATES).index(name), len(row.parameters), of_factors, not row.parameters, size)
 
 
 @lru_cache(maxsize=65536)
@@ -126,6 +153,22 @@ def placed_gate(
     row = GATES.get(name)
     if row is None:
         raise unknown(name)
+    if not (controls or whole) and len(wires) == row.qubits:
+        return _on_arguments(row).on(check.wires(wires, num_qubits, name))
+    return _placed(row, wires, num_qubits, controls, control_values, whole)
+
+
+@lru_cache(maxsize=256)
+def _on_arguments(row: Gate) -> PlacedGate:
+    """Return a row of the gate table on wires 0, 1, …, from which it is on other wires fastest."""
+    return _placed(row, tuple(range(row.qubits)), row.qubits)
+
+
+def _placed(
+    row: Gate, wires: Wires, num_qubits: int, controls: Wires = (), control_values: int = -1, whole: bool = False
+) -> PlacedGate:
+    """Return what `placed_gate` does, from the columns of a row."""
+    name = row.name
     one = _factor(name, wires, controls, control_values, num_qubits, name)
     if whole or row.factors is None or (controls and name in WHOLE_UNDER_CONTROLS):
         return PlacedGate.of(row, (*wires, *controls), (one,), of_factors=False)
@@ -221,16 +264,16 @@ class OperandBuilder:
 
     def constant(self, gate: PlacedGate, at: int | None = None) -> int:
         """Return the place of the operands of a gate without parameters; at: the place, if it was taken already."""
-        found = self.shared.get(gate.row)
+        found = self.shared.get(gate.row.name)
         if found is None:
-            rows = operations_of(gate.row, np.empty((1, 0)), gate.of_factors)
+            rows = operations_of(gate.row.name, np.empty((1, 0)), gate.row.of_factors)
             entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
             if at is None:
                 found = self.literal(np.concatenate(entries))
             else:
                 found = at
                 self._literal.append((at, np.concatenate(entries)))
-            self.shared[gate.row] = found
+            self.shared[gate.row.name] = found
         return found
 
     def operands(self) -> Complex:
@@ -279,8 +322,10 @@ def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[t
         yield name, parameters
         return
     for factor in factors(*parameters.T):
-        columns = [np.broadcast_to(column, len(parameters)) for column in factor.parameters]
-        yield factor.name, np.stack(columns, axis=1)
+        given = np.empty((len(parameters), len(factor.parameters)))
+        for k, column in enumerate(factor.parameters):
+            given[:, k] = column
+        yield factor.name, given
 
 
 # --- circuits that were made of a framework's ------------------------------------------------------------------------

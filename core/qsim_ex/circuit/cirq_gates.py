@@ -7,16 +7,9 @@ framework.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-
-
-def half_turns(exponent: Any) -> tuple[Any, ...]:
-    """Return an exponent as an angle in radians, the only parameter of a rotation."""
-    return (np.pi * exponent,)
 
 
 @dataclass(frozen=True)
@@ -40,14 +33,15 @@ class OnePower:
 
 @dataclass(frozen=True)
 class OneShift:
-    """The gates of a class with this global shift; `parameters` computes the row's parameters from the exponent.
+    """The gates of a class with this global shift.
 
+    scales: the row's parameters are these numbers times the exponent; by default one angle in radians.
     A class of the same powers under controls uses the row too, under the controls.
     """
 
     kind: str
     shift: float
-    parameters: Callable[[Any], tuple[Any, ...]] = half_turns
+    scales: tuple[float, ...] = (np.pi,)
 
 
 @dataclass(frozen=True)

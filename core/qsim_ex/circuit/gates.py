@@ -447,7 +447,7 @@ _row(
     _fsim,
     mixes=(0, 1),
     parameters="theta phi",
-    cirq=[Attributes("FSimGate", ("theta", "phi")), OneShift("ISwapPowGate", 0, lambda t: (-np.pi * t / 2, 0.0))],
+    cirq=[Attributes("FSimGate", ("theta", "phi")), OneShift("ISwapPowGate", 0, (-np.pi / 2, 0.0))],
 )
 
 # --- controlled --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate
+from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrices import UnitaryMatrix
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op
 from qsim_ex.native import objects
@@ -29,39 +29,33 @@ def append_gates(
 
     Operands have the places that they would have gate by gate. parameters: of all gates, finite, in order.
     """
-    own = defaultdict[tuple[str, bool], list[int]](list)  # gates with operands of their own, by what computes them
-    common = defaultdict[str, list[int]](list)  # gates that share those of their row
-    for number, gate in enumerate(placed):
-        if gate.shared:
-            common[gate.row].append(number)
-        else:
-            own[gate.row, gate.of_factors].append(number)
-    sizes = np.array([gate.size for gate in placed], dtype=np.int64)
-    group = np.full(len(placed), -1, dtype=np.int64)
-    for number, members in enumerate(own.values()):
-        group[members] = number
-    group = group[numbers]
-    taken = np.where(group < 0, 0, sizes[numbers])
-    new = {row: members for row, members in common.items() if row not in operands.shared}
-    if new:  # their operands stand where the first of them is
-        first = np.empty(len(placed), dtype=np.int64)
-        first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
-        begin = {row: int(first[members].min()) for row, members in new.items()}
-        for row, place in begin.items():
-            taken[place] = placed[new[row][0]].size
+    number_of = np.array([gate.row.number for gate in placed], dtype=np.int64)
+    rows = number_of[numbers]  # of all gates
+    kinds = {gate.row.number: gate for gate in placed}  # for each row a gate
+    common = [gate for gate in kinds.values() if gate.row.shared]  # which share the operands of their row
+    size_of, parameters_of = np.zeros((2, len(GATES)), dtype=np.int64)
+    for gate in kinds.values():
+        size_of[gate.row.number] = 0 if gate.row.shared else gate.row.size
+        parameters_of[gate.row.number] = gate.row.parameters
+    taken = size_of[rows]
+    begin = {gate: int(np.argmax(rows == gate.row.number)) for gate in common if gate.row.name not in operands.shared}
+    for gate, place in begin.items():  # their operands stand where the first of them is
+        taken[place] = gate.row.size
     ends = operands.size + np.cumsum(taken)
     offsets = ends - taken
-    for row, members in new.items():
-        operands.constant(placed[members[0]], int(offsets[begin[row]]))
-    shared = np.full(len(placed), -1, dtype=np.int64)
-    for row, members in common.items():
-        shared[members] = operands.shared[row]
-    counts = np.array([gate.parameters for gate in placed], dtype=np.int64)[numbers]
+    for gate, place in begin.items():
+        operands.constant(gate, int(offsets[place]))
+    shared_of = np.full(len(GATES), -1, dtype=np.int64)
+    for gate in common:
+        shared_of[gate.row.number] = operands.shared[gate.row.name]
+    counts = parameters_of[rows]
     starts = np.cumsum(counts) - counts
-    for number, ((row, of_factors), members) in enumerate(own.items()):
-        which = np.flatnonzero(group == number)
-        given = parameters[np.add.outer(starts[which], np.arange(placed[members[0]].parameters))]
-        operands.rows_of(row, of_factors, offsets[which], given)
+    for gate in kinds.values():
+        if not gate.row.shared:
+            which = np.flatnonzero(rows == gate.row.number)
+            given = parameters[starts[which, None] + np.arange(gate.row.parameters)]
+            operands.rows_of(gate.row.name, gate.row.of_factors, offsets[which], given)
+    sizes, shared = size_of[number_of], shared_of[number_of]
     ops = tuple([gate.ops for gate in placed])
     arrays = address(sizes), address(shared), address(numbers), address(offsets)
     _append_operations()(instructions, Op, tuple, ops, *arrays, len(numbers))

@@ -6,9 +6,10 @@ It needs five things that users of the engine do not:
 - Circuits are built with `qsim_ex.CircuitBuilder`, whose gates are the rows of `GATES` (a `Gate` each, and how
   Cirq writes it in `Powers`, `OnePower`, `OneShift` or `Attributes`); a built circuit consists of
   `Instruction`, such as `Channel`, `Initialize`, `Measure`, `Reset` and `Save`. `unitary_matrices` checks many matrices
-  at once, as a `UnitaryMatrix` each, and a `GateReader` reads a circuit of Qiskit as `ReadGates`. `check` holds the
-  engine's limits and checks, so that an error reads the same wherever it is found. Conditions and what is stored are
-  `Expression`s, which consist of `Token`s; `FLOAT` is the width of a real number.
+  at once, as a `UnitaryMatrix` each. A `QiskitReader` or a `CirqReader`, which is told of `GateClass`es and their
+  `GateCase`s, reads a circuit as `ReadGates`. `check` holds the engine's limits and checks, so that an error reads the
+  same wherever it is found. Conditions and what is stored are `Expression`s, which consist of `Token`s; `FLOAT` is the
+  width of a real number.
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
@@ -50,11 +51,13 @@ if TYPE_CHECKING:
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
     from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.cirq_reader import CirqReader, GateCase, GateClass
     from qsim_ex.frameworks.collector import uncollected
-    from qsim_ex.frameworks.gate_reader import GateReader, ReadGates
     from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
+    from qsim_ex.frameworks.qiskit_reader import QiskitReader
+    from qsim_ex.frameworks.read_gates import ReadGates
     from qsim_ex.frameworks.seeds import derived_seeds, job_seeds, random_generator
     from qsim_ex.observe.sampling import fresh_job_seed, remember_drawn
     from qsim_ex.precision import BY_DTYPE
@@ -63,13 +66,15 @@ _HOMES = {
     "BY_DTYPE": "qsim_ex.precision",
     "Attributes": "qsim_ex.circuit.cirq_gates",
     "BindingGroup": "qsim_ex.frameworks.binding_group",
+    "CirqReader": "qsim_ex.frameworks.cirq_reader",
     "Channel": "qsim_ex.circuit.ops",
     "GATES": "qsim_ex.circuit.gates",
     "Explanation": "qsim_ex.display.explanation",
     "Expression": "qsim_ex.circuit.classical",
     "FLOAT": "qsim_ex.circuit.classical",
     "Gate": "qsim_ex.circuit.gates",
-    "GateReader": "qsim_ex.frameworks.gate_reader",
+    "GateCase": "qsim_ex.frameworks.cirq_reader",
+    "GateClass": "qsim_ex.frameworks.cirq_reader",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
     "JobRuns": "qsim_ex.frameworks.job_runs",
@@ -83,7 +88,8 @@ _HOMES = {
     "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
     "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "Powers": "qsim_ex.circuit.cirq_gates",
-    "ReadGates": "qsim_ex.frameworks.gate_reader",
+    "QiskitReader": "qsim_ex.frameworks.qiskit_reader",
+    "ReadGates": "qsim_ex.frameworks.read_gates",
     "ReadoutError": "qsim_ex.circuit.noise.readout",
     "ReadoutErrors": "qsim_ex.circuit.noise.readout",
     "ReadoutNotes": "qsim_ex.circuit.noise.readout",
@@ -126,10 +132,12 @@ __all__ = [
     "Attributes",
     "BindingGroup",
     "Channel",
+    "CirqReader",
     "Explanation",
     "Expression",
     "Gate",
-    "GateReader",
+    "GateCase",
+    "GateClass",
     "Initialize",
     "Instruction",
     "JobRuns",
@@ -143,6 +151,7 @@ __all__ = [
     "ParameterSweep",
     "ParameterSweepBuilder",
     "Powers",
+    "QiskitReader",
     "ReadGates",
     "ReadoutError",
     "ReadoutErrors",

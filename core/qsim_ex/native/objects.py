@@ -35,6 +35,10 @@ _FUNCTIONS = (
     "Py_DecRef",
     "PyType_GetSlot",
     "PyObject_GC_UnTrack",
+    "PyObject_GetAttr",
+    "PyObject_Type",
+    "PyFloat_AsDouble",
+    "PyErr_Clear",
 )
 """The functions of the stable ABI that native code calls, in the order of core/native/python.hpp."""
 

@@ -1,0 +1,46 @@
+"""The gates of a circuit of Qiskit, read by native code through Qiskit's C interface: core/native/qiskit.cpp.
+
+No Python object is made for an instruction. The adapter hands over the addresses of Qiskit's functions, so nothing
+here imports Qiskit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+
+from qsim_ex.frameworks.read_gates import PlacedRows, ReadGates
+from qsim_ex.native import objects
+from qsim_ex.native.library import address
+
+
+class QiskitReader:
+    """Reads circuits through Qiskit's C interface.
+
+    functions: the addresses of qk_circuit_view_instruction, qk_circuit_instruction_kind, qk_param_kind and
+    qk_param_as_real, and the bytes of a parameter. rows: of the gate table by Qiskit's names.
+    """
+
+    def __init__(self, functions: Sequence[int], rows: Mapping[str, str]) -> None:
+        self._functions = np.array(functions, dtype=np.int64)
+        self._rows = PlacedRows(list(rows.values()))
+        names = [name.encode() for name in rows]
+        self._names = np.frombuffer(b"".join(names), dtype=np.uint8)
+        self._ends = np.array(list(accumulate(map(len, names))), dtype=np.int64)
+
+    def read(self, circuit: int, count: int) -> ReadGates | None:
+        """Return the gates of a circuit with `count` instructions, given by its address in Qiskit.
+
+        None if a parameter is no finite number, or wires are too many: then Python has to look at the circuit.
+        """
+        names = address(self._names), address(self._ends), len(self._ends)
+        functions = address(self._functions)
+        return ReadGates.read(self._rows, count, lambda out: _read()(circuit, count, functions, *names, out))
+
+
+@lru_cache(maxsize=1)
+def _read() -> Callable[..., int]:
+    return objects.function("qiskit_gates", "pipppip")
