@@ -15,9 +15,10 @@ import numpy as np
 from cirq.sim.simulation_state import strat_act_on_from_apply_decompose
 from numpy.typing import NDArray
 
-from qsim_ex import DensityMatrix, PauliSum
+from qsim_ex import Circuit, DensityMatrix, PauliSum
 from qsim_ex.errors import StateError
 from qsim_ex.options import Options
+from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
 from qsim_ex_cirq.translation.translator import Translator
 
 Axes = Sequence[int]
@@ -144,8 +145,24 @@ class EngineDensityMatrix(cirq.QuantumStateRepresentation):
             translator = Translator(qubits, False)
             for action, axes in waiting:
                 translator.operation(_on(action, [qubits[axis] for axis in axes]), literal=True)
-            self._state.apply(translator.translation(False).circuit)
+            circuit = translator.translation(False).circuit
+            if circuit.num_qubits > self._num_qubits:
+                self._borrow(self._state, circuit)
+            else:
+                self._state.apply(circuit)
         return self._state
+
+    def _borrow(self, state: DensityMatrix, circuit: Circuit) -> None:
+        """Apply a circuit that needs ancillas, whose wires stand behind the others and are |0⟩ before and after."""
+        size = 1 << self._num_qubits
+        wide = np.zeros((1 << circuit.num_qubits,) * 2, dtype=state.dtype)
+        wide[:size, :size] = state.to_numpy()
+        with DensityMatrix(circuit.num_qubits, options=self._options, initial=wide) as larger:
+            kept = larger.apply(circuit).to_numpy()[:size, :size]
+        trace = float(np.trace(kept).real)
+        if abs(trace - 1) > ANCILLA_TOLERANCE:
+            raise ancillas_are_left(trace)
+        state.set(kept)
 
     def _wires(self, axes: Axes) -> list[int]:
         return [self._num_qubits - 1 - axis for axis in axes]

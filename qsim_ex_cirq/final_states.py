@@ -40,11 +40,16 @@ def _of_qubits(vector: Vector, translation: Translation) -> Vector:
     kept = vector[: 1 << len(translation.qubits)].copy()
     norm = float(np.linalg.norm(kept))
     if abs(norm - 1) > ANCILLA_TOLERANCE:
-        raise StateError(
-            f"expected decompositions to leave their own qubits in |0⟩, got the weight {norm**2:.3g} there; undo what "
-            "they do to these qubits, or reset them."
-        )
+        raise ancillas_are_left(norm**2)
     return kept
+
+
+def ancillas_are_left(weight: float) -> StateError:
+    """Return the error for a decomposition that leaves its own qubits in other states than |0⟩."""
+    return StateError(
+        f"expected decompositions to leave their own qubits in |0⟩, got the weight {weight:.3g} there; undo what they do "
+        "to these qubits, or reset them."
+    )
 
 
 def metadata_of(state: StateVector) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from qsim_ex.frameworks import amplitudes_by_parts
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
-from qsim_ex_cirq.results import ResultDict, records_of
+from qsim_ex_cirq.results import ResultDict, looped_records, records_of
 from qsim_ex_cirq.runs import SeedStream, SweepRuns, key_of
 from qsim_ex_cirq.states import Initial
 from qsim_ex_cirq.translation.observables import undisturbed, value_of
@@ -253,4 +253,6 @@ def _values(found: np.ndarray, sums: Sequence[PauliSum]) -> list[Any]:
 def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result: Result) -> ResultDict:
     """Return Cirq's result of one point."""
     records = records_of(translation.measurements, result.bits())
+    if translation.looped:
+        records |= looped_records(translation.looped, result.records)
     return ResultDict(params=resolver, records=records, engine_result=result)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from weakref import ref
@@ -145,6 +145,25 @@ def _count(number: int, noun: str) -> str:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Records:
+    """What the shots of a run have recorded under one label (`CircuitBuilder.record`): of each shot a list of values.
+
+    values: uint8 [all, bits], shot after shot, each shot's in order; the least significant bit first.
+    counts: the number of values of each shot, int64 [shots].
+    """
+
+    values: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+
+    def padded(self) -> NDArray[np.uint8]:
+        """Return the values as uint8 [shots, the longest list, bits], with 0 where a list is shorter."""
+        most = int(self.counts.max(initial=0))
+        found = np.zeros((len(self.counts), most, self.values.shape[1]), dtype=np.uint8)
+        found[np.arange(most) < self.counts[:, None]] = self.values
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Result(_Ran):
     """The outcome of one circuit.
 
@@ -158,6 +177,7 @@ class Result(_Ran):
         value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
+    records: what the shots have recorded, by its label; empty without shots.
     """
 
     shots: int | None
@@ -166,6 +186,7 @@ class Result(_Ran):
     saved: Mapping[str, Any]
     seed: int
     provenance: Provenance
+    records: Mapping[str, Records] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Result({', '.join([*_held(self), self.provenance.describe()])})"
@@ -230,6 +251,7 @@ class BatchResult(_Ran):
     seeds: the seed of each binding.
     trajectories: the number of trajectories whose mean each value is; None without random outcomes before the end.
     provenance: the devices, plans and times of the whole batch; its fields are properties of the result too.
+    records: for each binding what its shots have recorded, by its label; empty if nothing is recorded.
     """
 
     shots: int | None
@@ -241,6 +263,7 @@ class BatchResult(_Ran):
     seeds: tuple[int, ...]
     trajectories: int | None
     provenance: Provenance
+    records: Sequence[Mapping[str, Records]] = ()
 
     def __repr__(self) -> str:
         held = [_count(len(self), "binding"), *_held(self)]
@@ -260,4 +283,5 @@ class BatchResult(_Ran):
             saved={label: states[binding] for label, states in self.saved.items()},
             seed=self.seeds[binding],
             provenance=self.provenance,
+            records=self.records[binding] if self.records else {},
         )

@@ -1,4 +1,4 @@
-"""Cirq's controls: values of control qubits, and conditions on measured keys as values of classical bits."""
+"""Cirq's controls: values of control qubits, and conditions on measured keys as classical expressions of the engine."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from typing import Any
 import cirq
 
 from qsim_ex.errors import MeasurementError, NotSupported
-from qsim_ex.frameworks import check
+from qsim_ex.frameworks import Expression, check
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
 
-Condition = tuple[tuple[int, ...], tuple[int, ...]]
-"""Classical bits, the first one least significant, and the values of them at which a condition holds."""
 
+def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Expression:
+    """Return an expression that is not 0 where a condition holds; what it looks at is measured now.
 
-def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Condition:
-    """Return the classical bits that a condition looks at, which are measured now, and where it holds.
-
-    Cirq's own condition is asked for every value of the bits. Raises `MeasurementError` for a key that was not measured
-    before, and `NotSupported` for too many bits.
+    Cirq's own condition is asked for every value of its bits where it is of a class, or has a function, that the engine
+    has no expression for. Raises `MeasurementError` for a key that was not measured before, and `NotSupported` where so
+    many bits are read that this would take too long.
     """
     index = getattr(condition, "index", -1)
     reads = {key: _read(str(key), index, pending) for key in dict.fromkeys(condition.keys)}
-    clbits = tuple(clbit for read in reads.values() for clbit in read.clbits)
-    if len(clbits) > check.CONDITION_BITS:
-        most = check.CONDITION_BITS
-        raise NotSupported(f"expected a classical control on at most {most} measured qubits, got one on {len(clbits)}.")
-    return clbits, tuple(value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value))
+    match condition:
+        case cirq.KeyCondition(key):
+            return reads[key].number().unary("truth", 1)
+        case cirq.BitMaskKeyCondition():
+            return _masked(condition, reads[condition.key].number())
+        case cirq.SympyCondition(expr):
+            from qsim_ex_cirq.translation.formulas import UnknownFormula, formula
+
+            try:
+                return formula(expr, {str(key): read for key, read in reads.items()})
+            except UnknownFormula as error:
+                return _table(condition, reads, index, str(error))
+        case _:
+            return _table(condition, reads, index, type(condition).__name__)
 
 
 def _read(key: str, index: int, pending: PendingMeasurements) -> MeasuredKey:
@@ -37,6 +44,28 @@ def _read(key: str, index: int, pending: PendingMeasurements) -> MeasuredKey:
             f"Measurement key {key} missing when testing classical control; measure it before what it controls."
         )
     return read
+
+
+def _masked(condition: cirq.BitMaskKeyCondition, value: Expression) -> Expression:
+    """Return whether the masked bits of a key are a value, or are another one."""
+    mask, target = condition.bitmask, condition.target_value
+    width = max([value.width, *[number.bit_length() for number in (mask, target) if number is not None]])
+    value = value.cast(width)
+    if mask is not None:
+        value = value.binary("and", Expression.constant(mask, width))
+    return value.binary("equal" if condition.equal_target else "not_equal", Expression.constant(target, width), 1)
+
+
+def _table(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, what: str) -> Expression:
+    """Return the values of all bits of some keys for which a condition holds, as an expression."""
+    clbits = tuple(clbit for read in reads.values() for clbit in read.clbits)
+    if len(clbits) > check.CONDITION_BITS:
+        raise NotSupported(
+            f"expected a classical control of sums, products, comparisons and logic where it reads more than "
+            f"{check.CONDITION_BITS} bits, got {what} on {len(clbits)}; write it with these."
+        )
+    values = [value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value)]
+    return Expression.of_bits(clbits).among(values) if clbits else Expression.constant(len(values), 1)
 
 
 def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, value: int) -> bool:
@@ -57,10 +86,12 @@ def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int,
     return bool(condition.resolve(store))
 
 
-def nested(conditions: Sequence[cirq.Condition], pending: PendingMeasurements) -> list[Condition]:
-    """Return conditions that must all hold; those that always do are left out."""
-    found = [condition_of(condition, pending) for condition in conditions]
-    return [(clbits, values) for clbits, values in found if len(values) < 1 << len(clbits)]
+def nested(conditions: Sequence[cirq.Condition], pending: PendingMeasurements) -> list[Expression] | None:
+    """Return conditions that must all hold, without those on no keys; None if one of these does not hold."""
+    nothing = cirq.ClassicalDataDictionaryStore()
+    if not all(condition.keys or condition.resolve(nothing) for condition in conditions):
+        return None
+    return [condition_of(condition, pending) for condition in conditions if condition.keys]
 
 
 def conjunctions(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.errors import MeasurementError, NoiseError
-from qsim_ex.frameworks import ReadoutError, ReadoutErrors, confusion
+from qsim_ex.errors import MeasurementError, NoiseError, NotSupported
+from qsim_ex.frameworks import Expression, ReadoutError, ReadoutErrors, confusion
 
 Confusion = Mapping[tuple[int, ...], NDArray[np.float64]]
 
@@ -59,6 +59,46 @@ class MeasuredKey(NamedTuple):
     instances: int
     is_choice: bool = False
 
+    def number(self) -> Expression:
+        """Return the record as a number, the first qubit most significant."""
+        if not self.clbits:  # a channel with one matrix
+            return Expression.constant(0, 1)
+        bits = Expression.of_bits(self.clbits[::-1])
+        inverted = sum(inverted << k for k, inverted in enumerate(reversed(self.invert)))
+        return bits.binary("xor", Expression.constant(inverted, bits.width)) if inverted else bits
+
+    def digit(self, index: int) -> Expression:
+        """Return the record of one qubit; a channel's is one number. Raises `MeasurementError` for another index."""
+        count = 1 if self.is_choice else len(self.clbits)
+        if not -count <= index < count:
+            raise MeasurementError(
+                f"expected an index from 0 to {count - 1} into a measured key, got {index}; use one of its qubits."
+            )
+        if self.is_choice:
+            return self.number()
+        return MeasuredKey((self.clbits[index],), (self.invert[index],), 1).number()
+
+
+@dataclass(slots=True)
+class _LoopedKey:
+    """A key that is measured in a loop: its last record, and how many there are before the first loop.
+
+    clbits: those of the last record, the first most significant, inverted already.
+    """
+
+    before: int
+    clbits: tuple[int, ...] = ()
+    is_choice: bool = False
+
+    def last(self, index: int) -> MeasuredKey:
+        """Return the last record; raises `NotSupported` for another one, which may be of any round."""
+        if index != -1:
+            raise NotSupported(
+                f"expected a condition on the last record of a key that is measured in a loop, got index {index}; use "
+                "index -1."
+            )
+        return MeasuredKey(self.clbits, (False,) * len(self.clbits), 1, self.is_choice)
+
 
 class PendingMeasurements:
     """Reads of wires, each waiting until something else acts on its wire.
@@ -76,6 +116,7 @@ class PendingMeasurements:
         self._clbits: list[int] = []  # of each read
         self._waiting: dict[int, int] = {}  # wire -> its read
         self._confused: set[int] = set()  # wires whose waiting read is confused
+        self._looped: dict[str, _LoopedKey] = {}
 
     def read(self, gate: cirq.MeasurementGate, wires: tuple[int, ...]) -> None:
         """Note a measurement; raises `MeasurementError` for a key that was measured on another number of qubits."""
@@ -88,7 +129,12 @@ class PendingMeasurements:
             )
         confused = _confused(gate)
         reads = tuple(self._number(wire, k in confused) for k, wire in enumerate(wires))
-        self._instances.append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map))
+        self._append(_PendingMeasurement(key, reads, gate.full_invert_mask(), gate.confusion_map))
+
+    def _append(self, one: _PendingMeasurement) -> None:
+        self._instances.append(one)
+        if one.key in self._looped:
+            self._record(one)
 
     def _number(self, wire: int, confused: bool) -> int:
         if confused or wire in self._confused:
@@ -113,7 +159,7 @@ class PendingMeasurements:
         first = len(self._clbits)
         self._clbits.extend(clbits)
         reads = tuple(range(first, len(self._clbits)))
-        self._instances.append(_PendingMeasurement(key, reads, (False,) * len(reads), {}, is_choice=True))
+        self._append(_PendingMeasurement(key, reads, (False,) * len(reads), {}, is_choice=True))
 
     def measure(self, wires: Iterable[int]) -> None:
         """Measure those of some wires that wait, before something acts on them."""
@@ -131,12 +177,37 @@ class PendingMeasurements:
     def now(self, key: str, index: int) -> MeasuredKey | None:
         """Return an instance of a key, measured now if it still waits; None if there is none of that number."""
         instances = [one for one in self._instances if one.key == key]
+        if instances and key in self._looped and not 0 <= index < self._looped[key].before:
+            return self._looped[key].last(index)
         if not -len(instances) <= index < len(instances):
             return None
-        one = instances[index]
+        clbits = self._measured(instances[index])
+        return MeasuredKey(clbits, instances[index].invert, len(instances), instances[index].is_choice)
+
+    def _measured(self, one: _PendingMeasurement) -> tuple[int, ...]:
+        """Return the classical bits of a measurement, which is done now if it still waits."""
         self.measure([wire for wire, read in self._waiting.items() if read in one.reads])
-        clbits = tuple(self._clbits[read] for read in one.reads)
-        return MeasuredKey(clbits, one.invert, len(instances), one.is_choice)
+        return tuple(self._clbits[read] for read in one.reads)
+
+    def begin_loop(self, keys: Iterable[str]) -> None:
+        """Begin a loop that measures some keys, of which every record is kept from now on."""
+        for key in keys:
+            if key not in self._looped:
+                before = [one for one in self._instances if one.key == key]
+                self._looped[key] = _LoopedKey(len(before))
+                for one in before:
+                    self._record(one)
+
+    def _record(self, one: _PendingMeasurement) -> None:
+        """Append a measurement to the records of its key, and keep its value where conditions look for it."""
+        value = MeasuredKey(self._measured(one), one.invert, 1, one.is_choice).number()
+        key = self._looped[one.key]
+        if not key.clbits:
+            first = self._builder.num_clbits
+            self._builder.num_clbits += value.width
+            key.clbits, key.is_choice = tuple(range(first, first + value.width)), one.is_choice
+        self._builder.store(self._builder.bits(key.clbits[::-1]), value)
+        self._builder.record(one.key, value)
 
     def end(self) -> tuple[int, ...]:
         """Measure all wires that still wait, and return them, ascending."""
@@ -144,6 +215,11 @@ class PendingMeasurements:
         if wires:
             self._builder.measure(wires, wires)
         return wires
+
+    @property
+    def looped(self) -> Mapping[str, bool]:
+        """The keys that are measured in loops, and whether each is a channel's."""
+        return {key: one.is_choice for key, one in self._looped.items()}
 
     def measurements(self) -> tuple[Measurement, ...]:
         """Return all measurements in the order of the circuit, once it has ended."""

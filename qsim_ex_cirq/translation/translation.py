@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cirq
@@ -20,7 +21,8 @@ class Translation:
 
     qubits: the order; qubit k is wire n−1−k. Wires from n on are ancillas, which are |0⟩ before and after.
     measurements: in the order of the circuit. at_end: the wires that are measured at the end, ascending, wire w into
-    classical bit w. readout: how classical bits are misread.
+    classical bit w. readout: how classical bits are misread. looped: the keys that are measured in loops, whose records
+    are the engine's of these labels, and whether each is a channel's.
     """
 
     qubits: tuple[cirq.Qid, ...]
@@ -28,6 +30,7 @@ class Translation:
     measurements: tuple[Measurement, ...]
     at_end: tuple[int, ...]
     readout: ReadoutErrors = ()
+    looped: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def circuit(self) -> Circuit:

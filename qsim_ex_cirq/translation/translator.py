@@ -91,7 +91,12 @@ class Translator:
         at_end = self.pending.end()
         readout = self.pending.readout_errors()
         return Translation(
-            self.qubits, ParameterSweep(self.builder.build()), self.pending.measurements(), at_end, readout
+            self.qubits,
+            ParameterSweep(self.builder.build()),
+            self.pending.measurements(),
+            at_end,
+            readout,
+            self.pending.looped,
         )
 
     def operations(self, numbered: Sequence[MomentOperation], literal: Callable[[cirq.Operation], bool]) -> None:
@@ -240,10 +245,10 @@ class Translator:
         """Append a unitary operation under conditions on measured keys, all of which must hold."""
         inner = op.without_classical_controls()
         conditions = nested(sorted(op.classical_controls, key=str), self.pending)
-        if all(values for _, values in conditions):
+        if conditions is not None:
             with ExitStack() as stack:
-                for clbits, values in conditions:
-                    stack.enter_context(self.builder.condition(clbits, values))
+                for condition in conditions:
+                    stack.enter_context(self.builder.branch(condition))
                 self.unitary(inner, place)
 
     def unroll(self, op: cirq.CircuitOperation, place: Place) -> None:
@@ -263,16 +268,16 @@ class Translator:
             self.parts([part], place._replace(literal=not cirq.is_parameterized(written)))
 
     def repeated(self, op: cirq.CircuitOperation, place: Place) -> None:
-        """Append a subcircuit in a loop that ends on measured keys, whose records are those of the last round."""
+        """Append a subcircuit in a loop that ends on measured keys; the record of every round is kept."""
         until = op._mapped_repeat_until
         assert until is not None
         self.release(place.wires)
+        self.pending.begin_loop(cirq.measurement_key_names(op))
         self.acted.update(place.wires)  # which are in any state when a later round begins
         with self.builder.loop():
             self.parts(list(op.replace(repeat_until=None).mapped_circuit().all_operations()), place)
             self.release(place.wires)
-            clbits, values = condition_of(until, self.pending)
-            with self.builder.condition(clbits, values):
+            with self.builder.branch(condition_of(until, self.pending)):
                 self.builder.leave()
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:

@@ -63,6 +63,11 @@ WRONG: dict[str, tuple[Callable[[CircuitBuilder], object], str]] = {
     "target": (lambda b: b.store(Expression.constant(1, 2), Expression.constant(1, 2)), "as the target of a store"),
     "width": (lambda b: b.store(b.variable(3), Expression.constant(1, 2)), "value of 3 bits for the target, got one"),
     "variable": (lambda b: b.store(CircuitBuilder(1).variable(2), Expression.constant(1, 2)), "of this circuit"),
+    "record": (
+        lambda b: b.record("a", b.bits([0])).record("a", b.bits([0, 1])),
+        "integer of 1 bits for the record 'a', got a value of 2 bits",
+    ),
+    "float record": (lambda b: b.record("a", Expression.constant(1.5, 0)), "got a value of float bits"),
     "open": (lambda b: (b.open(Once()), b.build()), "expected all blocks to be closed, got 1 open"),
 }
 

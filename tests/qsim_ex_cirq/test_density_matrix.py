@@ -187,3 +187,24 @@ def test_options_without_a_meaning_are_refused(name: str) -> None:
     """An option that says nothing about a density matrix is refused by its name."""
     with pytest.raises(OptionError, match=f"expected no {name} for"):
         QsimExDensityMatrixSimulator(**{name: 10})
+
+
+def test_decompositions_may_borrow_qubits() -> None:
+    """An operation that acts on qubits of its own is taken with them, and they are |0⟩ afterwards."""
+
+    class Borrows(cirq.Gate):
+        def _num_qubits_(self) -> int:
+            return 1
+
+        def _decompose_(self, qubits: tuple[cirq.Qid, ...]) -> Iterator[cirq.Operation]:
+            own = cirq.NamedQubit("own")
+            yield cirq.CNOT(qubits[0], own)
+            yield cirq.Z(own)
+            yield cirq.CNOT(qubits[0], own)
+            yield cirq.ResetChannel()(own)
+
+    circuit = cirq.Circuit(cirq.H(Q[0]), cirq.bit_flip(0.2)(Q[1]), Borrows()(Q[0]), cirq.ry(0.4)(Q[1]))
+    expected = cirq.Circuit(cirq.H(Q[0]), cirq.bit_flip(0.2)(Q[1]), cirq.Z(Q[0]), cirq.ry(0.4)(Q[1]))
+    found = ours(**DOUBLE).simulate(circuit, qubit_order=Q[:2]).final_density_matrix
+    theirs = cirq.DensityMatrixSimulator(**DOUBLE).simulate(expected, qubit_order=Q[:2]).final_density_matrix
+    np.testing.assert_allclose(found, theirs, atol=1e-10)

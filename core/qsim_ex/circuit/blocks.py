@@ -16,7 +16,7 @@ import numpy as np
 
 from qsim_ex.circuit import check
 from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.ops import Conditional, Instruction, Op
 from qsim_ex.errors import CircuitError
 
@@ -37,6 +37,7 @@ class BlockBuilder:
     _instructions: list[Instruction]
     _open: list[OpenBlock]
     _variables: list[int]  # their widths
+    _records: dict[str, int]  # the width of each label
 
     # --- conditions --------------------------------------------------------------------------------------------------
 
@@ -139,6 +140,21 @@ class BlockBuilder:
                 f"expected a value of {target.width} bits for the target, got one of {value.width}; use `cast`."
             )
         self._instructions.append(Store(self._valid(target).code[0], self._valid(value)))
+        return self
+
+    def record(self, label: str, value: Expression) -> Self:
+        """Append the value of an expression to the list of a label, once for each time that a shot comes here.
+
+        `Result.records` has the lists. value: an unsigned integer; all of a label have one width. Raises
+        `CircuitError`.
+        """
+        width = self._records.setdefault(label, value.width)
+        if FLOAT in (width, value.width) or value.width != width:
+            raise CircuitError(
+                f"expected an unsigned integer of {width} bits for the record {label!r}, got a value of "
+                f"{value.width or 'float'} bits; use `cast`, or a label of its own."
+            )
+        self._instructions.append(Record(label, self._valid(value)))
         return self
 
     # --- markers -----------------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class CircuitBuilder(BlockBuilder):
         self._instructions: list[Instruction] = []
         self._open: list[OpenBlock] = []
         self._variables: list[int] = []
+        self._records: dict[str, int] = {}
         self._operands = OperandBuilder()
         self._shared: dict[PlacedGate, tuple[Op, ...]] = {}  # gates that share their operands, which come again
         # Equal channels share their operands, since noise adds the same channel many times.

@@ -70,6 +70,14 @@ class Store(ControlFlow):
         return self.target.op == "bits"
 
 
+@dataclass(frozen=True, slots=True)
+class Record(ControlFlow):
+    """Append the value of an expression to the list of a label, once for each time that a shot comes here."""
+
+    label: str
+    value: Expression
+
+
 Marker = If | Else | While | Once | End | Leave | NextRound
 """Closed: the instructions that say what comes next."""
 

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
-from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Store
+from qsim_ex.circuit.control import MARKERS, ControlFlow, Marker, Record, Store
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
 from qsim_ex.native import objects
 
@@ -191,7 +191,19 @@ class SetState:
 
 
 Instruction = (
-    Op | Permutation | Initialize | SetState | Measure | Reset | Begin | Channel | Conditional | Save | Marker | Store
+    Op
+    | Permutation
+    | Initialize
+    | SetState
+    | Measure
+    | Reset
+    | Begin
+    | Channel
+    | Conditional
+    | Save
+    | Marker
+    | Store
+    | Record
 )
 """Closed: every `match` over it ends in `assert_never`."""
 
@@ -270,8 +282,8 @@ class Structure:
 
     @cached_property
     def has_control_flow(self) -> bool:
-        """Whether there are blocks, loops or variables; a gate under a condition on a few bits needs none of them."""
-        return not self.kinds.isdisjoint((*MARKERS, Store))
+        """Whether there are blocks, loops, variables or records; a gate under a condition on few bits needs none."""
+        return not self.kinds.isdisjoint((*MARKERS, Store, Record))
 
     @cached_property
     def gates_end(self) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.classical import FLOAT, Expression, Token
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While, ends_of
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While, ends_of
 from qsim_ex.circuit.ops import Instruction
 
 Matrix = NDArray[np.complex128]
@@ -87,6 +87,8 @@ def _next(
             return [(_around(instructions, heads, place)[0], memory, rho)]
         case Store(target, value):
             return [(place + 1, _stored(memory, target, value_of(value, memory)), rho)]
+        case Record():  # which changes nothing
+            return [(place + 1, memory, rho)]
         case _:
             made = step(instruction, memory.bits, rho)
             return [(place + 1, memory._replace(bits=bits), one) for bits, one in made.items()]
@@ -118,7 +120,7 @@ def _variables(instructions: tuple[Instruction, ...]) -> list[Token]:
     for one in instructions:
         if isinstance(one, If | While) and one.condition is not None:
             found += one.condition.variables
-        elif isinstance(one, Store):
+        elif isinstance(one, Store | Record):
             found += one.value.variables
     return found
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
+from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of, matrix_of
 from qsim_ex.circuit.ops import (
     ALWAYS,
@@ -223,7 +223,7 @@ class _Doubler:
                 self._conditional(place, operation, clbits, values)
             case Save():
                 self._save(place, instruction)
-            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store():
+            case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store() | Record():
                 raise NotSupported(
                     "method='density_matrix' takes gates under conditions, but no loops, variables, or blocks with "
                     "measurements in them yet; use method='statevector', which draws trajectories."

@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from qsim_ex.circuit.control import MARKERS, ControlFlow, Else, End, If, Leave, NextRound, Once, Store, While, ends_of
+from qsim_ex.circuit.control import (
+    MARKERS,
+    ControlFlow,
+    Else,
+    End,
+    If,
+    Leave,
+    NextRound,
+    Once,
+    Record,
+    Store,
+    While,
+    ends_of,
+)
 from qsim_ex.circuit.ops import (
     Conditional,
     Instruction,
@@ -97,6 +110,8 @@ class _LoopDivider:
             saves=tuple(node for node in nodes if isinstance(node, Save)),
             memory=shared.saved,
             loops=True,
+            records={one.label: one.value.width for one in instructions if isinstance(one, Record)},
+            history=shared.memory.history,
         )
 
     # --- markers -----------------------------------------------------------------------------------------------------
@@ -247,7 +262,7 @@ def _moved_to_the_end(instructions: tuple[Instruction, ...], first: int, observe
             case Store(target, value):
                 needed.difference_update(target.value if target.op == "bits" else ())
                 needed.update(value.clbits)
-            case If(condition):
+            case If(condition) | Record(_, condition):
                 needed.update(condition.clbits)
             case Save():
                 later = -1

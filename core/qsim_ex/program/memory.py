@@ -5,10 +5,10 @@ Columns −1, −2, … stand behind those of the choices (see `choices.Reading`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from qsim_ex.circuit.classical import Expression, Token, size_of
-from qsim_ex.circuit.control import If, Store, While
+from qsim_ex.circuit.control import If, Record, Store, While
 from qsim_ex.circuit.ops import Instruction
 
 Column = int | None
@@ -18,12 +18,14 @@ Column = int | None
 class ClassicalMemory:
     """The columns of classical bits and variables, which live as long as a shot, and of values between two markers.
 
-    count: the number of columns so far.
+    count: the number of columns so far. history: in which each branch keeps the number of its last record, if there are
+    records (see `run.history`).
     """
 
-    def __init__(self, num_clbits: int, instructions: Iterable[Instruction]) -> None:
+    def __init__(self, num_clbits: int, instructions: Sequence[Instruction]) -> None:
         self.count = 0
         self._bits = self.new(num_clbits)
+        self.history = self.new(8 * any(isinstance(one, Record) for one in instructions))
         self._variables: dict[int, tuple[int, ...]] = {}
         for token in _variables(instructions):
             if token.value not in self._variables:
@@ -55,7 +57,7 @@ def _variables(instructions: Iterable[Instruction]) -> Iterable[Token]:
             case Store(target, read):
                 if target.op == "variable":
                     yield target
-            case If(read) | While(read):
+            case If(read) | While(read) | Record(_, read):
                 pass
             case _:
                 continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -53,16 +53,26 @@ class ColumnWrite:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class RecordWrite:
+    """The value in some columns, the least significant bit first, that is appended to the list of a label."""
+
+    label: str
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class BranchPoint:
     """A point at which choices are made that depend on the state; the segment after it applies the chosen matrices.
 
     choices: made one after another, as if each were applied at once. readings: made after the choices, of the bits that
         these measured. assignments: made after both, one after another.
+    records: written after all of these.
     """
 
     choices: tuple[Choice, ...]
     readings: tuple[Reading, ...]
     assignments: tuple[ColumnWrite, ...] = ()
+    records: tuple[RecordWrite, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -146,6 +156,8 @@ class Program:
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
         bit there; None for a bit that is 0.
     loops: whether branches go different ways through the nodes, and some of these more than once.
+    records: label -> the width of what is recorded under it. history: the columns with the number of a branch's last
+        record.
     """
 
     levels: Sequence[Level]
@@ -164,6 +176,8 @@ class Program:
     saves: tuple[Save, ...]
     memory: dict[str, tuple[int | None, ...]]
     loops: bool = False
+    records: Mapping[str, int] = field(default_factory=dict)
+    history: tuple[int, ...] = ()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

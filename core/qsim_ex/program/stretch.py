@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from qsim_ex.circuit.classical import Expression, Token, size_of
-from qsim_ex.circuit.control import Store
+from qsim_ex.circuit.control import Record, Store
 from qsim_ex.circuit.ops import (
     Channel,
     Conditional,
@@ -35,7 +35,7 @@ from qsim_ex.program.choices import Choice, Conditioned, Reading, num_streams
 from qsim_ex.program.divide import JOINTLY
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import ClassicalMemory, Column
-from qsim_ex.program.program import BranchPoint, ColumnWrite, Node
+from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RecordWrite
 from qsim_ex.program.readings import Groups
 
 
@@ -122,6 +122,7 @@ class Stretch:
         self._variables: dict[int, tuple[Column, ...]] = {}
         self._decided: dict[int, int] = {}  # the level after which a column is known
         self._flags: list[_Flag] = []
+        self._records: list[RecordWrite] = []
 
     # --- what is handed on -------------------------------------------------------------------------------------------
 
@@ -132,8 +133,9 @@ class Stretch:
         for level in self._levels:
             yield from level.nodes()
         self._shared.levels += self._levels
-        if not last and (self._bits or self._variables):
-            yield BranchPoint((), (), tuple(self._written()))
+        written = () if last else tuple(self._written())
+        if written or self._records:
+            yield BranchPoint((), (), written, tuple(self._records))
 
     def column(self, clbit: int) -> Column:
         """Return the column with the present value of a classical bit."""
@@ -211,6 +213,9 @@ class Stretch:
                 return
             case Store(target, value):
                 self._store(target, value)
+                return
+            case Record(label, value):
+                self._records.append(RecordWrite(label, self._assign(value.lowered(self._columns))))
                 return
             case SetState():
                 self._end(instruction, self._reached(0))

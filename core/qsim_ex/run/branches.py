@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,13 @@ from qsim_ex.run.work import BatchInputs
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
+
+
+class Recorded(NamedTuple):
+    """What branches have recorded under a label: how many values each branch, and all values, uint8 [all, bits]."""
+
+    counts: Values
+    values: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,6 +38,7 @@ class Branches:
     decided: all branch points before this node were decided by an earlier visit.
     own: whether `outcomes` and `scales` may be written, since only the branches that follow from these have them. To
         copy all columns at every choice would cost the square of their number.
+    recorded: what the branches have recorded under each label, at the end of a program that records something.
     """
 
     binding: Values
@@ -41,6 +49,7 @@ class Branches:
     row: Values
     decided: int = 0
     own: bool = False
+    recorded: Mapping[str, Recorded] | None = None
 
     def __len__(self) -> int:
         return len(self.binding)

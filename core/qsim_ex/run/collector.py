@@ -28,6 +28,7 @@ from qsim_ex.run.request import Request
 from qsim_ex.run.work import BatchInputs, WorkUnit
 
 if TYPE_CHECKING:
+    from qsim_ex.run.records import RecordsSoFar
     from qsim_ex.run.saved_values import SavedValues
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
@@ -62,6 +63,7 @@ class Collector:
     masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
     are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. num_gates: the number of gates
     of the plans, which sets the tolerance of a state's norm. report: the merged reports of the placements.
+    records: what the shots have recorded; None if there are no shots, or no records.
     """
 
     program: Program
@@ -81,6 +83,7 @@ class Collector:
     done: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    records: RecordsSoFar | None = None
 
     @classmethod
     def empty(
@@ -119,6 +122,7 @@ class Collector:
             threads=threads,
             draw_threads=draw_threads,
             num_gates=num_gates,
+            records=None if shots is None or not program.records else _records(program, count, shots),
         )
 
     # --- results of states -------------------------------------------------------------------------------------------
@@ -163,6 +167,8 @@ class Collector:
         elif (check := self._norm_check(states)) is not None:
             check((norms if len(norms) else expectation.in_rows(states, ())[1])[0])
         with self.lock:
+            if self.records is not None:
+                self.records.add(unit, branches)
             if self.request.observables:
                 self._add(unit, branches, values)
             if report := states.report():
@@ -232,6 +238,8 @@ class Collector:
                 if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
                     raise ValueError(f"{name} of shape {mine.shape}")
                 mine[...] = theirs
+            if found and self.records is not None:
+                self.records.load(found)
             for number, values in enumerate(self.saves.values()) if found else ():
                 name = f"saved{number}"
                 length = len(name) + 1
@@ -255,7 +263,8 @@ class Collector:
             for number, values in enumerate(self.saves.values())
             for name, array in values.arrays().items()
         }
-        return {**self._own(), **saved}
+        records = {} if self.records is None else self.records.arrays()
+        return {**self._own(), **records, **saved}
 
     def left(self, unit: WorkUnit, branches: Branches) -> Branches:
         """Return the branches of a unit without the shots that are done."""
@@ -269,6 +278,13 @@ class Collector:
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
             self.checkpoints.write_found(self.arrays())
+
+
+def _records(program: Program, count: int, shots: int) -> RecordsSoFar:
+    """Return what collects the records; loaded when there are some."""
+    from qsim_ex.run.records import RecordsSoFar
+
+    return RecordsSoFar(program.records, count, shots)
 
 
 def _saves(

@@ -25,6 +25,7 @@ from qsim_ex.placement.batch import Batch, States
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
+from qsim_ex.run.history import History
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
@@ -63,6 +64,7 @@ class LoopTraversal(BranchTraversal):
         self._later: list[Numbers] = []  # shots that begin later
         self._most = way.machine.options.max_loop_rounds
         self._rounds: tuple[int, ...] = ()
+        self._history = History(way.program.history)
 
     def __call__(self, branches: Branches) -> None:
         """Run some branches through the whole program; their states begin as |0…0⟩."""
@@ -89,6 +91,7 @@ class LoopTraversal(BranchTraversal):
             earliest = min(self._groups, key=lambda group: group.node)
             self._groups.remove(earliest)
             return earliest
+        self._history.clear()
         waiting, rows = self._later.pop(), self._way.machine.rows
         begun = first.without(~np.isin(self._ids(first), waiting))
         if len(begun) > rows:
@@ -109,7 +112,10 @@ class LoopTraversal(BranchTraversal):
                 if not self._step(group):
                     return
             machine.synchronize()
-            self._way.finish(self._unit, self._inputs, group.states, group.branches)
+            branches = group.branches
+            if widths := self._way.program.records:
+                branches = replace(branches, recorded=self._history.of(branches, widths))
+            self._way.finish(self._unit, self._inputs, group.states, branches)
         except BaseException:
             group.states.release()
             raise
@@ -156,6 +162,8 @@ class LoopTraversal(BranchTraversal):
             inputs = replace(self._inputs, rounds=self._rounds) if self._rounds else self._inputs
             room = max(1, machine.rows - self._held() - group.states.rows)
         branches = Decider(inputs, group.states, self._catch_up, room)(point, group.branches)
+        if point.records:
+            branches = self._history.write(point.records, branches)
         if branches.in_place and len(branches) == group.states.rows:
             group.branches = branches
             return

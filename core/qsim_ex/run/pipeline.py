@@ -356,6 +356,7 @@ def result_of(
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
         provenance=provenance_of(run, collector.report, workers, seconds).remember(),
+        records=() if collector.records is None else collector.records.result(),
     )
 
 

@@ -127,18 +127,6 @@ def test_a_channel_under_a_control() -> None:
     assert 0 < found["b"].sum() < found["a"].sum()
 
 
-def test_a_subcircuit_is_repeated_until_a_key_says_so() -> None:
-    """A subcircuit with repeat_until is a loop; the record of a key in it is that of the last round."""
-    body = cirq.FrozenCircuit(cirq.H(A), cirq.CX(A, B), cirq.measure(A, key="a"))
-    loop = cirq.CircuitOperation(
-        body, use_repetition_ids=False, repeat_until=cirq.KeyCondition(cirq.MeasurementKey("a"))
-    )
-    found = records(cirq.Circuit(cirq.X(B), loop, cirq.measure(B, key="b")))
-    assert found["a"].all()
-    # B is turned in the last round alone, since CX acts where `a` is 1.
-    assert not found["b"].any()
-
-
 def test_a_control_on_a_key_that_comes_later_is_refused() -> None:
     """A control looks at keys that were measured before it."""
     with pytest.raises(errors.MeasurementError, match="measure it before what it controls"):
