@@ -20,6 +20,7 @@ from contract.placements import Contract, PlacementCase  # noqa: E402  (its sett
 
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
+from qsim_ex.placement.exchange import between_ranks  # noqa: E402
 from qsim_ex.placement.ranks import Ranks  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
@@ -42,10 +43,12 @@ def ranks(slice_: int) -> PlacementCase:
     return PlacementCase(f"processes/{slice_}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
 
 
-@pytest.fixture(params=[0, 2])
-def deployment(request: pytest.FixtureRequest) -> PlacementCase:
-    """Each way to hold a state."""
-    return ranks(request.param)
+@pytest.fixture(params=["messages/0", "messages/2", "in place/2"])
+def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PlacementCase:
+    """Each way to hold a state, and to trade parts of it."""
+    how, slice_ = request.param.split("/")
+    monkeypatch.setattr(between_ranks, "DIRECT_BYTES", 0 if how == "in place" else 1 << 60)
+    return ranks(int(slice_))
 
 
 class TestOverProcesses(Contract):

@@ -243,7 +243,6 @@ def _answer(ranks: Ranks, question: str, asked: Sequence[Any]) -> Any:
         "pieces": lambda size: list(ranks.pieces(size)),
         "bring": ranks._bring,
         "buffer": lambda: (ranks._number, ranks._here(0).buffer),
-        "traffic": lambda: dict(sorted(ranks.sent.items())),
     }
     return answers.get(question, getattr(ranks, question, None))(*asked)
 

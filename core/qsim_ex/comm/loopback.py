@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +79,10 @@ class Loopback:
         if other == self.rank or not 0 <= other < self.size:
             raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
         self._meet("exchange", tuple(sorted((self.rank, other))), sent, lambda given: _fill(received, given[other]))
+
+    def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
+        """Return a function that makes an exchange: threads meet when they wait for it."""
+        return partial(self.exchange, other, sent, received)
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks, added in the order of the ranks, as a new array."""

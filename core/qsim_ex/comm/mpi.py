@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
+from qsim_ex.comm.reach import Memory, reached, swap_half
 from qsim_ex.comm.protocol import Array
 from qsim_ex.errors import CommunicationError, MissingPackage
 
@@ -53,6 +54,8 @@ class _World:
 
     control: a communicator for `Mpi.renewed`. notices: one for announcements. ended: why each rank that has ended did.
     failed: for each generation of connections, the first rank that failed, and its error in words.
+    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are under
+    way; those of a connection that was aborted stay, since what still arrives is written to their memory.
     """
 
     def __init__(self, given: Any) -> None:
@@ -67,6 +70,8 @@ class _World:
         self.ended: dict[int, str] = {}
         self.failed: dict[int, tuple[int, str]] = {}
         self.watched: dict[int, Watched] = {}
+        self.reached: dict[int, int] = {}
+        self.flying: list[list[Any]] = []
         self._announced: list[Any] = []
         self._looked = 0.0
         self._process = os.getpid()
@@ -127,6 +132,7 @@ class Mpi:
             ) from error
         self._begin(_World(MPI.COMM_WORLD if given is None else given), 0, piece_bytes)
         self._world.watched = processes_of(self.allgather, self.rank)
+        self._world.reached = reached(self.allgather, self.rank)
 
     def _begin(self, world: _World, generation: int, piece_bytes: int, comm: Any = None) -> None:
         """Begin a connection of a generation over its own communicator."""
@@ -145,24 +151,65 @@ class Mpi:
 
     def exchange(self, other: int, sent: Array, received: Array) -> None:
         """Send an array to another rank, and fill `received` with what that rank sends, in pieces."""
+        self.start(other, sent, received)()
+
+    def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
+        """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
         if other == self.rank or not 0 <= other < self.size:
             raise ValueError(f"exchange: expected another rank from 0 to {self.size - 1}, got {other}.")
         out, into = _bytes(sent), _bytes(received)
-        for first in range(0, max(len(out), len(into), 1), self._piece):
-            self._check()
-            requests, arrived = [], self._mpi.Status()
-            part = into[first : first + self._piece]
-            if len(part):
-                requests.append(self._comm.Irecv([part, self._mpi.BYTE], source=other))
-            if first < len(out):
-                requests.append(self._comm.Isend([out[first : first + self._piece], self._mpi.BYTE], dest=other))
-            statuses = [arrived, self._mpi.Status()][: len(requests)]
-            self._wait(requests, (other,), statuses, size=max(len(part), min(len(out) - first, self._piece)))
-            if len(part) and arrived.Get_count(self._mpi.BYTE) != len(part):
+        self._check()
+        byte, step = self._mpi.BYTE, self._piece
+        requests = [self._comm.Irecv([into[k : k + step], byte], source=other) for k in range(0, len(into), step)]
+        count = len(requests)
+        requests += [self._comm.Isend([out[k : k + step], byte], dest=other) for k in range(0, len(out), step)]
+        self._world.flying.append(requests)
+
+        def end() -> None:
+            statuses = [self._mpi.Status() for _ in requests]
+            self._wait(requests, (other,), statuses, size=max(len(out), len(into)))
+            self._world.flying.remove(requests)
+            arrived = sum(status.Get_count(byte) for status in statuses[:count])
+            if arrived != len(into):
                 raise ValueError(
-                    f"exchange: expected {len(part)} bytes from rank {other}, got {arrived.Get_count(self._mpi.BYTE)}; "
-                    "pass arrays of one shape and dtype."
+                    f"exchange: expected {len(into)} bytes from rank {other}, got {arrived}; pass arrays of one shape "
+                    "and dtype."
                 )
+
+        return end
+
+    def reaches(self, other: int) -> bool:
+        """Return whether this rank and another one can reach each other's memory, so that `swap` is possible."""
+        return other in self._world.reached
+
+    def swap(self, other: int, arrays: Sequence[Array]) -> None:
+        """Trade arrays with another rank that this one reaches, in place; each of them swaps one half of each.
+
+        Neither leaves before the other has done its half, whatever happens: what is written must still be there.
+        """
+        theirs = np.empty((len(arrays), 4), dtype=np.int64)
+        self.exchange(other, np.array([Memory.of(array) for array in arrays], dtype=np.int64), theirs)
+        try:
+            for array, memory in zip(arrays, theirs.tolist(), strict=True):
+                swap_half(self._world.reached[other], array, Memory(*memory), int(self.rank > other))
+        except OSError as error:
+            raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
+        finally:
+            done, heard = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8)
+            ends = [self._comm.Irecv(heard, source=other), self._comm.Isend(done, dest=other)]
+            self._wait_through(ends, other, sum(array.nbytes for array in arrays))
+
+    def _wait_through(self, requests: list[Any], other: int, size: int) -> None:
+        """Wait for another rank also through Ctrl-C and failures of other ranks; only its death is an error."""
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._wait(requests, (other,), size=size, control=True)
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def allreduce(self, values: Array) -> Array:
         """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""

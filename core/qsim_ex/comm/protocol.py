@@ -7,7 +7,8 @@ connects threads, `mpi` connects processes. An object of a user's own that fulfi
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -66,3 +67,22 @@ class Communicator(Protocol):
 
     def close(self) -> None:
         """Declare that this rank has ended: operations that wait for it raise `CommunicationError`; may be repeated."""
+
+
+@runtime_checkable
+class Starts(Protocol):
+    """A communicator that can exchange and do something else meanwhile. It need not; then each exchange is waited for."""
+
+    def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
+        """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
+
+
+@runtime_checkable
+class Swaps(Protocol):
+    """A communicator that can trade arrays in place, at least between some ranks. It need not."""
+
+    def reaches(self, other: int) -> bool:
+        """Return whether `swap` with another rank is possible; the same at both."""
+
+    def swap(self, other: int, arrays: Sequence[Array]) -> None:
+        """Trade arrays with another rank, in place: in one dimension, or in two with contiguous rows."""

@@ -7,7 +7,7 @@ hold no amplitudes and only learn the answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.divided.exchanged import Exchanged
 from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
 from qsim_ex.placement.exchange.links import PeerBuffer
-from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
+from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.steps.layout import Layout, Levels
@@ -75,6 +75,7 @@ class Ranks(Exchanged):
         self.ranks = tuple(range(1 << levels.peers))
         self.needs = needs(levels, self.dtype.itemsize)
         self._mine: PeerBuffer | None = None
+        self._bytes_moved = 0
         refused = ""
         try:
             self._links = RankLinks(communicator, device, levels, self.dtype)
@@ -119,22 +120,22 @@ class Ranks(Exchanged):
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
-    def sent(self) -> Mapping[tuple[int, int], int]:
-        """Bytes sent so far from one rank to another, by all ranks."""
-        return self._links.sent
-
-    @property
     def bytes_moved(self) -> int:
         """Bytes sent so far between all ranks."""
-        return sum(self.sent.values())
+        return self._bytes_moved
+
+    def traffic(self) -> dict[tuple[int, int], int]:
+        """Return the bytes sent so far from one rank to another, by all ranks, which all ask."""
+        everyone = self.communicator.allgather(dict(self._links.sent))
+        return dict(sorted((pair, size) for sent in everyone for pair, size in sent.items()))
 
     def report(self) -> dict[str, Any]:
-        """Return which ranks hold the state, over what they talk, and the bytes sent between them."""
+        """Return which ranks hold the state, over what they talk, and the bytes sent between them; all ranks ask."""
         return {
             "processes": self.communicator.size,
             "processes_used": len(self.ranks),
             "communicator": self.communicator.description,
-            "bytes_sent": {f"{a}>{b}": self.sent[a, b] for a, b in sorted(self.sent)},
+            "bytes_sent": {f"{a}>{b}": size for (a, b), size in self.traffic().items()},
             "bytes_held": sum(self.needs.devices) + self.needs.host,
         }
 
@@ -158,8 +159,11 @@ class Ranks(Exchanged):
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""
-        planned = schedule(self.levels, swaps, self.fresh, self._links.piece)
-        self._links.exchange(self._mine, self._number, self.ranks, planned, tick)
+        number = self._number
+        if self._mine is not None and number is not None:
+            planned = schedule(self.levels, swaps, self.fresh, self._links.piece, number)
+            self._links.exchange(self._mine, number, self.ranks, planned, tick)
+        self._bytes_moved += amplitudes_sent(self.levels, swaps, self.fresh) * self.dtype.itemsize
         self._moved(sources(self.num_wires, swaps))
 
     def _rename(self, origins: Sequence[int], flip: int) -> None:

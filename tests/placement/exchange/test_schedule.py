@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.hand_made_stages import exchanged, traded
 
 from qsim_ex.errors import PlanError
-from qsim_ex.placement.exchange.schedule import Schedule, Trade, lanes, schedule
+from qsim_ex.placement.exchange.schedule import Schedule, Trade, amplitudes_sent, lanes, schedule
 from qsim_ex.steps import Levels
 
 
@@ -84,6 +84,16 @@ def right(case: Case, found: np.ndarray) -> bool:
 def test_exchange_is_the_permutation(case: Case) -> None:
     """After the trades of a schedule every amplitude is where its index says."""
     assert right(case, carried_out(case, case.schedule().trades))
+
+
+@given(cases())
+def test_one_device_lists_its_own_trades(case: Case) -> None:
+    """A schedule of one device has its trades of the whole one, in their order; and what all send needs no list."""
+    whole = case.schedule()
+    for device in range(1 << case.levels.peers):
+        own = schedule(*case, device)
+        assert own.trades == tuple(trade for trade in whole.trades if device in trade.devices)
+    assert amplitudes_sent(*case[:3]) == whole.sent().total()
 
 
 @given(cases(), st.data())

@@ -124,27 +124,33 @@ class Schedule:
 
 
 @lru_cache(maxsize=64)
-def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int) -> Schedule:
+def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int, own: int | None = None) -> Schedule:
     """Return the schedule of an exchange.
 
     swaps: as in `steps.Exchange`. fresh: mask of the positions that are fresh before it (see `steps.Sweep`).
-    piece: most amplitudes of one copy, the size of a staging piece; a power of two.
+    piece: most amplitudes of one copy, the size of a staging piece; a power of two. own: a device number, if only the
+    trades of this device are asked for.
     Raises `PlanError` where pairs are not of one local position and one device bit each, or not disjoint.
     """
     check(levels, swaps)
     swaps = tuple(sorted(swaps, key=lambda swap: swap[1]))  # so that of two devices the lower has the lower value
     inner, outer = [a for a, _ in swaps], [b for _, b in swaps]
-    spared = [p for p in range(min(levels.slice, SPARED_FROM), levels.local) if fresh >> p & 1 and p not in inner]
-    shapes = _pieces(levels.local, {*inner, *spared}, piece)
+    shapes = _pieces(levels.local, {*inner, *_spared(levels, inner, fresh)}, piece)
     values = np.arange(1 << len(swaps), dtype=np.int64)
     starts, numbers = move_bits(values, inner).tolist(), move_bits(values, [b - levels.local for b in outer]).tolist()
     rest = [p for p in range(levels.peers) if p + levels.local not in outer]
-    groups = move_bits(np.arange(1 << len(rest), dtype=np.int64), rest).tolist()
+    lower = values.tolist()
+    if own is None:
+        groups = move_bits(np.arange(1 << len(rest), dtype=np.int64), rest).tolist()
+    else:
+        groups = [own & mask_of(tuple(rest))]
+        lower = [numbers.index(own - groups[0])]
     trades: list[Trade] = []
 
     def trade(distance: int, shape: Part, lane: int, slot: int) -> None:
         """Append the trades of one piece between each two devices whose swapped bits differ by `distance`."""
-        for s, t in ((s, s ^ distance) for s in values.tolist() if s < s ^ distance):
+        pairs = ((s, s ^ distance) for s in lower if s < s ^ distance or own is not None)
+        for s, t in ((min(pair), max(pair)) for pair in pairs):
             for group in groups:
                 devices = group | numbers[s], group | numbers[t]
                 given = shape.at(starts[t]), shape.at(starts[s])
@@ -165,6 +171,24 @@ def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int) -> Schedule:
             for distance in range(1, partners + 1):
                 trade(distance, shape, distance - 1, k % SLOTS)
     return Schedule(levels.network, partners, tuple(trades))
+
+
+def amplitudes_sent(levels: Levels, swaps: Swaps, fresh: int) -> int:
+    """Return how many amplitudes all devices send in an exchange, without a list of trades."""
+    pairs = [(fresh >> a & 1, fresh >> b & 1) for a, b in swaps]
+    inner, outer = [a for a, _ in swaps], [b for _, b in swaps]
+    top = levels.local + levels.peers
+    rest = sum(not fresh >> p & 1 for p in range(levels.local, top) if p not in outer)
+    kept = levels.local - len(swaps) - len(_spared(levels, inner, fresh))
+    live = sum(not there for _, there in pairs)  # bits of devices that have any amplitudes
+    parts = sum(not here for here, _ in pairs)  # bits of parts that have any
+    own = sum(not (here or there) for here, there in pairs)  # a device keeps its own part
+    return ((1 << live + parts) - (1 << own)) << rest + kept
+
+
+def _spared(levels: Levels, inner: Sequence[int], fresh: int) -> list[int]:
+    """Return the fresh local positions whose zeros are not sent; the lowest are sent along."""
+    return [p for p in range(min(levels.slice, SPARED_FROM), levels.local) if fresh >> p & 1 and p not in inner]
 
 
 def check(levels: Levels, swaps: Swaps) -> None:
