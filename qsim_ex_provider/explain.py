@@ -17,12 +17,14 @@ def explain_job(
 ) -> Explanation:
     """Return the plan of each group of bindings that run together; of several groups each has a heading."""
     translated, simulator = translate_job(circuits, binds, noise), Simulator(options)
-    parts = []
-    for group in translated.groups:
-        if len(translated.owners) > 1:
-            parts.append(_heading(circuits, translated.circuits(group), group))
-        parts.append(simulator.explain(group.family.template))
-    return Explanation("\n".join(parts))
+    several = len(translated.owners) > 1
+    return Explanation.joined(
+        (
+            _heading(circuits, translated.circuits(group), group) if several else "",
+            simulator.explain(group.family.template),
+        )
+        for group in translated.groups
+    )
 
 
 def _heading(circuits: Sequence[QuantumCircuit], numbers: Sequence[int], group: BindingGroup) -> str:

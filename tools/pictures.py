@@ -1,4 +1,4 @@
-"""Draws the pictures of "How it works" from real plans: ``python -m tools.pictures``; they are docs/images/*.svg."""
+"""Draws the pictures of "How it works" and one of a plan: ``python -m tools.pictures``; they are docs/images/*.svg."""
 
 from __future__ import annotations
 
@@ -116,8 +116,15 @@ def passes() -> None:
     save(figure, "passes")
 
 
+def plan() -> None:
+    """Draw the picture that `explain(circuit).plot()` makes of a QFT."""
+    circuit = circuit_of(FAMILIES["qft"].build(WIRES, 1), WIRES)
+    simulator().explain(circuit).plot().save(IMAGES / "plan.svg")
+
+
 def main() -> None:
     """Draw all pictures."""
+    plan()
     mpl.rcParams.update({"svg.hashsalt": "qsim-ex", "svg.fonttype": "path", "font.size": 9})
     index_bits()
     sweeps()

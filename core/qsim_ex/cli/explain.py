@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -27,14 +26,12 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
+from qsim_ex.run.plan_charts import chart_of, kinds
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 MOST_KINDS = 4
-
-_MERGED = re.compile(r"(\d+) phases")
-"""The label of a table that merges several phases, with their number."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_device(parser)
     options.add_output(parser)
     parser.add_argument("--full", action="store_true", help="also print each phase: near bits, kinds of gates")
+    parser.add_argument("--plot", metavar="FILE", help="also draw the plan into this .svg, .png or .pdf file")
 
 
 def work(args: argparse.Namespace, task: Task) -> ExplainReport:
@@ -55,6 +53,10 @@ def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     width = max((plan.num_wires for plan in plans), default=circuit.num_qubits)  # of the largest separate part
     device, deployment = assign_hypothetical(width, chosen)
     where = f"{device.name}: {device.description}"
+    if args.plot is not None:
+        from qsim_ex.display.plan_picture import drawn
+
+        drawn([chart_of(plan, chosen.dtype, deployment) for plan in plans], {}).save(args.plot)
     return ExplainReport(path, circuit, info, chosen, where, deployment, plans, args.full)
 
 
@@ -175,13 +177,9 @@ def _gates(step: Step) -> str:
         return "zeros"
     if not isinstance(step, Sweep):
         return step.label
-    kinds: Counter[str] = Counter()
-    for phase in step.phases:
-        for item in phase.items:
-            merged = _MERGED.fullmatch(item.label)
-            kinds["phase" if merged else item.label or type(item).__name__.lower()] += int(merged[1]) if merged else 1
-    shown = [f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.most_common(MOST_KINDS)]
-    return ", ".join(shown) + (f", {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else "")
+    counts = sum((kinds(phase) for phase in step.phases), Counter[str]())
+    shown = [f"{kind} ×{count}" if count > 1 else kind for kind, count in counts.most_common(MOST_KINDS)]
+    return ", ".join(shown) + (f", {len(counts) - MOST_KINDS} more kinds" if len(counts) > MOST_KINDS else "")
 
 
 def ranges(bits: Sequence[int]) -> str:

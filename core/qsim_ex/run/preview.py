@@ -8,6 +8,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Channel, Save, SetState
 from qsim_ex.deployment.assign import assign_hypothetical
 from qsim_ex.display.explanation import Explanation
+from qsim_ex.display.plan_chart import PlanChart
 from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import total_of
 from qsim_ex.execution.prepare import plans_of
@@ -21,6 +22,7 @@ from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import SeparatePart, Separation
+from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -104,19 +106,23 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     separation, parts = _parts(circuit, options)
     if separation is None:
-        return Explanation("\n".join([*_explained(*parts[0], options), *_of_shots(circuit, options)]))
-    lines = [separation.describe()]
+        told, charts = _explained(*parts[0], options)
+        return Explanation("\n".join([*told, *_of_shots(circuit, options)]), charts)
+    lines, charts = [separation.describe()], []
     alike: dict[int, list[int]] = {}
     for number, (one, _) in enumerate(parts):
         alike.setdefault(id(one.structure), []).append(number)
     for numbers in alike.values():
-        first = numbers[0]
+        first, title = numbers[0], ""
         if len(parts) > 1:
+            title = f"part {first}" + f" and {len(numbers) - 1} like it" * (len(numbers) > 1)
             wires = separation.parts[first].members
             more = f"; {len(numbers) - 1} other parts have the same plan" if len(numbers) > 1 else ""
             lines.append(f"part {first}, wires {', '.join(map(str, wires))}{more}")
-        lines += _explained(*parts[first], options)
-    return Explanation("\n".join([*lines, *_of_shots(circuit, options)]))
+        told, drawn = _explained(*parts[first], options, title)
+        lines += told
+        charts += drawn
+    return Explanation("\n".join([*lines, *_of_shots(circuit, options)]), charts)
 
 
 def _of_shots(circuit: Circuit, options: Options) -> list[str]:
@@ -128,8 +134,10 @@ def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     return [narrow_density.DESCRIPTION] if narrow_density.suits(circuit.structure) else []
 
 
-def _explained(circuit: Circuit, program: Program, options: Options) -> list[str]:
-    """Return lines on a circuit that is simulated as a whole."""
+def _explained(
+    circuit: Circuit, program: Program, options: Options, title: str = ""
+) -> tuple[list[str], list[PlanChart]]:
+    """Return lines and charts on a circuit that is simulated as a whole; title: the charts' title."""
     found, device, deployment = _plans(circuit, program, options)
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
@@ -164,7 +172,7 @@ def _explained(circuit: Circuit, program: Program, options: Options) -> list[str
                 assert_never(node)
     if (told := _migration(found, deployment, options)) is not None:
         lines.append(told)
-    return lines
+    return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
 
 
 def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:

@@ -1,0 +1,99 @@
+"""Plans as charts: for each phase the index bits that are near and the gates that run there, and bytes by level."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, assert_never
+
+import numpy as np
+
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
+from qsim_ex.execution.costs import total_of
+from qsim_ex.placement.deployment import Deployment
+from qsim_ex.planning.cost.summary import step_cost
+from qsim_ex.steps.plan import Exchange, Migration, Motion, Plan, fresh_after
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Phase, Step, Sweep, ZeroFill
+
+_MERGED = re.compile(r"(\d+) phases")
+"""The label of a table that merges several phases, with their number."""
+
+
+def chart_of(plan: Plan, dtype: np.dtype[Any], deployment: Deployment, title: str = "") -> PlanChart:
+    """Return what a picture of a plan shows; title: what the plan is for."""
+    total = total_of((plan,), dtype, deployment)
+    whole = state_bytes(plan.num_wires, dtype)
+    levels = {
+        "one pass for each gate": 2.0 * whole * plan.num_gates,
+        "device memory": float(total.bytes_moved),
+        "between devices": float(total.bytes_peers),
+        "to and from the host": float(total.bytes_host),
+    }
+    return PlanChart(
+        title=title,
+        num_bits=plan.num_wires,
+        local_bits=plan.levels.local,
+        gates=plan.num_gates,
+        state_bytes=whole,
+        steps=tuple(_steps(plan, dtype.itemsize)),
+        levels={name: count for name, count in levels.items() if count},
+    )
+
+
+def kinds(phase: Phase) -> Counter[str]:
+    """Return how many operations of each kind run in a phase; merged phases count as so many."""
+    found: Counter[str] = Counter()
+    for item in phase.items:
+        merged = _MERGED.fullmatch(item.label)
+        found["phase" if merged else item.label or type(item).__name__.lower()] += int(merged[1]) if merged else 1
+    return found
+
+
+def _steps(plan: Plan, itemsize: int) -> Iterator[ChartStep]:
+    motion = ""
+    for stage in plan.stages:
+        fresh, motion = stage.fresh, _name(stage.motion) or motion
+        for step in stage.steps:
+            after = fresh_after(fresh, (step,))
+            cost = step_cost(step, plan.levels.local, itemsize, plan.shape.block)
+            yield _step(step, after, cost.bytes, motion)
+            fresh, motion = after, ""
+
+
+def _step(step: Step, absent: int, moved: float, motion: str) -> ChartStep:
+    match step:
+        case Sweep(tile, phases):
+            masks = ((mask_of(phase.near), kinds(phase)) for phase in phases)
+            columns = tuple(ChartColumn(near, mask_of(tile), absent, gates) for near, gates in masks)
+            return ChartStep("sweep", columns, moved, motion)
+        case DenseMatrix(bits, label=label):
+            return _whole("matrix", mask_of(bits), absent, label, moved, motion)
+        case BasisPermutation(bits, label=label):
+            return _whole("shuffle", mask_of(bits), absent, label, moved, motion)
+        case InitialAmplitudes(bits, label=label):
+            return _whole("spread", mask_of(bits), absent, label, moved, motion)
+        case ZeroFill(bits):
+            return _whole("clear", bits, absent, "", moved, motion)
+        case _:
+            assert_never(step)
+
+
+def _whole(kind: str, bits: int, absent: int, label: str, moved: float, motion: str) -> ChartStep:
+    """Return a step that is no sweep: one column, in which the bits that it works on are near."""
+    gates = {label: 1} if label else {}
+    return ChartStep(kind, (ChartColumn(bits, bits, absent, gates),), moved, motion)
+
+
+def _name(motion: Motion | None) -> str:
+    match motion:
+        case None:
+            return ""
+        case Exchange():
+            return "exchange"
+        case Migration():
+            return "pass"
+        case _:
+            assert_never(motion)
