@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import OptionError
+from qsim_ex.network import layers_of, nearest_bits
 from qsim_ex.options import Options
 from qsim_ex.steps.layout import Levels
 
@@ -151,7 +152,11 @@ class StateRequest:
                     f"expected window_slots from 2 to {1 << local} for a sub state vector of {local} wires, got "
                     f"{slots}; pass a power of two in this range, or leave it out."
                 )
-        return Levels(local, self.peers, piece, "switch" if network == "auto" else network)
+        if network == "auto" or network == "switch":
+            return Levels(local, self.peers, piece)
+        if network == "mesh":
+            return Levels(local, self.peers, piece, "mesh")
+        return Levels(local, self.peers, piece, layers=nearest_bits(layers_of(network), self.peers))
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
