@@ -32,20 +32,20 @@ def communicator() -> Mpi:
     return Mpi(piece_bytes=100)
 
 
-def ranks(slice_: int) -> PlacementCase:
-    """A state over as many ranks as there are, or the largest power of two below."""
-    bits = communicator().size.bit_length() - 1
+def ranks(slice_: int, each: int = 1) -> PlacementCase:
+    """A state over as many ranks as there are, or the largest power of two below, with some devices of each."""
+    bits = communicator().size.bit_length() + each.bit_length() - 2
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Ranks:
-        return Ranks(communicator(), CPU, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+        return Ranks(communicator(), [CPU] * each, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
 
-    return PlacementCase(f"processes/{slice_}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
+    return PlacementCase(f"processes/{slice_}, {each} devices", make, (max(slice_ + 1 + bits, 2 * bits), 6))
 
 
-@pytest.fixture(params=[0, 2])
+@pytest.fixture(params=[(0, 1), (2, 1), (1, 2)])
 def deployment(request: pytest.FixtureRequest) -> PlacementCase:
     """Each way to hold a state."""
-    return ranks(request.param)
+    return ranks(*request.param)
 
 
 class TestOverProcesses(Contract):

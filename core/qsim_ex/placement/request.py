@@ -77,7 +77,7 @@ class FreeMemory:
 class StateRequest:
     """A state of `num_wires` wires on some devices; `devices` has each number once, however many peers share it.
 
-    ranks: the number of processes that share the state, a power of two; then `devices` has the device of this one.
+    ranks: the number of processes that share the state, a power of two; then `devices` has the devices of this one.
     """
 
     num_wires: int
@@ -96,9 +96,7 @@ class StateRequest:
     @property
     def peers(self) -> int:
         """The number of device bits."""
-        if self.ranks > 1:
-            return self.ranks.bit_length() - 1
-        return (len(self.devices) * self.options.virtual_peers).bit_length() - 1
+        return (self.ranks * len(self.devices) * self.options.virtual_peers).bit_length() - 1
 
     @property
     def places(self) -> tuple[int, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.placement.exchange.links import PeerBuffer
+from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part, Schedule
 from qsim_ex.steps.layout import Levels
 
@@ -38,62 +39,94 @@ def staging(levels: Levels, itemsize: int) -> int:
 
 
 class RankLinks:
-    """The links of one rank to all others that hold a part of the state.
+    """The links of the devices of one rank to each other, and to the devices of all other ranks.
 
-    sent: bytes sent so far from one rank to another, by all ranks: every rank knows all schedules.
+    devices: those of this rank. sent: bytes sent so far from one place to another, by all ranks, since every rank knows
+    all schedules; device k of rank r is place ``r * len(devices) + k``.
     """
 
-    def __init__(self, ranks: Communicator, device: Any, levels: Levels, dtype: np.dtype[Any]) -> None:
+    def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
-        self._device = device
+        self._devices = tuple(devices)
         self._itemsize = dtype.itemsize
         self.piece = PIECE_BYTES // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
-        self._out, self._in = (device.host_memory(self._message, dtype)[0] for _ in range(2))
-        self._queue = device.copy_queue()
+        self._out, self._in = (devices[0].host_memory(self._message, dtype)[0] for _ in range(2))
+        self._queues = [device.copy_queue() for device in devices]
+        self._inside: Links | None = None
+        if len(devices) > 1:
+            self._inside = Links(devices, levels, dtype)
+            self.piece = min(self.piece, self._inside.piece)
         self.sent: Counter[tuple[int, int]] = Counter()
+
+    def buffer(self, k: int, num_amplitudes: int, dtype: np.dtype[Any]) -> PeerBuffer:
+        """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`."""
+        if self._inside is not None:
+            return self._inside.peer(k, num_amplitudes)
+        device = self._devices[k]
+        return PeerBuffer(k, device, device.allocate(num_amplitudes, dtype), [])
 
     def exchange(
         self,
-        mine: PeerBuffer | None,
-        number: int | None,
-        ranks: Sequence[int],
+        mine: Mapping[int, PeerBuffer],
+        places: Sequence[int],
         schedule: Schedule,
         tick: Callable[[], None] | None = None,
     ) -> None:
         """Carry out this rank's part of a schedule; `tick` is called between two pieces.
 
-        mine, number: this rank's sub state vector and its device number; None for a rank that holds none.
-        ranks: the rank of each device number.
+        mine: the sub state vectors of this rank, by device number; none for a rank that holds none. places: the place
+        of each device number. All trades are of different amplitudes, so those inside a rank may be made first; those
+        with other ranks are made in the order of the schedule, which is the same on all ranks, so none waits forever.
         """
-        if mine is not None:
-            self._queue.wait(self._device.mark())
-            for trade in schedule.trades:
-                if number in trade.devices:
-                    own = trade.devices.index(number)
-                    other, sends, gets = ranks[trade.devices[1 - own]], trade.sent[own], trade.sent[1 - own]
-                    for part in messages(trade.parts[own], self._message):
-                        self._trade(mine.buffer, part, other, sends, gets)
-                    if tick is not None:
-                        tick()
-            self._device.wait(self._queue.mark())
+        if self._inside is not None and mine:
+            self._exchange_inside(self._inside, mine, schedule, tick)
+        for end in mine.values():
+            self._queues[end.place].wait(end.device.mark())
+        for trade in schedule.trades:
+            held = [number in mine for number in trade.devices]
+            if not any(held) or all(held):
+                continue
+            own = held.index(True)
+            end, other = mine[trade.devices[own]], places[trade.devices[1 - own]] // len(self._devices)
+            for part in messages(trade.parts[own], self._message):
+                self._trade(end, part, other, trade.sent[own], trade.sent[1 - own])
+            if tick is not None:
+                tick()
+        for end in mine.values():
+            end.device.wait(self._queues[end.place].mark())
         for (d, e), amplitudes in schedule.sent().items():
-            self.sent[ranks[d], ranks[e]] += amplitudes * self._itemsize
+            self.sent[places[d], places[e]] += amplitudes * self._itemsize
 
-    def _trade(self, buffer: Any, part: Part, other: int, sends: bool, gets: bool) -> None:
+    def _exchange_inside(
+        self, links: Links, mine: Mapping[int, PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None
+    ) -> None:
+        """Carry out the trades between devices of this rank."""
+        numbers = sorted(mine)
+        index = {number: k for k, number in enumerate(numbers)}
+        trades = tuple(
+            replace(trade, devices=(index[trade.devices[0]], index[trade.devices[1]]))
+            for trade in schedule.trades
+            if trade.devices[0] in mine and trade.devices[1] in mine
+        )
+        if trades:
+            links.exchange([mine[number] for number in numbers], replace(schedule, trades=trades), tick)
+
+    def _trade(self, end: PeerBuffer, part: Part, other: int, sends: bool, gets: bool) -> None:
         """Trade one part with another rank: what comes takes the place of what goes."""
+        buffer, queue = end.buffer, self._queues[end.place]
         place = part.of(buffer)
         out, into = self._out[: part.size if sends else 0], self._in[: part.size if gets else 0]
         if sends:
             if isinstance(buffer, np.ndarray) and place.flags.c_contiguous:
                 out = place  # no copy: nothing writes there until it has left
             else:
-                self._queue.copy(part.laid_out(self._out), place)
-                self._queue.synchronize()
+                queue.copy(part.laid_out(self._out), place)
+                queue.synchronize()
         self._ranks.exchange(other, _flat(out), into)
         if gets:
-            self._queue.copy(place, part.laid_out(self._in))
-            self._queue.synchronize()
+            queue.copy(place, part.laid_out(self._in))
+            queue.synchronize()
 
 
 def messages(part: Part, most: int) -> Iterator[Part]:
