@@ -79,7 +79,9 @@ def main() -> None:
     shots = QsimExBackend().run(measured, shots=2000, seed_simulator=1).result().get_counts()
     best_shot = int(cuts(np.array([int(bits, 2) for bits in shots]), edges).max())
     best = best_cut(nodes, edges)
-    print(f"{nodes} nodes, {len(edges)} edges: mean cut {-found.fun:.2f}, best of 2000 shots {best_shot}, best of all {best}")
+    print(
+        f"{nodes} nodes, {len(edges)} edges: mean cut {-found.fun:.2f}, best of 2000 shots {best_shot}, best of all {best}"
+    )
     assert len(edges) / 2 < -found.fun <= best  # better than teams drawn by lot
     assert best - 1 <= best_shot <= best
 

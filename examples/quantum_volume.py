@@ -49,14 +49,18 @@ def main() -> None:
     """Find the quantum volume."""
     parser = argparse.ArgumentParser(description="the quantum volume of a noisy device")
     parser.add_argument("--small", action="store_true", help="up to 4 qubits, 10 circuits each")
-    parser.add_argument("--cx-error", type=float, default=0.01, metavar="P", help="depolarizing strength of a CX (0.01)")
+    parser.add_argument(
+        "--cx-error", type=float, default=0.01, metavar="P", help="depolarizing strength of a CX (0.01)"
+    )
     given = parser.parse_args()
     largest, circuits = (4, 10) if given.small else (8, 100)
     noisy, volume = device(given.cx_error), 1
     for qubits in range(2, largest + 1):
         shares = heavy_outputs(qubits, circuits, noisy)
         lower = shares.mean() - 2 * shares.std() / np.sqrt(circuits)
-        print(f"{qubits} qubits: {shares.mean():.3f} heavy, at least {lower:.3f}: {'passed' if lower > 2 / 3 else 'failed'}")
+        print(
+            f"{qubits} qubits: {shares.mean():.3f} heavy, at least {lower:.3f}: {'passed' if lower > 2 / 3 else 'failed'}"
+        )
         volume = 2**qubits if lower > 2 / 3 and volume == 2 ** (qubits - 1 if qubits > 2 else 0) else volume
     print(f"quantum volume: {volume}")
     clean = heavy_outputs(largest, circuits, QsimExBackend()).mean()

@@ -11,12 +11,14 @@ import numpy as np
 
 from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.network import layers_of
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
 Compile = Literal["auto", "always", "never"]
 ProgressCallback = Callable[[int, int], None]
-Network = Literal["auto", "switch", "mesh"]
+NetworkName = Literal["auto", "switch", "mesh"]
+Network = NetworkName | Sequence[Any]  # layers: each a `network.Layer`, (bits, link) or (bits, link, bytes per second)
 HostMemory = Literal["auto", "whole", "spread"]
 Method = Literal["automatic", "statevector", "density_matrix"]
 Processes = int | Literal["auto", "never"]
@@ -49,7 +51,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "device": get_args(DeviceChoice),
     "precision": tuple(PRECISIONS),
     "compile": get_args(Compile),
-    "network": get_args(Network),
     "host_memory": get_args(HostMemory),
     "method": get_args(Method),
 }
@@ -104,8 +105,10 @@ class Options:
         copied in and one out while a third is computed on; None is 3 if they fit.
     host_memory: 'whole' reserves host memory for the whole state, 'spread' only for what no device holds, and 'auto'
         chooses the first of the two that fits.
-    network: how the devices are connected: 'switch' (any two at full speed) or 'mesh' (a link for each pair); 'auto'
-        is 'switch'.
+    network: how the devices are connected: 'switch' (any two at full speed), 'mesh' (a link for each pair), or layers
+        from near to far, each with its number of index bits, its link, and the bytes per second of one device unless
+        the link is known: ``[(2, "nvlink"), (1, "ib", 25e9)]``. 'auto' finds out which processes share a host and
+        measures how fast they exchange, and is 'switch' for the devices of one process.
     method: 'statevector' simulates noise by trajectories, one state vector for each random outcome. 'density_matrix'
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
@@ -192,6 +195,8 @@ class Options:
                 f"processes: expected 'auto', 'never', or a whole number from 1 up, got {self.processes!r}; pass "
                 "processes='auto'."
             )
+        if self.network not in get_args(NetworkName):
+            object.__setattr__(self, "network", layers_of(self.network))
         if not isinstance(self.separate, bool | np.bool_):
             raise OptionError(f"separate: expected True or False, got {self.separate!r}; pass separate=True.")
         if self.devices is not None:

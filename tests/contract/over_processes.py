@@ -33,22 +33,22 @@ def communicator() -> Mpi:
     return Mpi(piece_bytes=100)
 
 
-def ranks(slice_: int) -> PlacementCase:
-    """A state over as many ranks as there are, or the largest power of two below."""
-    bits = communicator().size.bit_length() - 1
+def ranks(slice_: int, each: int = 1) -> PlacementCase:
+    """A state over as many ranks as there are, or the largest power of two below, with some devices of each."""
+    bits = communicator().size.bit_length() + each.bit_length() - 2
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Ranks:
-        return Ranks(communicator(), CPU, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+        return Ranks(communicator(), [CPU] * each, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
 
-    return PlacementCase(f"processes/{slice_}", make, (max(slice_ + 1 + bits, 2 * bits), 6))
+    return PlacementCase(f"processes/{slice_}, {each} devices", make, (max(slice_ + 1 + bits, 2 * bits), 6))
 
 
-@pytest.fixture(params=["messages/0", "messages/2", "in place/2"])
+@pytest.fixture(params=["messages/0/1", "messages/2/1", "in place/2/1", "messages/1/2", "in place/1/2"])
 def deployment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PlacementCase:
-    """Each way to hold a state, and to trade parts of it."""
-    how, slice_ = request.param.split("/")
+    """Each way to hold a state, and to trade parts of it: the slices, and the devices of a rank."""
+    how, slice_, each = request.param.split("/")
     monkeypatch.setattr(between_ranks, "DIRECT_BYTES", 0 if how == "in place" else 1 << 60)
-    return ranks(int(slice_))
+    return ranks(int(slice_), int(each))
 
 
 class TestOverProcesses(Contract):

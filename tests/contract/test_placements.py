@@ -105,15 +105,17 @@ def on_gpus(case: PlacementCase) -> Any:
     return pytest.param(case, marks=pytest.mark.gpu)
 
 
-def ranks(count: int, slice_: int, *, gpus: int = 0) -> Any:
+def ranks(count: int, slice_: int, *, each: int = 1, gpus: int = 0) -> Any:
     """A state over ranks that are threads, each of which has at least one bit above its slices; or each has a GPU."""
-    bits = count.bit_length() - 1
+    bits = (count * each).bit_length() - 1
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> RanksInThreads:
-        devices = [gpu(k % gpus) for k in range(count)] if gpus else [CPU] * count
-        return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_))
+        devices = [gpu(k % gpus) for k in range(count * each)] if gpus else [CPU] * count * each
+        return RanksInThreads(devices, num_wires, dtype, Levels(num_wires - bits, bits, slice_), each)
 
-    found = PlacementCase(f"{count} ranks/{slice_}, {gpus} GPU", make, (max(slice_ + 1 + bits, 2 * bits), 6), gpus=gpus)
+    found = PlacementCase(
+        f"{count} ranks/{slice_} of {each}, {gpus} GPU", make, (max(slice_ + 1 + bits, 2 * bits), 6), gpus=gpus
+    )
     return on_gpus(found) if gpus else found
 
 
@@ -142,6 +144,8 @@ BY_HAND: list[Any] = [
     ranks(2, 0),
     ranks(2, 2),
     ranks(4, 1),
+    ranks(2, 0, each=2),
+    ranks(1, 1, each=4),
     on_gpus(PlacementCase("single, 1 GPU", lambda num_wires, dtype: single(num_wires, dtype, gpu(0)), (0, 9), gpus=1)),
     migrated(1, 2, 6, 1, "whole", gpus=1),
     migrated(3, 2, 5, 3, "spread", gpus=1),

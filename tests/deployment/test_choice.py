@@ -137,6 +137,10 @@ def test_device_wires_and_devices_are_demands() -> None:
     assert deploy(30, Options(device_wires=28, window_slots=16), gpus(1)).levels.slice == 24
     assert deploy(30, Options(virtual_peers=4), gpus(1)).devices == (0, 0, 0, 0)
     assert deploy(30, Options(network="mesh", virtual_peers=4), gpus(1)).levels.network == "mesh"
+    layers = Options(network=[(1, "nvlink"), (3, "ib")], virtual_peers=4)
+    assert [(one.bits, one.link) for one in deploy(30, layers, gpus(1)).levels.layers] == [(1, "nvlink"), (1, "ib")]
+    with pytest.raises(OptionError, match="expected layers of 2 bits for 4 devices, got 1 bits"):
+        deploy(30, Options(network=[(1, "nvlink")], virtual_peers=4), gpus(1))
 
 
 def test_max_memory_is_believed() -> None:
@@ -181,6 +185,7 @@ def test_what_cannot_be_is_told(wires: int, changes: dict[str, Any], error: type
         ({"device_wires": 2.5}, "whole number from 1"),
         ({"in_flight_buffers": 0}, "from 1 up"),
         ({"network": "ring"}, "'switch', 'mesh'"),
+        ({"network": 3}, "a list of layers, got 3; pass network="),
         ({"host_memory": "half"}, "'whole', 'spread'"),
         ({"checkpoint_every": -1}, "expected seconds >= 0, got -1"),
         ({"checkpoint": 3}, "the path of a file"),

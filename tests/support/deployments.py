@@ -47,6 +47,7 @@ ROWS: tuple[DeploymentRow, ...] = (
     DeploymentRow("peers 2", "peers", {"virtual_peers": 2}, 2),
     DeploymentRow("peers 4", "peers", {"virtual_peers": 4}, 3),
     DeploymentRow("peers 8, mesh", "peers", {"virtual_peers": 8, "network": "mesh"}, 4),
+    DeploymentRow("peers 8, layers", "peers", {"virtual_peers": 8, "network": [(2, "nvlink"), (1, "ib")]}, 4),
     DeploymentRow("migrated, 3 windows", "migrated", {"device_wires": 5}, 6),
     DeploymentRow(
         "migrated, spread", "migrated", {"device_wires": 5, "host_memory": "spread", "in_flight_buffers": 2}, 6

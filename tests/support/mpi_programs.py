@@ -74,10 +74,28 @@ def answers() -> None:
     assert ("is not a power of two" in result.deployment.reason) == (used < size)
     ranks = {int(rank) for pair in result.facts["bytes_sent"] for rank in pair.split(">")}
     assert ranks == set(range(used))
+    (layer,) = result.facts["layers"]  # all ranks are on this host
+    assert (layer["link"], layer["bits"]) == ("host", used.bit_length() - 1)
+    assert result.facts["bytes_layers"] == [sum(result.facts["bytes_sent"].values())]
+    _devices(circuit, alone.packed, used)
     same(Simulator(**divided()).run(circuit, shots=300).packed)
     _chance()
     _values()
     _state()
+
+
+def _devices(circuit: Circuit, packed: np.ndarray, used: int) -> None:
+    """Two sub state vectors for each rank give the same shots; what they exchange is told for each of them."""
+    result = Simulator(**divided(virtual_peers=2)).run(circuit, shots=300, seed=7)
+    assert np.array_equal(same(result.packed), packed)
+    assert result.deployment.levels.peers == used.bit_length()
+    assert [layer["link"] for layer in result.facts["layers"]] == ["memory", "host"]
+    assert sum(result.facts["bytes_layers"]) == sum(result.facts["bytes_sent"].values()) == result.plan.bytes_peers
+    assert {"0.0", "0.1"} <= {name for pair in result.facts["bytes_sent"] for name in pair.split(">")}
+    bits = used.bit_length() - 1
+    given = [(1, "near", 9e9), (bits - 1, "far", 1e9)][: min(bits, 2)]
+    far = Simulator(**divided(network=given))
+    assert np.array_equal(same(far.run(circuit, shots=300, seed=7).packed), packed)
 
 
 def _chance() -> None:
@@ -292,7 +310,7 @@ def state_file() -> None:
         for call in (
             lambda: state.save("state"),
             lambda: Simulator(**divided(checkpoint="run")).run(measured(), shots=5, seed=1),
-            lambda: Simulator(**divided(virtual_peers=2)).run(measured(), shots=5, seed=1),
+            lambda: Simulator(**divided(device_wires=4)).run(measured(), shots=5, seed=1),
         ):
             try:
                 call()

@@ -13,6 +13,7 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class RanksInThreads(Divided):
 
     kind = NAME
 
-    def __init__(self, devices: Sequence[Device], num_wires: int, dtype: Any, levels: Levels) -> None:
+    def __init__(self, devices: Sequence[Device], num_wires: int, dtype: Any, levels: Levels, each: int = 1) -> None:
         if num_wires != levels.local + levels.peers or len(devices) != 1 << levels.peers:
             raise InvalidInput(f"expected a device for each rank, got {num_wires} wires with {levels}.")
         self.levels = levels
@@ -86,13 +87,16 @@ class RanksInThreads(Divided):
         self.devices = tuple(devices)
         self.layout = Layout.identity(num_wires)
         self.fresh = (1 << num_wires) - 1
-        *ends, self._control = loopback(len(devices) + 1)
+        self._size = len(devices) // each
+        self._per_rank = each
+        *ends, self._control = loopback(self._size + 1)
         self._threads = [
             threading.Thread(
-                target=_work, args=(end, ranks, device, num_wires, self.dtype, levels),
+                target=_work,
+                args=(end, ranks, self.devices[k * each : k * each + each], num_wires, self.dtype, levels),
                 name=f"{THREADS} {end.rank}", daemon=True,
             )
-            for end, ranks, device in zip(ends, loopback(len(devices)), devices, strict=True)
+            for k, (end, ranks) in enumerate(zip(ends, loopback(self._size), strict=True))
         ]  # fmt: skip
         for thread in self._threads:
             thread.start()
@@ -105,7 +109,7 @@ class RanksInThreads(Divided):
     def _each(self, question: str, *given: Any) -> list[Any]:
         """Have all ranks do the same, and return what each answers; they end in the same layout."""
         try:
-            self._control.broadcast((question, given, self.layout, self.fresh), root=len(self.devices))
+            self._control.broadcast((question, given, self.layout, self.fresh), root=self._size)
             *answers, _ = self._control.allgather(None)
             found, layouts, fresh = zip(*answers, strict=True)
             assert set(layouts) == {layouts[0]}
@@ -176,9 +180,9 @@ class RanksInThreads(Divided):
         """All sub state vectors, where they lie: nothing is done in their threads meanwhile."""
         self._ask("bring", near)
         self._ask("write_zeros", (1 << self.levels.local) - 1)
-        for rank, (number, buffer) in enumerate(self._each("buffer")):
+        for number, device, buffer in chain.from_iterable(self._each("buffers")):
             if not number << self.levels.local & self.fresh:
-                yield NearSubState(self.devices[rank], buffer, self.layout, number)
+                yield NearSubState(device, buffer, self.layout, number)
 
     def inner(self, other: Placement) -> complex:
         """<self|other>, a piece at a time."""
@@ -192,7 +196,7 @@ class RanksInThreads(Divided):
         if local < 1:
             raise NotSupported(f"{num_wires} wires on {len(self.devices)} ranks, each of which needs one.")
         levels = replace(self.levels, local=local, slice=min(self.levels.slice, local - 1))
-        return RanksInThreads(self.devices, num_wires, self.dtype, levels)
+        return RanksInThreads(self.devices, num_wires, self.dtype, levels, self._per_rank)
 
     def shrink(self, wires: Sequence[int]) -> RanksInThreads:
         """This state without some wires; see `Placement.shrink`."""
@@ -237,12 +241,14 @@ def _work(control: Communicator, communicator: Communicator, *given: Any) -> Non
 
 def _answer(ranks: Ranks, question: str, asked: Sequence[Any]) -> Any:
     """What one rank answers; steps are counted by the first rank for all."""
-    rank = ranks.communicator.rank
+    rank, each = ranks.communicator.rank, len(ranks.devices)
     answers: dict[str, Callable[..., Any]] = {
-        "run": lambda plan, work, tick: ranks.run(plan, [work[rank]], tick if rank == 0 else _nobody),
+        "run": lambda plan, work, tick: ranks.run(
+            plan, work[rank * each : rank * each + each], tick if rank == 0 else _nobody
+        ),
         "pieces": lambda size: list(ranks.pieces(size)),
         "bring": ranks._bring,
-        "buffer": lambda: (ranks._number, ranks._here(0).buffer),
+        "buffers": lambda: [(number, end.device, end.buffer) for number, end in ranks._held.items()],
     }
     return answers.get(question, getattr(ranks, question, None))(*asked)
 

@@ -137,7 +137,7 @@ def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalD
     if (count := connection.planned(options.processes, num_wires)) > 1:
         from qsim_ex.placement.ranks import lay_out
 
-        request = StateRequest(num_wires, options, free, (options.device_id,), count)
+        request = StateRequest(num_wires, options, free, tuple(options.devices or (options.device_id,)), count)
         return device, replace(next(lay_out(request)), reason=f"{reason}; divided over {count} processes")
     try:
         return device, deploy(num_wires, options, free, reason)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm.connection import ranks_of, renew
+from qsim_ex.comm.neighbours import layers_of_ranks
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
+from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.errors import CommunicationError, NotSupported, OutOfMemory, QsimExError
+from qsim_ex.devices.peering import Link, link
+from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
 from qsim_ex.kernels import host
+from qsim_ex.network import LINKS, Layer, Layers
 from qsim_ex.options import Options
 from qsim_ex.placement import ranks as placement
 from qsim_ex.placement.request import FreeMemory, StateRequest
@@ -21,8 +26,13 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
-_ALONE = {"devices": None, "virtual_peers": 1, "device_wires": None, "window_slots": None, "checkpoint": None}
+_ALONE = {"device_wires": None, "window_slots": None, "checkpoint": None}
 """Options that a state over several processes cannot have yet, with their default values."""
+
+
+_INSIDE: tuple[Link, ...] = ("same device", "peer", "through the host")
+_NAMES = ("memory", "nvlink", "pcie")
+"""The kinds of links between devices of a rank, and the names of their bandwidths, which are not measured."""
 
 
 class _Seat(NamedTuple):
@@ -53,21 +63,26 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         if not options.over_processes:
             return None, f"not divided over processes: {', '.join(unfit)} was given"
         raise NotSupported(
-            f"processes={options.processes} with {', '.join(unfit)}: a process holds one sub state vector on one "
-            "device, and writes no checkpoints yet; leave one of them out."
+            f"processes={options.processes} with {', '.join(unfit)}: a process holds one sub state vector on each of "
+            "its devices, none in host memory besides, and writes no checkpoints yet; leave one of them out."
         )
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:
         return None, why
     communicator = renew()
     own = _local(options, communicator)
-    request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), (own.device_id,), ranks.used)
+    if own.network == "auto":
+        own = own.with_({"network": _found(own, communicator, ranks.used) or "auto"})
+    numbers = tuple(own.devices or (own.device_id,))
+    request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), numbers, ranks.used)
     (deployment,) = placement.lay_out(request)
     device, reason, room, error = None, "", None, None
+    devices: tuple[Device, ...] = ()
     try:
         device, reason = discover.choose(deployment.levels.local, own, states)
-        needed, staging = deployment.device_bytes, deployment.host_bytes
-        free = discover.free_bytes(device, needed) if own.max_memory is None else own.max_memory
+        devices = _devices(device, numbers, own.virtual_peers)
+        needed, staging = deployment.device_bytes * own.virtual_peers, deployment.host_bytes
+        free = min(discover.free_bytes(one, needed) for one in devices) if own.max_memory is None else own.max_memory
         host_free = discover.free_bytes(discover.cpu(own.threads), staging)
         if device.kind == "cpu" and own.max_memory is None:
             room = _Room("cpu", free, 0, host_free, needed + staging, "")
@@ -80,7 +95,34 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
 
     assert device is not None
     deployment = replace(deployment, reason=f"{reason}; divided over {ranks.describe()}")
-    return Assignment(device, deployment, room.device_free, room.host_free, (device,), communicator), ""
+    return Assignment(device, deployment, room.device_free, room.host_free, devices, communicator), ""
+
+
+def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device, ...]:
+    """Return the devices of this rank, each as often as sub state vectors share it; raise `DeviceError`."""
+    if device.kind == "cpu":
+        return (device,) * each
+    if absent := [number for number in numbers if number >= discover.gpu_count()]:
+        told = ", ".join(map(str, absent))
+        raise DeviceError(
+            f"expected GPUs of this host, got devices={list(numbers)}, of which GPU {told} is not there; "
+            f"{discover.present(discover.gpu_count())}."
+        )
+    return tuple(discover.gpu(number) for number in numbers for _ in range(each))
+
+
+def _found(own: Options, communicator: Communicator, used: int) -> Layers:
+    """Return the layers of the network: between the devices of a rank, then between ranks, which is measured."""
+    layers = layers_of_ranks(communicator, used)
+    each = len(own.devices or (0,)) * own.virtual_peers
+    if each == 1:
+        return layers
+    gpus = [discover.gpu(number) for number in own.devices or () if number < discover.gpu_count()]
+    kinds: set[Link] = {link(one, other) for one in gpus for other in gpus if one is not other}
+    slowest = max((_INSIDE.index(kind) for kind in kinds), default=0)
+    name = _NAMES[max(communicator.allgather(slowest))]
+    rate = max(LINKS[name], layers[0].bytes_per_second if layers else 0.0)
+    return (Layer(each.bit_length() - 1, name, rate), *layers)
 
 
 def _local(options: Options, communicator: Communicator) -> Options:
@@ -88,10 +130,13 @@ def _local(options: Options, communicator: Communicator) -> Options:
     seats = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
     mine = seats[communicator.rank]
     before = sum(seat.host == mine.host for seat in seats[: communicator.rank])
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     if options.threads is None:
         changes["threads"] = max(1, host.cores() // Counter(seats)[mine])
-    if options.device != "cpu" and (count := discover.gpu_count()):
+    if options.devices is not None and (count := discover.gpu_count()):
+        first = before * len(options.devices)
+        changes["devices"] = tuple((number + first) % count for number in options.devices)
+    elif options.device != "cpu" and (count := discover.gpu_count()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
 

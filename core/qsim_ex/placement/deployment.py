@@ -55,7 +55,7 @@ class Deployment:
             "peer_wires": self.levels.peers,
             "migration_wires": self.migration,
             "slice_wires": self.levels.slice,
-            "network": self.levels.network,
+            "network": [layer.to_json() for layer in self.levels.layers] or self.levels.network,
             "devices": list(self.devices),
             "in_flight_buffers": self.in_flight,
             "host_memory": self.host_memory,

@@ -1,86 +1,109 @@
-"""A placement over several processes: each rank holds one sub state vector on its device.
+"""A placement over several processes: each rank holds one sub state vector on each of its devices.
 
 All ranks make the same calls in the same order. Each answers a question for its own amplitudes, the answers are added
-up, and every rank gets the sum. The device number of a rank is its place in `Ranks.ranks`; ranks beyond a power of two
-hold no amplitudes and only learn the answers.
+up, and every rank gets the sum. `Ranks.places` says which device of which rank has a device number; ranks beyond a
+power of two hold no amplitudes and only learn the answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
-from qsim_ex.comm import connection
+from qsim_ex.comm import connection, neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human
+from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
 from qsim_ex.placement.base import PIECE, Amplitudes, Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.divided.exchanged import Exchanged
 from qsim_ex.placement.exchange.between_ranks import RankLinks, staging
-from qsim_ex.placement.exchange.links import PeerBuffer
+from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
+from qsim_ex.placement.exchange.links import staging as links_staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.steps.layout import Layout, Levels
 
+NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
+"""The links between the devices of a rank that has one."""
 
-def needs(levels: Levels, itemsize: int) -> MemoryNeeds:
-    """Return the memory of a rank: on its device a sub state vector, on its host the staging of messages."""
-    return MemoryNeeds((itemsize << levels.local,), staging(levels, itemsize))
+
+def needs(levels: Levels, itemsize: int, links: Mapping[tuple[int, int], Link] = NO_LINKS) -> MemoryNeeds:
+    """Return the memory of a rank: a sub state vector on each device, and staging there and on its host.
+
+    links: the links between the devices of the rank, if it has several.
+    """
+    devices = 1 + max((place for pair in links for place in pair), default=0)
+    flat = Levels(levels.local, levels.peers, levels.slice)
+    staged = [links_staging(place, flat, itemsize, links) if links else (0, 0) for place in range(devices)]
+    host = staging(levels, itemsize) + sum(host for _, host in staged)
+    return MemoryNeeds(tuple((itemsize << levels.local) + near for near, _ in staged), host)
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
-    """Yield a sub state vector on each rank, if the state is divided over ranks."""
+    """Yield a sub state vector on each device of each rank, if the state is divided over ranks."""
     if request.ranks == 1:
         return
     levels = request.levels(request.local())
-    (size,), host = needs(levels, request.options.dtype.itemsize)
-    yield Deployment("ranks", request.num_wires, levels, request.devices, 1, None, size, host, "")
+    sizes, host = needs(levels, request.options.dtype.itemsize, request.links)
+    yield Deployment("ranks", request.num_wires, levels, request.places, 1, None, max(sizes), host, "")
 
 
 def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[Any], limits: Limits) -> Ranks:  # noqa: ARG001
     """Return |0…0> over the ranks that this process is connected to."""
-    return Ranks(connection.current(), devices[0], deployment.num_wires, dtype, deployment.levels)
+    return Ranks(connection.current(), devices, deployment.num_wires, dtype, deployment.levels)
 
 
 class Ranks(Exchanged):
-    """A state vector over 2^peers ranks, which begins as |0…0⟩; every rank makes one, and all make the same calls.
+    """A state vector over 2^peers devices of ranks, which begins as |0…0⟩; every rank makes one, with the same calls.
 
-    communicator: connects the ranks, of which the first 2^peers hold a sub state vector. device: that of this rank,
-    which is also `Copies`. levels: ``local + peers == num_wires``. ranks: the rank of each device number.
+    communicator: connects the ranks, of which as many hold amplitudes as are needed (`neighbours.seats_of`).
+    devices: those of this rank, each also `Copies`; all ranks have as many, a power of two, and a device may occur
+    several times. levels: ``local + peers == num_wires``; the devices of a rank differ in the lowest device bits.
+    places: the place of each device number: device k of rank r is place ``r * len(devices) + k``.
     """
 
     kind = "ranks"
 
     def __init__(
-        self, communicator: Communicator, device: Device, num_wires: int, dtype: DTypeLike, levels: Levels
+        self, communicator: Communicator, devices: Sequence[Device], num_wires: int, dtype: DTypeLike, levels: Levels
     ) -> None:
-        if communicator.size < 1 << levels.peers or num_wires != levels.local + levels.peers:
+        each = len(devices)
+        if each * communicator.size < 1 << levels.peers or num_wires != levels.local + levels.peers:
             raise InvalidInput(
-                f"expected local + device bits = {num_wires} wires, and a rank for each value of the device bits, got "
-                f"{levels.local} local bits, {levels.peers} device bits and {communicator.size} ranks."
+                f"expected local + device bits = {num_wires} wires, and a device for each value of the device bits, "
+                f"got {levels.local} local bits, {levels.peers} device bits and {each * communicator.size} devices."
             )
         self.levels = levels
         self.dtype = np.dtype(dtype)
-        self.devices = (device,)
+        self.devices = tuple(devices)
         self.communicator = communicator
-        self.ranks = tuple(range(1 << levels.peers))
-        self.needs = needs(levels, self.dtype.itemsize)
-        self._mine: PeerBuffer | None = None
+        seats = neighbours.seats_of(communicator, max(1, (1 << levels.peers) // each)).ranks
+        self._seats = tuple(rank * each + k for rank in seats for k in range(each))
+        self.places = self._seats
+        self._flat = Levels(levels.local, levels.peers, levels.slice)  # trades are in the order of a switch
+        among = range(each)
+        self.needs = needs(
+            levels, self.dtype.itemsize, {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b}
+        )
+        self._mine: list[PeerBuffer] = []
         self._bytes_moved = 0
         refused = ""
         try:
-            self._links = RankLinks(communicator, device, levels, self.dtype)
-            if communicator.rank in self.ranks:
-                self._mine = PeerBuffer(0, device, device.allocate(1 << levels.local, self.dtype), [])
+            self._links = RankLinks(communicator, devices, self._flat, self.dtype)
+            if communicator.rank in seats:
+                for k in range(each):
+                    self._mine.append(self._links.buffer(k, 1 << levels.local, self.dtype))
         except OutOfMemory as error:
             refused = str(error)
         self._all_have_room(refused)
@@ -98,88 +121,110 @@ class Ranks(Exchanged):
         """Set the state to |0…0⟩: one amplitude is written, and all wires are fresh."""
         self.layout = Layout.identity(self.levels.local + self.levels.peers)
         self.fresh = (1 << self.num_wires) - 1
-        if self._mine is not None and self._number == 0:
-            self._mine.device.begin(self._mine.buffer)
+        if (first := self._held.get(0)) is not None:
+            first.device.begin(first.buffer)
 
     def release(self) -> None:
         """Release the memory of this rank; the others are not asked."""
-        mine, self._mine = self._mine, None
-        if mine is not None:
-            mine.device.synchronize()
+        mine, self._mine = self._mine, []
+        try:
+            synchronize(mine)
+        finally:
+            mine.clear()
 
     def another(self, num_wires: int) -> Ranks:
         """Return |0…0⟩ of `num_wires` wires on the same ranks; raise `NotSupported` if no wire would be local."""
         local = num_wires - self.levels.peers
         if local < 1:
-            raise NotSupported(
-                f"{num_wires} wires on {len(self.ranks)} processes leave no local wire. Use fewer processes."
-            )
+            raise NotSupported(f"{num_wires} wires on {self._used} processes leave no local wire. Use fewer processes.")
         levels = replace(self.levels, local=local, slice=min(self.levels.slice, local - 1))
-        return Ranks(self.communicator, self.devices[0], num_wires, self.dtype, levels)
+        return Ranks(self.communicator, self.devices, num_wires, self.dtype, levels)
 
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes sent so far between all ranks."""
+        """Bytes sent so far between all devices."""
         return self._bytes_moved
 
     def traffic(self) -> dict[tuple[int, int], int]:
-        """Return the bytes sent so far from one rank to another, by all ranks, which all ask."""
+        """Return the bytes sent so far from one place to another, by all ranks, which all ask; see `places`."""
         everyone = self.communicator.allgather(dict(self._links.sent))
         return dict(sorted((pair, size) for sent in everyone for pair, size in sent.items()))
 
     def report(self) -> dict[str, Any]:
         """Return which ranks hold the state, over what they talk, and the bytes sent between them; all ranks ask."""
-        return {
+        traffic = self.traffic()
+        found: dict[str, Any] = {
             "processes": self.communicator.size,
-            "processes_used": len(self.ranks),
+            "processes_used": self._used,
             "communicator": self.communicator.description,
-            "bytes_sent": {f"{a}>{b}": size for (a, b), size in self.traffic().items()},
+            "bytes_sent": {f"{self._name(a)}>{self._name(b)}": size for (a, b), size in traffic.items()},
             "bytes_held": sum(self.needs.devices) + self.needs.host,
         }
+        if self.levels.layers:
+            found["layers"] = [layer.to_json() for layer in self.levels.layers]
+            found["bytes_layers"] = self._by_layer(traffic)
+        return found
+
+    @property
+    def _used(self) -> int:
+        """The number of ranks that hold amplitudes."""
+        return len(self.places) // len(self.devices)
+
+    def _name(self, place: int) -> str:
+        """Return the rank of a place, and the number of its device if a rank has several."""
+        rank, k = divmod(place, len(self.devices))
+        return str(rank) if len(self.devices) == 1 else f"{rank}.{k}"
+
+    def _by_layer(self, traffic: Mapping[tuple[int, int], int]) -> list[int]:
+        """Return the bytes that were sent over each layer: devices are as far apart as their first numbers."""
+        number = {place: k for k, place in enumerate(self._seats)}
+        found = [0] * len(self.levels.layers)
+        for (a, b), size in traffic.items():
+            highest = (number[a] ^ number[b]).bit_length() - 1
+            found[self.levels.layer_of(self.levels.local + highest)] += size
+        return found
 
     # --- moving amplitudes -------------------------------------------------------------------------------------------
 
     @property
-    def _number(self) -> int | None:
-        """The device number of this rank; None if it holds no amplitudes."""
-        rank = self.communicator.rank
-        return self.ranks.index(rank) if rank in self.ranks else None
+    def _held(self) -> dict[int, PeerBuffer]:
+        """The sub state vectors of this rank by device number."""
+        own = self.communicator.rank * len(self.devices)
+        return {self.places.index(own + k): peer for k, peer in enumerate(self._mine)}
 
-    def _here(self, number: int) -> PeerBuffer:  # noqa: ARG002  (there is one)
-        """Return the memory of this rank."""
-        assert self._mine is not None
-        return self._mine
+    def _here(self, number: int) -> PeerBuffer:
+        """Return the memory of a device number of this rank."""
+        return self._held[number]
 
     def _live(self) -> list[int]:
-        """Return the device number of this rank, unless its sub state vector is known to be zero."""
-        number = self._number
-        return [] if number is None or number << self.levels.local & self.fresh else [number]
+        """Return the device numbers of this rank whose sub state vectors are not known to be zero."""
+        return sorted(number for number in self._held if not number << self.levels.local & self.fresh)
 
     def _exchange(self, swaps: Swaps, tick: Callable[[], None] | None = None) -> None:
         """Swap local positions with device bits; the layout and the fresh bits follow."""
-        number = self._number
-        if self._mine is not None and number is not None:
-            planned = schedule(self.levels, swaps, self.fresh, self._links.piece, number)
-            self._links.exchange(self._mine, number, self.ranks, planned, tick)
-        self._bytes_moved += amplitudes_sent(self.levels, swaps, self.fresh) * self.dtype.itemsize
+        held = self._held
+        if held:
+            planned = schedule(self._flat, swaps, self.fresh, self._links.piece, tuple(sorted(held)))
+            self._links.exchange(held, self.places, planned, tick)
+        self._bytes_moved += amplitudes_sent(self._flat, swaps, self.fresh) * self.dtype.itemsize
         self._moved(sources(self.num_wires, swaps))
 
     def _rename(self, origins: Sequence[int], flip: int) -> None:
-        """Give ranks other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
+        """Give devices other numbers: new bit ``local + k`` is old bit ``origins[k]``, XOR bit k of `flip`."""
         local = self.levels.local
-        ranks = list(self.ranks)
-        for number, rank in enumerate(self.ranks):
-            ranks[sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip] = rank
-        self.ranks = tuple(ranks)
+        places = list(self.places)
+        for number, place in enumerate(self.places):
+            places[sum((number << local >> origin & 1) << k for k, origin in enumerate(origins)) ^ flip] = place
+        self.places = tuple(places)
         self._moved([*range(local), *origins], flip << local)
 
     def _copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement over the same ranks, by index as far as both have it."""
         assert isinstance(new, Ranks)
         if new.num_wires == self.num_wires:  # nothing leaves its rank
-            new.ranks = self.ranks
+            new.places = self.places
             super()._copy_to(new, layout)
             return
         new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
@@ -188,10 +233,10 @@ class Ranks(Exchanged):
         new.layout = layout
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
-        """Yield the sub state vector of this rank; raise `NotSupported` for that of another."""
-        if number != self._number:
+        """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
+        if number not in self._held:
             raise NotSupported(
-                f"sub state vector {number} lies on rank {self.ranks[number]}, and this is rank "
+                f"sub state vector {number} lies on rank {self.places[number] // len(self.devices)}, and this is rank "
                 f"{self.communicator.rank}; ask that rank for it, or read amplitudes by their basis values."
             )
         return super().visit_one(number)
@@ -222,14 +267,15 @@ class Ranks(Exchanged):
         """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
         local = self.levels.local
         self.write_zeros((1 << local) - 1)
-        for number, rank in enumerate(self.ranks):
+        for number, place in enumerate(self.places):
             if number << local & self.fresh:
                 continue
             for start in range(0, 1 << local, size):
                 mine = None
-                if self._mine is not None and number == self._number:
-                    mine = self._mine.device.read(self._mine.buffer, start, min(start + size, 1 << local))
-                yield (number << local) + start, self.communicator.broadcast(mine, root=rank)
+                if (peer := self._held.get(number)) is not None:
+                    mine = peer.device.read(peer.buffer, start, min(start + size, 1 << local))
+                root = place // len(self.devices)
+                yield (number << local) + start, self.communicator.broadcast(mine, root=root)
 
     def norm_squared(self) -> float:
         """Return Σ |amplitude|²."""
@@ -266,6 +312,6 @@ class Ranks(Exchanged):
         if other is self:
             return complex(self.norm_squared())
         other.arrange(self.layout)
-        if other.ranks != self.ranks:  # equal numbers are on other ranks
+        if other.places != self.places:  # equal numbers are on other ranks
             return overlap(self, other)
         return complex(self._sum(np.array(sum((self._inner(near, other) for near in self.visit()), 0j))))

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import OptionError
+from qsim_ex.network import layers_of, nearest_bits
 from qsim_ex.options import Options
 from qsim_ex.steps.layout import Levels
 
@@ -76,7 +77,7 @@ class FreeMemory:
 class StateRequest:
     """A state of `num_wires` wires on some devices; `devices` has each number once, however many peers share it.
 
-    ranks: the number of processes that share the state, a power of two; then `devices` has the device of this one.
+    ranks: the number of processes that share the state, a power of two; then `devices` has the devices of this one.
     """
 
     num_wires: int
@@ -95,9 +96,7 @@ class StateRequest:
     @property
     def peers(self) -> int:
         """The number of device bits."""
-        if self.ranks > 1:
-            return self.ranks.bit_length() - 1
-        return (len(self.devices) * self.options.virtual_peers).bit_length() - 1
+        return (self.ranks * len(self.devices) * self.options.virtual_peers).bit_length() - 1
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -151,7 +150,11 @@ class StateRequest:
                     f"expected window_slots from 2 to {1 << local} for a sub state vector of {local} wires, got "
                     f"{slots}; pass a power of two in this range, or leave it out."
                 )
-        return Levels(local, self.peers, piece, "switch" if network == "auto" else network)
+        if network == "auto" or network == "switch":
+            return Levels(local, self.peers, piece)
+        if network == "mesh":
+            return Levels(local, self.peers, piece, "mesh")
+        return Levels(local, self.peers, piece, layers=nearest_bits(layers_of(network), self.peers))
 
     # --- windows -----------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
+from qsim_ex.network import describe
 from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout
@@ -80,7 +82,8 @@ class _Levelled:
         motions += [_count(total.exchanges, "exchange")] * bool(levels.peers)
         parts = [f"{levels.local} local bits: {size} on each of {_count(1 << levels.peers, 'device')}"]
         if levels.peers:
-            parts.append(f"{_count(levels.peers, 'device bit')} ({_NETWORKS[levels.network]})")
+            network = describe(levels.layers) if levels.layers else _NETWORKS[levels.network]
+            parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
         if migration:
             slices = human_bytes(self.itemsize * 2.0**levels.slice)
             parts.append(f"{_count(migration, 'migration bit')}: {state} at home on the host, in slices of {slices}")
@@ -116,7 +119,11 @@ class _Levelled:
             lines.append(f"  migration: index bits {_bits(away)} are far, one window for each of their values")
         elif isinstance(motion, Exchange):
             swaps = ", ".join(f"{local}↔{device}" for local, device in motion.swaps)
-            links = f", {human_bytes(cost.link)} over a link" if self.plan.levels.network == "mesh" else ""
+            levels = self.plan.levels
+            links = f", {human_bytes(cost.link)} over a link" if levels.network == "mesh" else ""
+            each = zip(levels.layers, cost.layers, strict=True)
+            layers = [f"{_seconds(one.seconds)} over {layer.link}" for layer, one in each if one.bytes]
+            links += f" ({', '.join(layers)})" if layers else ""
             lines.append(
                 f"  exchange {swaps}: {human_bytes(cost.peers)} between devices, {human_bytes(cost.sent)} from or to "
                 f"one{links}: {_seconds(cost.moving)}"
@@ -141,10 +148,14 @@ class _Levelled:
         memory = f"{human_bytes(total.bytes_moved)}, {total.fma:.2e} multiply-adds; {_seconds(work)}"
         lines = [f"device memory: {memory} ({human_bytes(self.rates.memory)}/s on each device)"]
         if levels.peers:
-            lines.append(
-                f"between devices: {human_bytes(total.bytes_peers)}; {_seconds(moving)} "
-                f"({human_bytes(self.rates.peer)}/s each way on each device)"
-            )
+            rate = "" if levels.layers else f" ({human_bytes(self.rates.peer)}/s each way on each device)"
+            lines.append(f"between devices: {human_bytes(total.bytes_peers)}; {_seconds(moving)}{rate}")
+            sums = zip_longest(total.bytes_layers, total.seconds_layers, fillvalue=0)
+            lines += [
+                f"  over {layer.link}: {human_bytes(count)}; {_seconds(time)} "
+                f"({human_bytes(layer.bytes_per_second)}/s each way on each device)"
+                for layer, (count, time) in zip(levels.layers, sums, strict=False)
+            ]
         if self.plan.num_wires > levels.local + levels.peers:
             copying = sum(cost.copying for cost in self.costs)
             lines.append(

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from qsim_ex.network import Layers
+
 BLOCK_BITS = 4
 """The number of bits of a dense block's matrix (see `Shape.block`)."""
 
@@ -64,12 +66,29 @@ class Levels:
     peers: 2^peers devices of this process hold one sub state vector each at the same time.
     slice: the lowest bits, which are contiguous wherever amplitudes are copied, and always local; at most `local`.
     network: 'switch' (any two devices at full speed) or 'mesh' (each pair has a link of its own).
+    layers: how far devices are from each other, as far as that differs: the links of the device bits, lowest bits and
+        nearest devices first, `peers` bits in all; none where all devices are equally far. Inside a layer is a switch.
     """
 
     local: int
     peers: int = 0
     slice: int = 0
     network: Literal["switch", "mesh"] = "switch"
+    layers: Layers = ()
+
+    def __repr__(self) -> str:
+        """Return the fields; no layers are left out, since digests of plans in checkpoints are made of this."""
+        shown = f"Levels(local={self.local}, peers={self.peers}, slice={self.slice}, network={self.network!r}"
+        return f"{shown}, layers={self.layers!r})" if self.layers else f"{shown})"
+
+    def layer_of(self, position: int) -> int:
+        """Return the number of the layer of a device position, 0 for the nearest."""
+        last = self.local
+        for number, layer in enumerate(self.layers):
+            last += layer.bits
+            if position < last:
+                return number
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

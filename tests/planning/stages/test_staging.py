@@ -12,6 +12,7 @@ from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize, Instruction, Op
 from qsim_ex.errors import NotSupported
+from qsim_ex.network import layers_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
@@ -55,9 +56,14 @@ def found(plan: Plan, circuit: Circuit, psi: np.ndarray) -> np.ndarray:
 def divisions(draw: st.DrawFn, num_wires: int) -> Levels:
     """Some local, device and migration bits."""
     local = draw(st.integers(min(3, num_wires), min(6, num_wires)))
-    peers = draw(st.integers(0, min(2, num_wires - local)))
-    network = draw(st.sampled_from(["switch", "mesh"]))
-    return Levels(local, peers, draw(st.integers(0, min(2, local - 1))), network)
+    peers = draw(st.integers(0, min(3, num_wires - local)))
+    network = draw(st.sampled_from(["switch", "mesh", "layers"]))
+    piece = draw(st.integers(0, min(2, local - 1)))
+    if network == "layers":
+        near = draw(st.integers(0, peers))
+        parts = [(bits, link) for bits, link in ((near, "nvlink"), (peers - near, "ethernet")) if bits]
+        return Levels(local, peers, piece, layers=layers_of(parts) if parts else ())
+    return Levels(local, peers, piece, network)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

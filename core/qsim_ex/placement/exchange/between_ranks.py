@@ -7,7 +7,8 @@ is under way, the other is copied from staging memory to its place, or to stagin
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, groupby
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.comm.protocol import Communicator, Starts, Swaps
-from qsim_ex.placement.exchange.links import PeerBuffer
+from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
 from qsim_ex.steps.layout import Levels
 
@@ -56,6 +57,10 @@ _OwnTrade = tuple[Trade, int]
 """A trade, and which of its two devices is ours."""
 
 
+_With = tuple[PeerBuffer, int, bool]
+"""Our end of some trades, the other rank, and whether parts are swapped in place."""
+
+
 class _Message(NamedTuple):
     """One message each way: a part of the buffer, the other rank, and whether the part is sent, and gets another."""
 
@@ -66,75 +71,119 @@ class _Message(NamedTuple):
 
 
 class RankLinks:
-    """The links of one rank to all others that hold a part of the state.
+    """The links of the devices of one rank to each other, and to the devices of all other ranks.
 
-    sent: bytes sent so far from this rank to others.
+    devices: those of this rank; device k of rank r is place ``r * len(devices) + k``. sent: bytes sent so far by the
+    devices of this rank, from one place to another.
     """
 
-    def __init__(self, ranks: Communicator, device: Any, levels: Levels, dtype: np.dtype[Any]) -> None:
+    def __init__(self, ranks: Communicator, devices: Sequence[Any], levels: Levels, dtype: np.dtype[Any]) -> None:
         self._ranks = ranks
-        self._device = device
+        self._devices = tuple(devices)
         self._itemsize = dtype.itemsize
         self.piece = PIECE_BYTES // dtype.itemsize
         self._message = staging_piece(levels, dtype.itemsize)
+        host_memory = devices[0].host_memory
         self._staging = [
-            (device.host_memory(self._message, dtype)[0], device.host_memory(self._message, dtype)[0])
-            for _ in range(_FLYING)
+            (host_memory(self._message, dtype)[0], host_memory(self._message, dtype)[0]) for _ in range(_FLYING)
         ]
-        self._queue = device.copy_queue()
+        self._queues = [device.copy_queue() for device in devices]
+        self._inside: Links | None = None
+        if len(devices) > 1:
+            self._inside = Links(devices, levels, dtype)
+            self.piece = min(self.piece, self._inside.piece)
         self.sent: Counter[tuple[int, int]] = Counter()
+
+    def buffer(self, k: int, num_amplitudes: int, dtype: np.dtype[Any]) -> PeerBuffer:
+        """Allocate a sub state vector on device k of this rank, and its end of the links; raises `OutOfMemory`."""
+        if self._inside is not None:
+            return self._inside.peer(k, num_amplitudes)
+        device = self._devices[k]
+        return PeerBuffer(k, device, device.allocate(num_amplitudes, dtype), [])
 
     def exchange(
         self,
-        mine: PeerBuffer,
-        number: int,
-        ranks: Sequence[int],
+        mine: Mapping[int, PeerBuffer],
+        places: Sequence[int],
         schedule: Schedule,
         tick: Callable[[], None] | None = None,
     ) -> None:
         """Carry out this rank's part of a schedule; `tick` is called between two pieces.
 
-        mine, number: this rank's sub state vector and its device number. ranks: the rank of each device number.
-        schedule: the trades of this device number.
+        mine: the sub state vectors of this rank, by device number. places: the place of each device number. schedule:
+        the trades of these device numbers. All trades are of different amplitudes, so those inside a rank may be made
+        first; those with other ranks are made in the order of the schedule, which is the same on all ranks, so none
+        waits forever.
         """
-        self._queue.wait(self._device.mark())
-        for other, direct, trades in self._groups(mine.buffer, number, ranks, schedule):
+        for trade in schedule.trades:
+            for k, number in enumerate(trade.devices):
+                if number in mine and trade.sent[k]:
+                    pair = places[number], places[trade.devices[1 - k]]
+                    self.sent[pair] += trade.parts[k].size * self._itemsize
+        if self._inside is not None:
+            self._exchange_inside(self._inside, mine, schedule, tick)
+        for end in mine.values():
+            self._queues[end.place].wait(end.device.mark())
+        for (end, other, direct), trades in self._groups(mine, places, schedule):
             if direct:
                 assert isinstance(self._ranks, Swaps)
-                self._ranks.swap(other, [trade.parts[own].of(mine.buffer) for trade, own in trades])
+                self._ranks.swap(other, [trade.parts[own].of(end.buffer) for trade, own in trades])
             else:
-                self._send(mine.buffer, other, trades)
-            sent = sum(trade.parts[own].size for trade, own in trades if trade.sent[own])
-            if sent:
-                self.sent[ranks[number], other] += sent * self._itemsize
+                self._send(end, other, trades)
             if tick is not None:
                 tick()
-        self._device.wait(self._queue.mark())
+        for end in mine.values():
+            end.device.wait(self._queues[end.place].mark())
+
+    def _exchange_inside(
+        self, links: Links, mine: Mapping[int, PeerBuffer], schedule: Schedule, tick: Callable[[], None] | None
+    ) -> None:
+        """Carry out the trades between devices of this rank."""
+        numbers = sorted(mine)
+        index = {number: k for k, number in enumerate(numbers)}
+        trades = tuple(
+            replace(trade, devices=(index[trade.devices[0]], index[trade.devices[1]]))
+            for trade in schedule.trades
+            if trade.devices[0] in mine and trade.devices[1] in mine
+        )
+        if trades:
+            links.exchange([mine[number] for number in numbers], replace(schedule, trades=trades), tick)
 
     def _groups(
-        self, buffer: Any, number: int, ranks: Sequence[int], schedule: Schedule
-    ) -> Iterator[tuple[int, bool, list[_OwnTrade]]]:
-        """Yield trades with one rank that follow each other, and whether they are swaps in place; both find the same."""
+        self, mine: Mapping[int, PeerBuffer], places: Sequence[int], schedule: Schedule
+    ) -> Iterator[tuple[_With, list[_OwnTrade]]]:
+        """Yield trades with one rank that follow each other; both ranks find the same.
+
+        Where ranks have several devices, what follows each other on one need not on the other: then each is alone.
+        """
         reaches: Callable[[int], bool] = self._ranks.reaches if isinstance(self._ranks, Swaps) else lambda _: False
-        on_host = isinstance(buffer, np.ndarray)
-        own = [(trade, trade.devices.index(number)) for trade in schedule.trades]
+        each = len(self._devices)
+        own = [
+            (trade, held.index(True))
+            for trade in schedule.trades
+            if not all(held := [number in mine for number in trade.devices])
+        ]
 
-        def kind(one: _OwnTrade) -> tuple[int, bool]:
-            trade, mine = one
-            other, large = ranks[trade.devices[1 - mine]], trade.parts[0].size * self._itemsize >= DIRECT_BYTES
-            return other, large and on_host and all(trade.sent) and reaches(other)
+        def with_whom(one: _OwnTrade) -> _With:
+            trade, k = one
+            end, other = mine[trade.devices[k]], places[trade.devices[1 - k]] // each
+            large = trade.parts[0].size * self._itemsize >= DIRECT_BYTES
+            return end, other, large and isinstance(end.buffer, np.ndarray) and all(trade.sent) and reaches(other)
 
-        for (other, direct), some in groupby(own, kind):
+        if each > 1:
+            yield from ((with_whom(one), [one]) for one in own)
+            return
+        for found, some in groupby(own, with_whom):
             group: list[_OwnTrade] = []
             for one in some:
                 group.append(one)
                 if sum(trade.parts[0].size for trade, _ in group) * self._itemsize >= GROUP_BYTES:
-                    yield other, direct, group
+                    yield found, group
                     group = []
             if group:
-                yield other, direct, group
+                yield found, group
 
-    def _send(self, buffer: Any, other: int, trades: Sequence[_OwnTrade]) -> None:
+    def _send(self, end: PeerBuffer, other: int, trades: Sequence[_OwnTrade]) -> None:
         """Make some trades with one rank by messages."""
         flying: deque[Callable[[], None]] = deque()
         slots = cycle(self._staging)
@@ -142,33 +191,34 @@ class RankLinks:
             for part in messages(trade.parts[own], self._message):
                 _land(flying, _FLYING - 1)
                 message = _Message(part, other, trade.sent[own], trade.sent[1 - own])
-                flying.append(self._start(buffer, message, *next(slots)))
+                flying.append(self._start(end, message, *next(slots)))
         _land(flying, 0)
 
     def _start(
-        self, buffer: Any, message: _Message, staged: NDArray[Any], arriving: NDArray[Any]
+        self, end: PeerBuffer, message: _Message, staged: NDArray[Any], arriving: NDArray[Any]
     ) -> Callable[[], None]:
         """Start one message each way, and return a function that waits for it and copies what came to its place."""
         part, other, sends, gets = message
+        buffer, queue = end.buffer, self._queues[end.place]
         place = part.of(buffer)
         out, into = staged[: part.size if sends else 0], arriving[: part.size if gets else 0]
         if sends:
             if isinstance(buffer, np.ndarray) and place.flags.c_contiguous:
                 out = place  # no copy: nothing writes there until it has left
             else:
-                self._queue.copy(part.laid_out(staged), place)
-                self._queue.synchronize()
+                queue.copy(part.laid_out(staged), place)
+                queue.synchronize()
         given = other, _flat(out), into
         ranks = self._ranks
         arrived = ranks.start(*given) if isinstance(ranks, Starts) else partial(ranks.exchange, *given)
 
-        def end() -> None:
+        def land() -> None:
             arrived()
             if gets:
-                self._queue.copy(place, part.laid_out(arriving))
-                self._queue.synchronize()
+                queue.copy(place, part.laid_out(arriving))
+                queue.synchronize()
 
-        return end
+        return land
 
 
 def _land(flying: deque[Callable[[], None]], most: int) -> None:

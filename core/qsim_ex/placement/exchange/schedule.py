@@ -9,7 +9,7 @@ little staging memory, and amplitudes that are known to be zero are not sent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -124,12 +124,12 @@ class Schedule:
 
 
 @lru_cache(maxsize=64)
-def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int, own: int | None = None) -> Schedule:
+def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int, own: tuple[int, ...] | None = None) -> Schedule:
     """Return the schedule of an exchange.
 
     swaps: as in `steps.Exchange`. fresh: mask of the positions that are fresh before it (see `steps.Sweep`).
-    piece: most amplitudes of one copy, the size of a staging piece; a power of two. own: a device number, if only the
-    trades of this device are asked for.
+    piece: most amplitudes of one copy, the size of a staging piece; a power of two. own: device numbers, if only the
+    trades of these are asked for.
     Raises `PlanError` where pairs are not of one local position and one device bit each, or not disjoint.
     """
     check(levels, swaps)
@@ -139,27 +139,31 @@ def schedule(levels: Levels, swaps: Swaps, fresh: int, piece: int, own: int | No
     values = np.arange(1 << len(swaps), dtype=np.int64)
     starts, numbers = move_bits(values, inner).tolist(), move_bits(values, [b - levels.local for b in outer]).tolist()
     rest = [p for p in range(levels.peers) if p + levels.local not in outer]
-    lower = values.tolist()
-    if own is None:
-        groups = move_bits(np.arange(1 << len(rest), dtype=np.int64), rest).tolist()
-    else:
-        groups = [own & mask_of(tuple(rest))]
-        lower = [numbers.index(own - groups[0])]
+    within = mask_of(tuple(rest))
+    asked = None if own is None else [(numbers.index(number & ~within), number & within) for number in own]
     trades: list[Trade] = []
+
+    def pairs(distance: int) -> Iterator[tuple[int, int]]:
+        """Yield the lower swapped bits and the group of each two devices, those of `own` in the same order."""
+        if asked is not None:
+            yield from sorted({(min(s, s ^ distance), group) for s, group in asked})
+            return
+        groups = move_bits(np.arange(1 << len(rest), dtype=np.int64), rest).tolist()
+        for s in range(len(values)):
+            if s < s ^ distance:
+                yield from ((s, group) for group in groups)
 
     def trade(distance: int, shape: Part, lane: int, slot: int) -> None:
         """Append the trades of one piece between each two devices whose swapped bits differ by `distance`."""
-        pairs = ((s, s ^ distance) for s in lower if s < s ^ distance or own is not None)
-        for s, t in ((min(pair), max(pair)) for pair in pairs):
-            for group in groups:
-                devices = group | numbers[s], group | numbers[t]
-                given = shape.at(starts[t]), shape.at(starts[s])
-                sent = [
-                    not (d << levels.local | part) & fresh
-                    for d, part in zip(devices, (starts[t], starts[s]), strict=True)
-                ]
-                if any(sent):
-                    trades.append(Trade(devices, given, (sent[0], sent[1]), lane, slot))
+        for s, group in pairs(distance):
+            t = s ^ distance
+            devices = group | numbers[s], group | numbers[t]
+            given = shape.at(starts[t]), shape.at(starts[s])
+            sent = [
+                not (d << levels.local | part) & fresh for d, part in zip(devices, (starts[t], starts[s]), strict=True)
+            ]
+            if any(sent):
+                trades.append(Trade(devices, given, (sent[0], sent[1]), lane, slot))
 
     partners = len(values) - 1
     if levels.network == "switch":

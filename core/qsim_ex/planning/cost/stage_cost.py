@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.step_cost import step_cost
@@ -38,6 +39,18 @@ class Rates:
 H200 = Rates()
 
 
+class LayerCost(NamedTuple):
+    """What goes over one layer of the network.
+
+    bytes: sent by all devices. sent: sent or received by the device that takes longest. seconds: of the exchanges,
+        without the time to start them.
+    """
+
+    bytes: float
+    sent: float
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class StageCost:
     """The bytes, the arithmetic and the time of one stage; amplitudes known to be zero are not counted.
@@ -45,8 +58,8 @@ class StageCost:
     windows: how many windows are worked on, one after another. devices: how many devices have work.
     memory, fma: bytes read and written in memory, and multiply-adds, by all devices and for all windows.
     peers: bytes sent from device to device, in all. sent, link: the most that one device sends or receives, and that
-        goes over the link from one device to one other. host_in, host_out: bytes of the pass that begins with this
-        stage.
+        goes over the link from one device to one other. layers: what goes over each layer of the network.
+    host_in, host_out: bytes of the pass that begins with this stage.
     work, moving: seconds of the steps, and of the exchange. copying: of the pass's copies without any work.
     ends: the part of `copying` with which no work overlaps.
     """
@@ -58,6 +71,7 @@ class StageCost:
     peers: float = 0.0
     sent: float = 0.0
     link: float = 0.0
+    layers: tuple[LayerCost, ...] = ()
     host_in: float = 0.0
     host_out: float = 0.0
     work: float = 0.0
@@ -124,7 +138,7 @@ def _stage(
     devices = 1 << _there(device_bits, stage.fresh)
     each = [step_cost(step, levels.local, itemsize, block) for step in stage.steps]
     rate = rates.fma * SINGLE.itemsize / itemsize
-    cost = {
+    cost: dict[str, Any] = {
         "memory": windows * devices * sum(step.bytes for step in each),
         "fma": windows * devices * sum(step.fma for step in each),
         "work": windows * sum(step.seconds(rates.memory, rate, rates.seen) + devices * rates.launch for step in each),
@@ -145,36 +159,76 @@ def _stage(
 
 def _exchange(
     motion: Exchange, fresh: int, levels: Levels, itemsize: int, rates: Rates, windows: int
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Return the bytes and seconds of an exchange; `fresh` is the mask after it, when each pair has traded places."""
     ours = mask_of(tuple(local for local, _ in motion.swaps))
     theirs = mask_of(tuple(device for _, device in motion.swaps))
-    # A device bit now was the local position before: y is where a piece goes, x where it came from.
-    goes = _values([not fresh >> device & 1 for _, device in motion.swaps])
-    came = _values([not fresh >> local & 1 for local, _ in motion.swaps])
+    # A device bit now was the local position before: pieces go to values of one mask, come from those of the other.
+    goes = mask_of(tuple(device for _, device in motion.swaps if not fresh >> device & 1))
+    came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
     sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
     piece = itemsize * 2.0 ** _there((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
     near = levels.local + levels.peers
     alike = 1 << _there((1 << near) - (1 << levels.local) & ~theirs, fresh)  # groups of devices that do the same
-    sends = max(sum(x != y for y in goes) for x in came)
-    receives = max(sum(x != y for x in came) for y in goes)
-    pieces = sum(x != y for x in came for y in goes)
-    sent = piece * max(sends, receives)
+    farther = _farther(levels)
+    sends, receives = _partners(goes, came, farther), _partners(came, goes, farther)
+    pieces = _pairs(goes, came, farther)
+    sent = piece * max(sum(sends), sum(receives))
     links = (1 << levels.peers) - 1
     time = sent / rates.peer if levels.network == "switch" else piece * links / rates.peer
-    return {"peers": windows * alike * pieces * piece, "sent": windows * sent, "link": windows * piece} | {
-        "moving": windows * (time + rates.trade)
+    cost: list[LayerCost] = []
+    if levels.layers:
+        rate = [layer.bytes_per_second for layer in levels.layers]
+        busiest = max(sends, receives, key=lambda each: sum(n / r for n, r in zip(each, rate, strict=True)))
+        for every, most, r in zip(pieces, busiest, rate, strict=True):
+            cost.append(LayerCost(windows * alike * every * piece, windows * most * piece, windows * most * piece / r))
+        time = sum(most * piece / r for most, r in zip(busiest, rate, strict=True))
+    return {
+        "peers": windows * alike * sum(pieces) * piece,
+        "sent": windows * sent,
+        "link": windows * piece,
+        "layers": tuple(cost),
+        "moving": windows * (time + rates.trade),
     }
+
+
+def _farther(levels: Levels) -> list[int]:
+    """Return for each layer the mask of the device bits of farther layers; one layer where all devices are as far."""
+    first, all_bits = levels.local, (1 << levels.local + levels.peers) - 1
+    found = []
+    for layer in levels.layers:
+        first += layer.bits
+        found.append(all_bits & -1 << first)
+    return found or [0]
+
+
+def _partners(free: int, held: int, farther: Sequence[int]) -> list[int]:
+    """Return for each layer with how many others the busiest device trades.
+
+    Its partners differ from it in any of the `free` bits. In bits that are only in `held`, all partners are 0, and the
+    busiest device is 1.
+    """
+    only = held & ~free
+    counts, before = [], 0 if only else 1  # it is no partner of its own
+    for beyond in farther:
+        within = 0 if only & beyond else 1 << (free & ~beyond).bit_count()
+        within = max(within, before)
+        counts.append(within - before)
+        before = within
+    return counts
+
+
+def _pairs(goes: int, came: int, farther: Sequence[int]) -> list[int]:
+    """Return for each layer how many pairs of devices, from one to another, trade, of those alike in other bits."""
+    both, either = goes & came, goes ^ came
+    counts, before = [], 1 << both.bit_count()  # from each device to itself
+    for beyond in farther:
+        within = 1 << both.bit_count() + (both & ~beyond).bit_count() + (either & ~beyond).bit_count()
+        counts.append(within - before)
+        before = within
+    return counts
 
 
 def _there(positions: int, fresh: int) -> int:
     """Return how many of some positions are not fresh."""
     return (positions & ~fresh).bit_count()
-
-
-def _values(both: list[bool]) -> list[int]:
-    """Return all numbers whose bit k is 0, or also 1 where ``both[k]``."""
-    values = [0]
-    for k, free in enumerate(both):
-        values += [value | 1 << k for value in values] if free else []
-    return values

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeVar
 
 from qsim_ex.planning.cost.stage_cost import H200, Rates, StageCost, seconds, stage_costs
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
@@ -20,6 +21,7 @@ class PlanSummary:
     bytes_moved: read and written in device memory. fma: real multiply-adds, or work as long. key: the digest.
     exchanges, passes: motions between devices, and to and from the host. bytes_peers: sent from device to device.
     bytes_host: copied between devices and host, both ways together. seconds: predicted, for the rates given.
+    bytes_layers, seconds_layers: the part of `bytes_peers` and `seconds` that goes over each layer, nearest first.
     """
 
     gates: int
@@ -36,16 +38,30 @@ class PlanSummary:
     bytes_peers: int = 0
     bytes_host: int = 0
     seconds: float = 0.0
+    bytes_layers: tuple[int, ...] = ()
+    seconds_layers: tuple[float, ...] = ()
 
     def __add__(self, other: PlanSummary) -> PlanSummary:
         keys = "+".join(filter(None, (self.key, other.key)))
-        sums = [getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "key"]
-        names = [f.name for f in fields(self) if f.name != "key"]
-        return PlanSummary(key=keys, **dict(zip(names, sums, strict=True)))
+        names = [f.name for f in fields(self) if f.name not in ("key", "bytes_layers", "seconds_layers")]
+        return PlanSummary(
+            key=keys,
+            bytes_layers=_sums(self.bytes_layers, other.bytes_layers),
+            seconds_layers=_sums(self.seconds_layers, other.seconds_layers),
+            **{name: getattr(self, name) + getattr(other, name) for name in names},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as plain numbers and strings."""
         return asdict(self)
+
+
+Figure = TypeVar("Figure", int, float)
+
+
+def _sums(one: tuple[Figure, ...], other: tuple[Figure, ...]) -> tuple[Figure, ...]:
+    """Return the sums of the figures of each layer; a plan without exchanges may have none."""
+    return tuple(a + b for a, b in zip_longest(one, other, fillvalue=0))
 
 
 NO_WORK = PlanSummary(0, 0, 0, 0, 0, 0, 0, 0.0, "")
@@ -79,6 +95,7 @@ def summary(
         work = sum(cost.work for cost in costs)
         time = max(copies, work) if overlaps else copies + work
     sweeps = plan.sweeps
+    layers = [*zip(*(cost.layers for cost in costs if cost.layers), strict=True)]
     phases = [phase for sweep in sweeps for phase in sweep.phases]
     return PlanSummary(
         gates=plan.num_gates,
@@ -95,4 +112,6 @@ def summary(
         bytes_peers=int(sum(cost.peers for cost in costs)),
         bytes_host=bytes_host,
         seconds=time,
+        bytes_layers=tuple(int(sum(one.bytes for one in each)) for each in layers),
+        seconds_layers=tuple(sum(one.seconds for one in each) for each in layers),
     )

@@ -7,7 +7,7 @@ the number of passes is minimised first, and inside a pass the number of exchang
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.ops import mask_of
@@ -47,15 +47,19 @@ class Division:
     low: int
 
 
-def divide(work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spread: int = 0) -> Division:
+def divide(
+    work: Sequence[Work], num_bits: int, levels: Levels, fresh: int, spread: int = 0, *, nested: bool = False
+) -> Division:
     """Divide work into passes and portions; `fresh` is the mask of bits that are fresh at the start.
 
     spread: a growing state is spread over all devices when it has about this many bits; 0: when it has to be. Early, an
     exchange moves next to nothing, and all devices share the work from then on; but the device bits are chosen among
     those that the state has by then.
+    nested: whether work is divided by the bits of the farthest layer first, then by those of the next one, so that few
+    portions need other bits in a far layer; else by all device bits at once, so that there are few portions.
     Raises `NotSupported` for an operation that mixes more bits than can be local.
     """
-    return _WorkDivider(num_bits, levels, fresh, spread).divide(work)
+    return _WorkDivider(num_bits, levels, fresh, spread, nested=nested).divide(work)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +89,8 @@ Move = Callable[["_Way", int, int], float]
 class _WorkDivider:
     """Divides the work of one plan, section by section; between them are operations too wide to place freely."""
 
-    def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int) -> None:
+    def __init__(self, num_bits: int, levels: Levels, fresh: int, spread: int, *, nested: bool) -> None:
+        self.nested = nested
         self.everything = (1 << num_bits) - 1
         self.num_bits = num_bits
         self.levels = levels
@@ -122,8 +127,16 @@ class _WorkDivider:
             return
         whole = ((work, 0),) if not migration else self._search(work, migration, self.everything, _pass_cost)
         for ready, far in whole:
-            portions = self._search(ready, peers, self.everything & ~far, _exchange_cost) if peers else ((ready, far),)
-            self.passes.append(tuple(_portion(part) for part, _ in portions))
+            counts = [layer.bits for layer in self.levels.layers[::-1]] if self.nested else [peers] * bool(peers)
+            self.passes.append(tuple(_portion(part) for part in self._portions(ready, self.everything & ~far, counts)))
+
+    def _portions(self, work: list[Work], allowed: int, counts: Sequence[int]) -> Iterator[list[Work]]:
+        """Yield work in portions: divided by ``counts[0]`` far bits, then each part by the next number of them."""
+        if not counts:
+            yield work
+            return
+        for ready, far in self._search(work, counts[0], allowed, _exchange_cost):
+            yield from self._portions(ready, allowed & ~far, counts[1:])
 
     def _search(self, work: list[Work], count: int, allowed: int, move: Move) -> tuple[tuple[list[Work], int], ...]:
         """Divide work into as few portions as a beam search finds, with `count` of the `allowed` bits far in each."""

@@ -22,10 +22,14 @@ class Positions:
     """The position and the home of every bit, and which bits are still fresh.
 
     at: the position of each bit. home: the home of each position. fresh: mask of bits that nothing has mixed.
-    low: bits that lie below `Levels.slice`, which no motion takes.
+    low: bits that lie below `Levels.slice`, which no motion takes. together: whether an exchange over the farthest link
+    that it has to use anyway brings further bits from there that are needed soon.
     """
 
-    def __init__(self, num_bits: int, levels: Levels, fresh: int, division: Division) -> None:
+    def __init__(
+        self, num_bits: int, levels: Levels, fresh: int, division: Division, *, together: bool = False
+    ) -> None:
+        self.together = together
         self.num_bits = num_bits
         self.levels = levels
         self.fresh = fresh
@@ -82,7 +86,7 @@ class Positions:
 
         later: the bits that this stage and the following ones need. The bits that leave are those needed again last;
         where every pair of devices has a link of its own, all device bits are exchanged at once, so that all links are
-        used.
+        used. Where links differ, those needed again last leave for the farthest devices.
         """
         coming = self._renamed(later[0] & ~self.local(), later[0])
         if not coming:
@@ -93,10 +97,17 @@ class Positions:
                 f"bits {coming:#x} have to be local, and only {len(leaving)} local bits can leave. This is a bug of "
                 "qsim-ex; please report it."
             )
-        pairs = list(zip(leaving, bits_of_mask(coming), strict=False))
+        arriving = list(bits_of_mask(coming))
+        if len(self.levels.layers) > 1:
+            arriving.sort(key=lambda bit: self.at[bit], reverse=True)
+        pairs = list(zip(leaving, arriving, strict=False))
         if self.levels.network == "mesh":
             others = _soonest(bits_of_mask(self.window() & ~self.local() & ~coming & ~self.fresh), later)
             pairs += self._on_unused_links(leaving[len(pairs) :], others, later)
+        elif self.together and (layer := self.levels.layer_of(self.at[arriving[0]])):
+            far = self.window() & ~self.local() & ~coming & ~self.fresh
+            here = [bit for bit in bits_of_mask(far) if self.levels.layer_of(self.at[bit]) == layer]
+            pairs += self._needed_soon(leaving[len(pairs) :], _soonest(here, later), later)
         swaps = tuple(sorted((self.at[leave], self.at[arrive]) for leave, arrive in pairs))
         for leave, arrive in pairs:
             if self.migrated:
@@ -147,6 +158,14 @@ class Positions:
             (leave, arrive)
             for leave, arrive in zip(leaving, others, strict=False)
             if _wait(leave, later) >= _wait(arrive, later) and not self.fresh >> leave & 1
+        ]
+
+    def _needed_soon(self, leaving: Sequence[int], others: Sequence[int], later: Sequence[int]) -> Pairs:
+        """Return further pairs of bits for an exchange; in each the bit that comes is needed before the other."""
+        return [
+            (leave, arrive)
+            for leave, arrive in zip(leaving, others, strict=False)
+            if _wait(leave, later) > _wait(arrive, later) and not self.fresh >> leave & 1
         ]
 
     def _renamed(self, coming: int, needed: int) -> int:

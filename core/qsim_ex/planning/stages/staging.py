@@ -32,6 +32,10 @@ _SWAPS = 4
 """How many pairs of bits trade places in one `BasisPermutation`: its table has 4 to that power entries."""
 
 
+_WAYS = ((False, False), (False, True), (True, False), (True, True))
+"""Whether work is divided by the bits of far layers first, and whether far bits are exchanged together."""
+
+
 class StagedWork(NamedTuple):
     """The stages of a plan, the places of the numbers of their steps, and the position of every bit at the end."""
 
@@ -47,12 +51,13 @@ def make_stages(
     """Divide work into stages; `fresh` is the mask of bits that are fresh at the start.
 
     A growing state on several devices is spread over them early; if exchanges still take much of the time, a plan that
-    spreads it late is made too, and the faster plan wins.
+    spreads it late is made too, and the faster plan wins. Where devices are in layers, so do plans that divide the work
+    by far bits first, and plans that exchange far bits together.
     """
 
-    def staged(spread: int) -> StagedWork:
-        division = divide(work, num_bits, levels, fresh, spread)
-        planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh)
+    def staged(spread: int, nested: bool = False, together: bool = False) -> StagedWork:
+        division = divide(work, num_bits, levels, fresh, spread, nested=nested)
+        planner = _StagePlanner(division, num_bits, levels, shape, program.copy(), fresh, together=together)
         planner.run()
         return StagedWork(tuple(planner.stages), planner.packed, planner.positions, planner.program)
 
@@ -61,14 +66,17 @@ def make_stages(
         found = stage_costs(of.stages, num_bits, levels, _SINGLE, block=shape.block)
         return seconds(of.stages, found), sum(cost.moving for cost in found)
 
-    if not (levels.peers and fresh):
+    layered = len(levels.layers) > 1
+    grows = bool(levels.peers and fresh)
+    if not (grows or layered):
         return staged(0)
-    early = staged(shape.start)
-    time, moving = costs(early)
+    first = staged(shape.start if grows else 0)
+    time, moving = costs(first)
     if moving <= _LITTLE * time:
-        return early
-    late = staged(0)
-    return late if costs(late)[0] < time else early
+        return first
+    spreads = (shape.start, 0) if grows else (0,)
+    ways = [(spread, nested, together) for spread in spreads for nested, together in _WAYS[: 4 if layered else 1]]
+    return min([first, *(staged(*way) for way in ways[1:])], key=lambda one: costs(one)[0])
 
 
 class _StagePlanner:
@@ -78,13 +86,21 @@ class _StagePlanner:
     """
 
     def __init__(
-        self, division: Division, num_bits: int, levels: Levels, shape: Shape, program: NumberProgram, fresh: int
+        self,
+        division: Division,
+        num_bits: int,
+        levels: Levels,
+        shape: Shape,
+        program: NumberProgram,
+        fresh: int,
+        *,
+        together: bool,
     ) -> None:
         self.levels = levels
         self.shape = shape
         self.program = program
         self.division = division
-        self.positions = Positions(num_bits, levels, fresh, self.division)
+        self.positions = Positions(num_bits, levels, fresh, self.division, together=together)
         self.stages: list[Stage] = []
         self.packed: list[NDArray[np.int64]] = []
         self._motion: Motion | None = None  # the motion, the fresh positions and the steps of the current stage
