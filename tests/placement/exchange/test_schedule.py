@@ -86,13 +86,15 @@ def test_exchange_is_the_permutation(case: Case) -> None:
     assert right(case, carried_out(case, case.schedule().trades))
 
 
-@given(cases())
-def test_one_device_lists_its_own_trades(case: Case) -> None:
-    """A schedule of one device has its trades of the whole one, in their order; and what all send needs no list."""
+@given(cases(), st.data())
+def test_some_devices_list_their_own_trades(case: Case, data: st.DataObject) -> None:
+    """A schedule of some devices has their trades of the whole one, in their order; what all send needs no list."""
     whole = case.schedule()
-    for device in range(1 << case.levels.peers):
-        own = schedule(*case, device)
-        assert own.trades == tuple(trade for trade in whole.trades if device in trade.devices)
+    every = range(1 << case.levels.peers)
+    some = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    for devices in [*((device,) for device in every), tuple(some)]:
+        own = schedule(*case, devices)
+        assert own.trades == tuple(trade for trade in whole.trades if not set(devices).isdisjoint(trade.devices))
     assert amplitudes_sent(*case[:3]) == whole.sent().total()
 
 
