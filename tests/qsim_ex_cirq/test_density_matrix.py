@@ -187,3 +187,21 @@ def test_options_without_a_meaning_are_refused(name: str) -> None:
     """An option that says nothing about a density matrix is refused by its name."""
     with pytest.raises(OptionError, match=f"expected no {name} for"):
         QsimExDensityMatrixSimulator(**{name: 10})
+
+
+def test_a_loop_until_a_measurement_has_cirqs_distribution() -> None:
+    """`repeat_until` with noise: what is measured behind the loop follows from all of its branches."""
+    body = cirq.FrozenCircuit(
+        cirq.X(Q[0]) ** 0.4, cirq.depolarize(0.1)(Q[0]), cirq.Y(Q[1]) ** 0.15, cirq.measure(Q[0], key="m")
+    )
+    until = cirq.CircuitOperation(
+        body, use_repetition_ids=False, repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m"))
+    )
+    circuit = cirq.Circuit(until, cirq.measure(Q[1], key="z"))
+    p, angle = 1 - np.cos(0.2 * np.pi) ** 2, 0.15 * np.pi
+    expected, left, off = 0.0, 1.0, 0.1 * 2 / 3  # a failed round leaves |0⟩
+    p = p * (1 - off) + (1 - p) * off
+    for rounds in range(1, 200):
+        expected, left = expected + left * p * np.sin(rounds * angle / 2) ** 2, left * (1 - p)
+    counts = ours(seed=4).run(circuit, repetitions=4000).histogram(key="z")
+    assert abs(counts[1] - 4000 * expected) < 5 * np.sqrt(4000 * expected)

@@ -225,3 +225,10 @@ def test_a_circuit_of_the_same_structure_is_doubled_once() -> None:
     patterns = [bytes([3]) * 16, bytes([3]) * 256]
     total = one.operands.shape[1]
     assert doubled_in_branches(one.structure, total, patterns) is doubled_in_branches(other.structure, total, patterns)
+
+
+def test_a_plan_is_explained_without_a_run() -> None:
+    """`explain` shows the loop and says that it works on a density matrix."""
+    text = str(simulator().explain(until_success().build()))
+    assert "a density matrix as a state of 4 wires" in text
+    assert "loop" in text

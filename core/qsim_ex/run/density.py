@@ -211,8 +211,15 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
 def doubled_for(
     circuit: Circuit, bound: Bindings, *, observed: bool = False, sampled: bool = True, readout: ReadoutErrors = ()
 ) -> Doubled:
-    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`."""
+    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`.
+
+    They mean nothing for a circuit with control flow, whose measured bits are branches (`density.branching`).
+    """
     patterns = patterns_of(places_of(circuit.structure), bound)
+    if circuit.structure.has_control_flow:
+        from qsim_ex.density.branching import doubled_in_branches
+
+        return doubled_in_branches(circuit.structure, circuit.operands.shape[1], patterns)
     how: dict[str, Any] = {"observed": observed, "sampled": sampled, "readout": readout}
     return doubled(circuit.structure, circuit.operands.shape[1], patterns, **how)
 

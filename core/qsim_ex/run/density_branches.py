@@ -18,9 +18,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import Save
-from qsim_ex.density.branching import doubled_in_branches
 from qsim_ex.density.questions import DensityRows, mean, moments
-from qsim_ex.density.superoperators import patterns_of, places_of
 from qsim_ex.errors import NotSupported, OutOfMemory
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.observe import sampling
@@ -33,7 +31,7 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.density import certain, measures
+from qsim_ex.run.density import certain, doubled_for, measures
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, result_of, seeds_of, without_idle_wires
@@ -145,9 +143,7 @@ def run_branches(call: BatchCall) -> BatchResult:
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     errors = call.readout if groups_of(circuit.structure, call.readout) else ()
-    made = doubled_in_branches(
-        circuit.structure, circuit.operands.shape[1], patterns_of(places_of(circuit.structure), bound)
-    )
+    made = doubled_for(circuit, bound)
     program = program_of(made.structure, False, 0, groups_of(made.structure, errors) if errors else ())
     whole = Circuit.of_structure(made.structure, made.operands(circuit.operands))
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
