@@ -33,8 +33,6 @@ BROKEN = "has a gate that swaps two numbers in place, but not two rows: its matr
 
 LOOPS = "reads the records of every round of a loop, of which `run` keeps those of the last round"
 
-EXACT_LOOPS = "ends a loop by a measurement, which density matrices do not follow yet"
-
 DENSITY = "cirq/sim/density_matrix_simulator_test.py::test_"
 SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
 CONTROLLED = "cirq/ops/classically_controlled_operation_test.py::test_"
@@ -104,7 +102,6 @@ DENSITY_EXCEPTIONS: Mapping[str, str] = {
     f"{DENSITY}random_seed_terminal_measurements_deterministic": STREAM,
     f"{DENSITY}works_on_pauli_string_phasor": ROUNDING,
     "cirq/circuits/circuit_test.py::test_compare_circuits_superoperator_to_simulation": ROUNDING,
-    "cirq/circuits/circuit_operation_test.py::test_post_selection": EXACT_LOOPS,
 }
 """The same for our density matrices, which count with ``--density`` alone."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from qsim_ex import errors, reference
     from qsim_ex.circuit.builder import CircuitBuilder
     from qsim_ex.circuit.circuit import Circuit
+    from qsim_ex.circuit.classical import Expression
     from qsim_ex.circuit.noise.channels import (
         amplitude_damping,
         bit_flip,
@@ -50,6 +51,7 @@ _HOMES = {
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.builder",
     "DensityMatrix": "qsim_ex.state.density_matrix",
+    "Expression": "qsim_ex.circuit.classical",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
@@ -88,6 +90,7 @@ __all__ = [
     "Circuit",
     "CircuitBuilder",
     "DensityMatrix",
+    "Expression",
     "JobCheckpoint",
     "NoiseModel",
     "NoisyBuilder",

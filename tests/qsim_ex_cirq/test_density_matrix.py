@@ -208,3 +208,35 @@ def test_decompositions_may_borrow_qubits() -> None:
     found = ours(**DOUBLE).simulate(circuit, qubit_order=Q[:2]).final_density_matrix
     theirs = cirq.DensityMatrixSimulator(**DOUBLE).simulate(expected, qubit_order=Q[:2]).final_density_matrix
     np.testing.assert_allclose(found, theirs, atol=1e-10)
+
+
+def test_records_of_rounds_are_those_of_trajectories() -> None:
+    """`repeat_until` keeps the bits of every round, in shots that are drawn from exact branches too."""
+    body = cirq.FrozenCircuit(cirq.X(Q[0]) ** 0.4, cirq.depolarize(0.1)(Q[0]), cirq.measure(Q[0], key="m"))
+    key = cirq.KeyCondition(cirq.MeasurementKey("m"))
+    circuit = cirq.Circuit(cirq.CircuitOperation(body, use_repetition_ids=False, repeat_until=key))
+    shots = 4000
+    exact = ours(seed=4).run(circuit, repetitions=shots).records["m"][:, :, 0]
+    drawn = QsimExSimulator(seed=5).run(circuit, repetitions=shots).records["m"][:, :, 0]
+    for records in (exact, drawn):
+        assert np.all(records.sum(axis=1) == 1)  # a one ends the loop, and zeros come before it
+    lengths = [np.bincount(np.argmax(records, axis=1), minlength=40)[:6] / shots for records in (exact, drawn)]
+    assert np.abs(lengths[0] - lengths[1]).max() < 5 * np.sqrt(0.5 / shots)
+
+
+def test_a_loop_until_a_measurement_has_cirqs_distribution() -> None:
+    """`repeat_until` with noise: what is measured behind the loop follows from all of its branches."""
+    body = cirq.FrozenCircuit(
+        cirq.X(Q[0]) ** 0.4, cirq.depolarize(0.1)(Q[0]), cirq.Y(Q[1]) ** 0.15, cirq.measure(Q[0], key="m")
+    )
+    until = cirq.CircuitOperation(
+        body, use_repetition_ids=False, repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m"))
+    )
+    circuit = cirq.Circuit(until, cirq.measure(Q[1], key="z"))
+    p, angle = 1 - np.cos(0.2 * np.pi) ** 2, 0.15 * np.pi
+    expected, left, off = 0.0, 1.0, 0.1 * 2 / 3  # a failed round leaves |0⟩
+    p = p * (1 - off) + (1 - p) * off
+    for rounds in range(1, 200):
+        expected, left = expected + left * p * np.sin(rounds * angle / 2) ** 2, left * (1 - p)
+    ones = ours(seed=4).run(circuit, repetitions=4000).records["z"].sum()
+    assert abs(ones - 4000 * expected) < 5 * np.sqrt(4000 * expected)

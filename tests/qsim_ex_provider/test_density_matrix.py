@@ -97,3 +97,43 @@ def test_aers_names_of_methods() -> None:
     save_statevector(circuit)
     with pytest.raises(Exception, match="save the density matrix"):
         backend.run(circuit, method="density_matrix").result()
+
+
+def until_success() -> QuantumCircuit:
+    """A coin that is thrown until it shows 1, with noise, and a qubit that turns in every round."""
+    circuit = QuantumCircuit(2, 2)
+    with circuit.while_loop((circuit.clbits[0], 0)):
+        circuit.sx(0)
+        circuit.rz(0.4, 1)
+        circuit.sx(1)
+        circuit.cx(1, 0)
+        circuit.measure(0, 0)
+        with circuit.if_test((circuit.clbits[0], 1)):
+            circuit.reset(0)
+    return circuit
+
+
+def test_loops_and_blocks_are_exact() -> None:
+    """The state behind a loop is the mean of many trajectories, within their errors, and has none itself."""
+    circuit, observables = until_success(), [SparsePauliOp("ZI"), SparsePauliOp("XI"), SparsePauliOp("IZ")]
+    (exact,) = EstimatorV2(**EXACT, noise_model=MODEL).run([(circuit, observables)], precision=0).result()
+    drawn = QsimExBackend(device="cpu", noise_model=MODEL)
+    (means,) = EstimatorV2(backend=drawn, trajectories=4000).run([(circuit, observables)]).result()
+    assert not np.asarray(exact.data.stds).any()
+    assert np.abs(exact.data.evs - means.data.evs).max() < 5 / np.sqrt(4000)
+    assert abs(exact.data.evs[2] - 1) < 1e-12  # it was reset in the last round
+
+
+def test_shots_of_loops_come_from_exact_branches() -> None:
+    """The backend and the sampler draw from the branches; bits and populations agree with the saved state."""
+    circuit = until_success()
+    circuit.measure(1, 1)
+    save_density_matrix(circuit, [1], label="rho")
+    backend = QsimExBackend(**EXACT, noise_model=MODEL)
+    result = backend.run(circuit, shots=4000, seed_simulator=3).result()
+    up = result.data(0)["rho"].data[1, 1].real
+    counts = result.get_counts()
+    assert {key[-1] for key in counts} == {"1"}
+    assert abs(counts["11"] - 4000 * up) < 5 * np.sqrt(1000)
+    (sampled,) = SamplerV2(backend=backend).run([circuit], shots=4000).result()
+    assert abs(sampled.data.c.get_counts()["11"] - 4000 * up) < 5 * np.sqrt(1000)

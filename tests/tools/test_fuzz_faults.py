@@ -26,7 +26,7 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.program import kraus as engine_chance
-from qsim_ex.program import parts, separate
+from qsim_ex.program import live, parts, separate
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
 from tools.fuzz.kinds import drawn, installed
@@ -328,6 +328,13 @@ def lost_bit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(doubled._BitLife, "is_read", lambda *_: False)
 
 
+def forgetful_merge(patch: pytest.MonkeyPatch) -> None:
+    """Branches that meet are added up, although classical memory in which they differ is read later."""
+    import qsim_ex.run.exact_traversal  # noqa: F401  (so that the fault is put in there, and taken out)
+
+    instead(patch, live.live_columns, lambda program, _sampled: ((),) * (1 + len(program.nodes)))
+
+
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
@@ -380,6 +387,7 @@ FAULTS = [
     Fault("saves without weights", unweighted_save, ("saves",)),
     Fault("channels without phases", phaseless_channel, ("density",)),
     Fault("bits lost on the way", lost_bit, ("density",)),
+    Fault("memory lost where branches meet", forgetful_merge, ("density loops",)),
     Fault("numbers of another binding", wrong_binding, ("qiskit-binds",), "qiskit"),
     Fault("open controls closed", closed_controls, ("qiskit-state",), "qiskit"),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),

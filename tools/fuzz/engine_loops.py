@@ -1,19 +1,22 @@
-"""The kind about loops: blocks, rounds, variables and expressions, with measurements and noise anywhere in them."""
+"""The kinds about loops: blocks, rounds, variables and expressions, with measurements and noise anywhere in them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.channels import Noise
-from tools.fuzz.engine import ENTRIES, FEW, draw_readout, misread_groups
+from tools.fuzz.engine import ENTRIES, FEW, draw_readout, misread_groups, pauli_sum, readout_of
 from tools.fuzz.engine_runs import ran
 from tools.fuzz.kinds import Kind
 from tools.fuzz.loop_oracle import BINARY, LoopOracle, constant
 from tools.fuzz.numbers import NAMES, misread
-from tools.fuzz.options import options
+from tools.fuzz.options import devices, options, tolerance
 from tools.fuzz.oracle import Oracle
 
 MOST_ROUNDS = 4
@@ -198,4 +201,57 @@ def check_loops(case: Case) -> str | None:
     return compare.equal(f"shots on {elsewhere}", ran(case, made, FEW, case.ask["seed"], elsewhere).packed, here.packed)
 
 
-KINDS = [Kind("loops", draw_loops, check_loops, 2)]
+# --- density matrices -------------------------------------------------------------------------------------------------
+
+
+def draw_density(random: Random) -> Case:
+    """The same programs with density matrices in one piece, on up to three wires."""
+    case = draw_loops(random)
+    while case.wires > 3:
+        case = draw_loops(random)
+    chosen = {"device": random.choice(devices()), "method": "density_matrix", "seed": random.randrange(1 << 30)}
+    if random.random() < 0.3:
+        chosen["precision"] = "single"
+    observable = {"".join(random.choice("IZ") for _ in range(case.wires)): round(random.uniform(-1, 1), 2)}
+    ask = {"seed": case.ask["seed"], "readout": case.ask["readout"], "observable": observable}
+    return replace(case, kind="density loops", options=chosen, ask=ask)
+
+
+def check_density(case: Case) -> str | None:
+    """The density matrix at the end is the oracle's, for each value of the bits, and shots come from it."""
+    from qsim_ex import Circuit, CircuitBuilder, Options, Simulator
+
+    made, oracle, within = built(case), truth(case), 10 * tolerance(case.options)
+    simulator = Simulator(Options(**case.options))
+    ends = CircuitBuilder(case.wires, case.bits).save("end", "density_matrix", how="c_average").build().instructions
+    saving = Circuit(made.num_qubits, made.num_clbits, (*made.instructions, *ends), made.operands)
+    readout, observable = readout_of(case), case.ask["observable"]
+    result = simulator.run_batch(saving, observables=[pauli_sum(observable)], readout=readout)
+    wrong = compare.arrays("expectation value", result.values[0, 0], oracle.expectation(observable).real, within)
+    found, weights = result[0].saved["end"], {}
+    for bits, state in oracle.branches.items():
+        weights[bits] = weight = float(np.vdot(state, state).real)
+        if weight > 1e-6:
+            each = _matrix(state, case.wires) / weight
+            mine = found.get(bits, np.nan)
+            wrong = wrong or compare.arrays(f"state where bits are {bits:b}", mine, each, within / weight)
+    extra = [bits for bits in found if bits not in weights]
+    if extra and case.options.get("precision") != "single":
+        wrong = wrong or f"values for bits {extra}, which never occur"
+    return wrong or compare.samples(
+        "shots of a density matrix",
+        lambda shots, own: simulator.run(made, shots=shots, seed=own, readout=readout).counts(),
+        compare.rounded(oracle.distribution(), case.options),
+        case.bits,
+        case.ask["seed"],
+        compare.shots_of(case.options),
+    )
+
+
+def _matrix(state: Any, wires: int) -> Any:
+    """The density matrix of a state of the oracle, index bit w being wire w."""
+    flat = np.asarray(state).reshape(1 << wires, -1)
+    return flat @ flat.conj().T
+
+
+KINDS = [Kind("loops", draw_loops, check_loops, 2), Kind("density loops", draw_density, check_density, 1.5)]

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
-from qsim_ex.comm.reach import Memory, reached, swap_half
 from qsim_ex.comm.protocol import Array
+from qsim_ex.comm.reach import Memory, reached, swap_half
 from qsim_ex.errors import CommunicationError, MissingPackage
 
 PIECE_BYTES = 1 << 30

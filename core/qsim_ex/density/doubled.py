@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
+from qsim_ex.circuit.control import Else, End, If, Leave, Marker, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of, matrix_of
 from qsim_ex.circuit.ops import (
     ALWAYS,
@@ -117,11 +117,11 @@ def doubled(
     Raises `NotSupported` for saves of amplitudes, which a mixed state does not have, and for control flow.
     """
     wires = structure.num_qubits if num_wires is None else num_wires
-    asked = _Asked(total, wires, touched, observed, sampled, dephased)
+    asked = Asked(total, wires, touched, observed, sampled, dephased)
     return _doubled(structure, asked, tuple(patterns), key_of(readout))
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """The arguments of `doubled` that are numbers."""
 
     total: int
@@ -133,20 +133,18 @@ class _Asked(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _doubled(structure: Structure, asked: _Asked, patterns: tuple[Pattern, ...], errors: Any) -> Doubled:
+def _doubled(structure: Structure, asked: Asked, patterns: tuple[Pattern, ...], errors: Any) -> Doubled:
     readout = []
     for clbits, data, measurement in errors:
         size = 1 << len(clbits)
         readout.append(ReadoutError(clbits, np.frombuffer(data).reshape(size, size), measurement))
-    return _Doubler(structure, asked, patterns, tuple(readout)).doubled()
+    return Doubler(structure, asked, patterns, tuple(readout)).doubled()
 
 
-class _Doubler:
-    """Doubles one circuit."""
+class Doubler:
+    """Doubles one circuit; measured bits are held by wires (see `branching` for another way)."""
 
-    def __init__(
-        self, structure: Structure, asked: _Asked, patterns: Sequence[Pattern], readout: ReadoutErrors
-    ) -> None:
+    def __init__(self, structure: Structure, asked: Asked, patterns: Sequence[Pattern], readout: ReadoutErrors) -> None:
         self._structure = structure
         self._asked = asked
         self._n = asked.num_wires
@@ -224,12 +222,15 @@ class _Doubler:
             case Save():
                 self._save(place, instruction)
             case If() | Else() | While() | Once() | End() | Leave() | NextRound() | Store() | Record():
-                raise NotSupported(
-                    "method='density_matrix' takes gates under conditions, but no loops, variables, or blocks with "
-                    "measurements in them yet; use method='statevector', which draws trajectories."
-                )
+                self._control(instruction)
             case _:
                 assert_never(instruction)
+
+    def _control(self, instruction: Marker | Store | Record) -> None:
+        raise NotSupported(
+            f"expected a circuit without loops, variables, or blocks with measurements in them, got {instruction!r}; "
+            "run it with Simulator(method='density_matrix') and save the density matrix."
+        )
 
     # --- gates and channels ------------------------------------------------------------------------------------------
 
@@ -372,11 +373,7 @@ class _Doubler:
             self._made.append(Op(tuple(wires), (), ALWAYS, of, operand, "readout", unitary=False))
 
     def _save(self, place: int, save: Save) -> None:
-        if save.what in _NO_AMPLITUDES:
-            raise NotSupported(
-                f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
-                "method='density_matrix'; save the density matrix, or leave method out."
-            )
+        check_mixed(save)
         if save.by_memory:
             self._misread(place, range(self._structure.num_clbits))
             for wire in sorted(at for at in {*self._places.values()} if at < self._n):
@@ -390,6 +387,15 @@ class _Doubler:
         self._literals.append(entries)
         self._literal_size += entries.size
         return 2 * self._total + self._literal_size - entries.size
+
+
+def check_mixed(save: Save) -> None:
+    """Check that a mixed state has the value that is saved; raises `NotSupported`."""
+    if save.what in _NO_AMPLITUDES:
+        raise NotSupported(
+            f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
+            "method='density_matrix'; save the density matrix, or leave method out."
+        )
 
 
 class _BitLife:

@@ -181,6 +181,27 @@ READERS: dict[What, Callable[[DensityRows, Save, Sequence[int], Sequence[int]], 
 """The reader of each kind of saved value that a mixed state has."""
 
 
+def moments(rows: DensityRows, save: Save, num_wires: int) -> Complex:
+    """Return what adds up over the branches of a state for a save, complex128 [rows, count + 1]; the trace is last.
+
+    `mean` makes the value of the save of it.
+    """
+    wires = save.depends_on(num_wires)
+    if save.what == "expectation_value_variance":
+        assert save.observable is not None
+        found: NDArray[Any] = np.stack(_means(rows, [save.observable, save.observable.squared()], wires, ()), axis=1)
+    else:
+        found = READERS[save.what](rows, save, wires, ())
+    return np.concatenate([found.reshape(len(found), -1), rows.populations(())], axis=1).astype(np.complex128)
+
+
+def mean(save: Save, found: Complex) -> Complex:
+    """Return the value of a save from its moments, [count], of a trace of 1."""
+    if save.what != "expectation_value_variance":
+        return found
+    return np.array([found[0], found[1] - found[0] ** 2])
+
+
 def _marginal(values: NDArray[Any], kept: Sequence[int]) -> NDArray[Any]:
     """Return the sums of [rows, 2^m] over all bits of the second index but some, ``kept[0]`` least significant."""
     m = values.shape[1].bit_length() - 1

@@ -24,6 +24,12 @@ def segment_of(choices: tuple[Choice, ...]) -> Segment:
     return segment_from(choices)
 
 
+@lru_cache(maxsize=64)
+def added(wire: int) -> Segment:
+    """Return a segment that adds the amplitudes at 1 of a wire to those at 0; its operands are 1, 1, 0, 0."""
+    return Segment((Op((wire,), (), ALWAYS, pattern("rr00"), 0, "add", unitary=False),))
+
+
 def segment_from(collected: Iterable[Piece]) -> Segment:
     """Return a segment with operands of its own, so that equal work shares a plan at any place of a circuit."""
     taken = _Taken()

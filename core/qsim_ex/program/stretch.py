@@ -202,8 +202,9 @@ class Stretch:
                 self._at(self._reached(acted), acted).work.append(instruction)
             case Channel():
                 self._channel(place, instruction)
-            case Initialize(wires):
-                self._reset(place, wires)
+            case Initialize(wires, _, cleared):
+                if not cleared:
+                    self._reset(place, wires)
                 self._at(self._reached(acted), acted).work.append(instruction)
             case Measure(wires, clbits):
                 self._measure(place, wires, clbits, final)

@@ -128,6 +128,10 @@ class DensityCollector(Collector):
 
 def run_density(call: BatchCall) -> BatchResult:
     """Run circuits with density matrices; see `Simulator.run_batch`."""
+    if call.circuit.structure.has_control_flow:
+        from qsim_ex.run.density_branches import run_branches
+
+        return run_branches(call)
     if (found := _in_parts(call)) is not None:
         return found
     if not (call.options.separate and call.options.divides):
@@ -148,7 +152,7 @@ def _in_parts(call: BatchCall) -> BatchResult | None:
     separation = separation_of(structure, bool(call.observables), call.groups, "apart")
     if separation is None or not density_parts.can_part(call, separation):
         return None
-    call.checked(_certain(call), _measures(call))
+    call.checked(certain(call), measures(call))
     parts = [density_parts.part_of(call, part) for part in separation.parts]
     made = [doubled_for(part.circuit, part.bound) for part in parts]
     if any(one.bits for one in made):
@@ -160,12 +164,13 @@ def _in_parts(call: BatchCall) -> BatchResult | None:
     return density_parts.run_parts(call, separation, finals, lambda part: _run(part, separate=False))
 
 
-def _certain(call: BatchCall) -> Program:
+def certain(call: BatchCall) -> Program:
     """Return the circuit's program for the checks of a request: nothing is random, and no trajectory is needed."""
     return replace(program_of(call.circuit.structure, bool(call.observables), 0, call.groups), branches=False)
 
 
-def _measures(call: BatchCall) -> bool:
+def measures(call: BatchCall) -> bool:
+    """Return whether a circuit measures anything."""
     return any(isinstance(one, Measure) for one in call.circuit.structure.instructions)
 
 
@@ -173,7 +178,7 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     began, options = perf_counter(), call.options
     circuit, bound, readout = call.circuit, call.bound, call.readout
     observed = bool(call.observables)
-    request = replace(call.checked(_certain(call), _measures(call)), trajectories=1)
+    request = replace(call.checked(certain(call), measures(call)), trajectories=1)
     separation = separation_of(circuit.structure, observed, call.groups, "together") if separate else None
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
@@ -206,8 +211,15 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
 def doubled_for(
     circuit: Circuit, bound: Bindings, *, observed: bool = False, sampled: bool = True, readout: ReadoutErrors = ()
 ) -> Doubled:
-    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`."""
+    """Return a circuit on density matrices for some bindings; other arguments as of `density.doubled`.
+
+    They mean nothing for a circuit with control flow, whose measured bits are branches (`density.branching`).
+    """
     patterns = patterns_of(places_of(circuit.structure), bound)
+    if circuit.structure.has_control_flow:
+        from qsim_ex.density.branching import doubled_in_branches
+
+        return doubled_in_branches(circuit.structure, circuit.operands.shape[1], patterns)
     how: dict[str, Any] = {"observed": observed, "sampled": sampled, "readout": readout}
     return doubled(circuit.structure, circuit.operands.shape[1], patterns, **how)
 

@@ -76,7 +76,7 @@ class Machine:
 
     def plan_for(self, segment: Segment, layout: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states in a given layout with given fresh bits."""
-        return plan_of(segment, self._num_wires, layout, self._shape, fresh, self._levels)
+        return plan_of(segment, len(layout), layout, self._shape, fresh, self._levels)
 
     def begin(self, rows: int) -> States:
         """Return states |0…0⟩ in the layout in which the first plan begins."""

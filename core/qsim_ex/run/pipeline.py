@@ -43,11 +43,13 @@ from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
     from qsim_ex.program.separation import How, Separation
+    from qsim_ex.run.density_branches import BranchWorker
     from qsim_ex.run.narrow_density import DensityMachine, DensityWorker
     from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
 
     Machines = Sequence[Machine] | Sequence[TrajectoryMachine] | Sequence[DensityMachine]
     Workers = Sequence[Worker] | Sequence[TrajectoryWorker | DensityWorker]
+    Worked = Workers | Sequence[BranchWorker]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -339,7 +341,7 @@ def _identity(run: PlannedRun) -> dict[str, Any]:
 def result_of(
     run: PlannedRun,
     collector: Collector,
-    workers: Workers,
+    workers: Worked,
     seeds: tuple[int, ...],
     seconds: tuple[float, float],
 ) -> BatchResult:
@@ -363,7 +365,7 @@ def result_of(
 def provenance_of(
     run: PlannedRun,
     report: Mapping[str, Any],
-    workers: Workers,
+    workers: Worked,
     seconds: tuple[float, float],
 ) -> Provenance:
     """Return the provenance of a run; report: of its placements; seconds: of planning, and of the whole run."""
@@ -396,7 +398,7 @@ def means(
     return values, errors
 
 
-def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Workers, rows: int) -> dict[str, Any]:
+def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Worked, rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "bindings": run.bound.count,
         "rows": rows,

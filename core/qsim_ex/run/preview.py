@@ -147,7 +147,7 @@ def _explained(
     if options.method == "density_matrix":
         lines.append(f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits")
     lines += program.describe(entropy(program, circuit.operands[0]))
-    if program.branches:
+    if program.branches and options.method != "density_matrix":
         from qsim_ex.run import trajectories
 
         if trajectories.suits(program, device, deployment, options):

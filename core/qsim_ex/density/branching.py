@@ -1,0 +1,58 @@
+"""The circuit on density matrices whose measured bits are branches: that of circuits with blocks, loops and variables.
+
+Where a circuit's way depends on a bit, a bit wire does not help: branches do different work. So a measurement stays a
+measurement here, of the row wire, and what follows it sets to zero all entries whose column is another one. Markers
+and stores stay as they are. The program of this circuit is divided as that of any circuit with loops is
+(`program.loops`), and `run.exact_traversal` follows every outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from qsim_ex.circuit.control import Marker, Record, Store
+from qsim_ex.circuit.ops import ALWAYS, Conditional, Measure, Op, Pattern, Save, Structure, mask_of, pattern
+from qsim_ex.density.doubled import Asked, Doubled, Doubler, Wires, check_mixed
+
+
+def doubled_in_branches(structure: Structure, total: int, patterns: Sequence[Pattern]) -> Doubled:
+    """Return the circuit on density matrices of a circuit with control flow; the same object for equal arguments.
+
+    total, patterns: see `doubled.doubled`. Readout errors are applied where bits are measured, by the traversal.
+    Raises `NotSupported` for saves of amplitudes, which a mixed state does not have.
+    """
+    return _doubled(structure, total, tuple(patterns))
+
+
+@lru_cache(maxsize=256)
+def _doubled(structure: Structure, total: int, patterns: tuple[Pattern, ...]) -> Doubled:
+    wires = structure.num_qubits
+    asked = Asked(total, wires, 0, observed=False, sampled=False, dephased=False)
+    return _BranchDoubler(structure, asked, patterns, ()).doubled()
+
+
+class _BranchDoubler(Doubler):
+    """Doubles one circuit; every measurement of a wire that may not be |0⟩ is a branch point."""
+
+    def _control(self, instruction: Marker | Store | Record) -> None:
+        self._made.append(instruction)
+        self._touched = (1 << self._n) - 1  # as a round of a loop may begin with any wires touched
+
+    def _measure(self, wires: Wires, clbits: Wires) -> None:
+        self._made.append(Measure(wires, clbits))
+        # This also ties column wires to their row wires: no operation on a column comes before the measurement of its
+        # row, if it stands behind it in the circuit.
+        for wire in wires:
+            if self._touched >> wire & 1:
+                read = 1 << wire | 1 << self._n + wire
+                self._made.append(Op((), (read,), ALWAYS, pattern("1r"), self._parity, "measure", unitary=False))
+
+    def _conditional(self, place: int, op: Op, clbits: Wires, values: Wires) -> None:  # noqa: ARG002
+        if op.mixes or op.reads or op.when.mask:  # a global phase cancels
+            self._touched |= mask_of(op.mixes)
+            self._made += [Conditional(op, clbits, values), Conditional(self._conjugate(op), clbits, values)]
+
+    def _save(self, place: int, save: Save) -> None:  # noqa: ARG002
+        check_mixed(save)
+        self._made.append(save)
