@@ -15,7 +15,8 @@ struct Step {
     Int begin, end;    // its phases
     Int numbers, tables;
     Int packed;        // where its packed numbers end
-    // Of the other steps: where its bits stand in `words`, how many, its reads, condition, `to`, held value, label.
+    // Where its bits stand in `words`, and how many; of a sweep the bits on which its tile is written back, none if all
+    // stay. Of the other steps also reads, condition, `to`, held value, label.
     Int words, num_bits, num_reads, when_mask, when_value, to, held, label;
 };
 
