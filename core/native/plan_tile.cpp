@@ -127,27 +127,27 @@ Swaps TileLayout::swaps_for(const std::vector<TouchedBits>& work) const {
     return swaps;
 }
 
-std::vector<Swaps> TileLayout::swaps_home() const {
+std::vector<Swaps> TileLayout::swaps_home(const int* home) const {
     TileLayout here = *this;
     std::vector<int> away;
     for (int lane = 0; lane < static_cast<int>(lanes.size()); ++lane)
-        if (lanes[lane] != lane) away.push_back(lane);
+        if (lanes[lane] != home[lane]) away.push_back(lane);
     if (away.empty()) return {};
     bool in_rows = true;
-    for (int lane : away) in_rows = in_rows && has(rows, lane);
+    for (int lane : away) in_rows = in_rows && has(rows, home[lane]);
     std::vector<Swaps> groups;
     if (in_rows) {
         groups.emplace_back();
-        for (int lane : away) groups[0].push_back({lane, place(rows, lane)});
+        for (int lane : away) groups[0].push_back({lane, place(rows, home[lane])});
         return groups;
     }
     for (int lane : away) {  // one at a time, through a row if a bit is in another's lane
-        if (has(here.lanes, lane) && here.lanes[lane] != lane) {
-            groups.push_back({{place(here.lanes, lane), 0}});
+        if (has(here.lanes, home[lane]) && here.lanes[lane] != home[lane]) {
+            groups.push_back({{place(here.lanes, home[lane]), 0}});
             here.exchange(groups.back());
         }
-        if (here.lanes[lane] != lane) {
-            groups.push_back({{lane, place(here.rows, lane)}});
+        if (here.lanes[lane] != home[lane]) {
+            groups.push_back({{lane, place(here.rows, home[lane])}});
             here.exchange(groups.back());
         }
     }

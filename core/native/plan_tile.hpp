@@ -33,8 +33,8 @@ struct TileLayout {
     void exchange(const Swaps& swaps);
     // The exchanges that let the first item run, and as many items after it as possible.
     Swaps swaps_for(const std::vector<TouchedBits>& work) const;
-    // The swaps, group after group, that move index bit l back to lane l.
-    std::vector<Swaps> swaps_home() const;
+    // The swaps, group after group, that move index bit home[l] to lane l.
+    std::vector<Swaps> swaps_home(const int* home) const;
 };
 
 }  // namespace qx::plan

@@ -85,7 +85,9 @@ void Writer::encode(const Step& sweep) {
     look();
     Geometry geometry{};
     Mask fresh = static_cast<Mask>(sweep.fresh);
-    places(fresh, geometry.load, geometry.load_lanes);
+    int to[64], home[64];  // where each bit is written back, and which bit is written there
+    for (int bit = 0; bit < 64; ++bit) to[bit] = home[bit] = bit;
+    places(fresh, to, geometry.load, geometry.load_lanes);
     geometry.load_direct = direct && !(fresh & layout_.lane_mask());
     while (!pending.empty()) {
         ready.clear();
@@ -94,14 +96,18 @@ void Writer::encode(const Step& sweep) {
         for (const TouchedBits& piece : ready) item(*piece.item);
         if (!swaps.empty()) exchange(swaps);
     }
-    if (direct)
-        for (const Swaps& swaps : layout_.swaps_home()) exchange(swaps);
+    if (sweep.num_bits) {
+        const Mask* stored = book_.words.data() + sweep.words;
+        each(static_cast<Mask>(sweep.tile), [&](int bit) { to[bit] = lowest(*stored), home[lowest(*stored++)] = bit; });
+    }
+    if (direct && !layout_.rows.empty())
+        for (const Swaps& swaps : layout_.swaps_home(home)) exchange(swaps);
     geometry.last = finish();
-    places(0, geometry.store, geometry.store_lanes);
+    places(0, to, geometry.store, geometry.store_lanes);
     geometry.num_bits = num_bits_;
     geometry.row_bits = static_cast<Int>(layout_.rows.size());
     geometry.tile_mask = static_cast<Int>(static_cast<Mask>(sweep.tile) | (fresh & below(num_bits_)));
-    geometry.store_direct = direct;
+    geometry.store_direct = direct && std::equal(layout_.lanes.begin(), layout_.lanes.end(), home);
     out_.geometry.push_back(geometry);
     auto size = [](const auto& values) { return static_cast<Int>(values.size()); };
     out_.ends.push_back(
@@ -132,11 +138,11 @@ Int Writer::add(const std::vector<Int>& values) {
 
 // Writes the place of each row and each lane in memory (in amplitudes), and where the tables begin.
 //
-// fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold.
-void Writer::places(Mask fresh, Int& at, Int& lanes) {
+// fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold. to: where each bit is in memory.
+void Writer::places(Mask fresh, const int* to, Int& at, Int& lanes) {
     auto steps_of = [&](const std::vector<int>& bits) {
         std::vector<Int> steps;
-        for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : Int{1} << bit);
+        for (int bit : bits) steps.push_back(bit >= pad || fresh >> bit & 1 ? nowhere : Int{1} << to[bit]);
         return steps;
     };
     std::vector<Int> low = steps_of(layout_.rows), high, sums;

@@ -82,7 +82,7 @@ class Writer {
 
     void look();
     Int add(const std::vector<Int>& values);
-    void places(Mask fresh, Int& at, Int& lanes);
+    void places(Mask fresh, const int* to, Int& at, Int& lanes);
     void exchange(const Swaps& swaps);
     bool finish();
     void item(const Item& item);

@@ -55,7 +55,7 @@ def test_a_compiled_sweep_is_a_sweep() -> None:
     """A compiled sweep equals a sweep with the same fields, from both sides, and can be changed like one."""
     circuit, given = case(3)
     sweep = compiled_plan(circuit.instructions, **given).sweeps[0]
-    plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh)
+    plain = Sweep(sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store)
     assert isinstance(sweep, PlannedSweep)
     assert sweep == plain
     assert plain == sweep

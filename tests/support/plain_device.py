@@ -243,7 +243,9 @@ def apply_step(psi: Array, index: Index, step: Step, numbers: NDArray[np.complex
             for item in items(step):
                 psi = apply_item(psi, index, item, numbers)
             unvisited = index & step.fresh & ~mask_of(step.tile) != 0
-            return np.where(unvisited, np.nan, psi)
+            moved = np.empty_like(psi)
+            moved[local(replace(index, step.stored, extract(index, step.tile)), psi)] = psi
+            return np.where(unvisited, np.nan, moved)
         case ZeroFill(fresh):
             return np.where(index & fresh == 0, psi, 0)
         case DenseMatrix(bits, reads, when):

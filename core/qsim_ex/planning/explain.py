@@ -204,10 +204,13 @@ def _step(number: int, step: Step, num_bits: int, itemsize: int, block: float | 
     match step:
         case ZeroFill(fresh):
             return [f"{number:3} clear   bits {_bits(wires_of(fresh))}; {human_bytes(cost.bytes)}"]
-        case Sweep(tile, phases, numbers, tables, fresh):
+        case Sweep(tile, phases, numbers, tables, fresh, store):
             grown = [bit for bit in tile if fresh >> bit & 1]
             growth = f"; the state grows by bits {_bits(tuple(grown))}" if grown else ""
-            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {numbers} numbers, {tables} table entries{growth}"
+            moves = [f"{bit}→{to}" for bit, to in zip(tile, store or tile, strict=True) if bit != to]
+            moved = f"; written back with bits {' '.join(moves)}" if moves else ""
+            counts = f"{numbers} numbers, {tables} table entries"
+            head = f"{number:3} sweep   tile {_bits(tile)}; {size}; {counts}{growth}{moved}"
             return [head, *(_phase(phase) for phase in phases if phases_too)]
         case DenseMatrix(bits, _, _, label):
             return [f"{number:3} matrix  {label} on bits {_bits(bits)}; {size}"]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from math import inf
 
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cost.step_cost import TRANSPOSED
 from qsim_ex.planning.locality import split
 from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
@@ -27,6 +28,9 @@ _PATIENCE = 2.0
 
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
+
+_SEEN = 0.4
+"""The share of the shorter time, of memory and arithmetic, that is seen, where sweeps are compared with fewer ones."""
 
 _ROUNDED = 1 + 1e-9
 """The error of a sum of times by rounding, so that no choice is discarded that is as good as another."""
@@ -56,14 +60,40 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     return tuple(to)
 
 
-def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most: float = inf) -> float:
-    """Return the time of a plan for a new state with the bits of `low` lowest, in passes over one amplitude.
+def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int) -> bool:
+    """Return whether a plan takes less time if the lowest bits change from sweep to sweep, see `tiles.floating`.
+
+    Plans that are as short are not worth two forecasts: then bits stay where they are.
+    """
+    if not shape.floats or not shape.start <= num_bits > shape.tile:
+        return False
+    pending, first = pending[:_LOOKED_AT], (1 << shape.low) - 1
+    fixed = foresee(pending, num_bits, shape, first, fresh=fresh, seen=_SEEN)
+    if not _tries(fixed, len(pending), shape):
+        return False
+    return foresee(pending, num_bits, shape, first, fixed, fresh, _SEEN, floats=True) < fixed
+
+
+def foresee(
+    pending: Sequence[Work],
+    num_bits: int,
+    shape: Shape,
+    low: int,
+    most: float = inf,
+    fresh: int | None = None,
+    seen: float = 0.0,
+    *,
+    floats: bool = False,
+) -> float:
+    """Return the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude.
 
     A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), and
     some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
     A time that is sure to be `most` or longer is not computed to the end.
+    fresh: bits that are fresh before, all by default. seen: as in `cost.Rates`. floats: whether the lowest bits may
+    change.
     """
-    growth = Growth(num_bits, shape, (1 << num_bits) - 1, low)
+    growth = Growth(num_bits, shape, (1 << num_bits) - 1 if fresh is None else fresh, low)
     time = 0.0
     left = [piece for piece in pending if piece.kind in ("mix", "diagonal", "rename")]
     while left:
@@ -71,8 +101,14 @@ def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most
         tile, found = growth.tile(left)
         ready, left = split(left, tile, found)
         after = 1 << num_bits - growth.fresh.bit_count()
-        arithmetic = sum(piece.work for piece in ready) * after / shape.balance
-        time += max(((1 << before) + after) / 2, arithmetic) + (1 << shape.start)
+        work = sum(piece.work for piece in ready)
+        if floats:
+            low = growth.low
+            growth.float_low(ready, left, tile)
+            work += TRANSPOSED * (growth.low != low)
+        arithmetic = work * after / shape.balance
+        memory = ((1 << before) + after) / 2
+        time += max(memory, arithmetic) + seen * min(memory, arithmetic) + (1 << shape.start)
         least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:
             return least

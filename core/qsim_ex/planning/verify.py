@@ -148,10 +148,12 @@ def _sweep(sweep: Sweep, num_bits: int, shape: Shape) -> None:
     _check(list(sweep.tile) == sorted(set(sweep.tile)), "a tile is in ascending order")
     _check(all(0 <= bit < num_bits for bit in sweep.tile), "a tile's bits exist")
     _check(sweep.tile[: shape.low] == tuple(range(shape.low)), "the low bits are in every tile")
+    _check(not sweep.store or sorted(sweep.store) == list(sweep.tile), "a tile is written back where it was read")
     _check(bool(sweep.phases), "a sweep has a phase")
     _check(shape.phases is None or len(sweep.phases) <= shape.phases, "a sweep has no more phases than allowed")
-    for phase in (sweep.phases[0], sweep.phases[-1]):
-        _check(all(bit >= shape.edge for bit in phase.near), "edge bits are not near in the first and last phase")
+    edges = {bit for bit, to in zip(sweep.tile, sweep.stored, strict=True) if to < shape.edge}
+    _check(all(bit >= shape.edge for bit in sweep.phases[0].near), "edge bits are not near in the first phase")
+    _check(not edges & set(sweep.phases[-1].near), "bits that are written to edge bits are not near in the last phase")
     for phase in sweep.phases:
         _phase(phase, sweep, shape)
 

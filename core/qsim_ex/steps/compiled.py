@@ -123,7 +123,7 @@ class PlanArrays:
             return PlannedSweep.of(self, number, row)
         if kind == _ZERO_FILL:
             return ZeroFill(row[FRESH])
-        bits = self._bits(row[WORDS], row[BITS])
+        bits = self.bits(row[WORDS], row[BITS])
         label = self._labels[row[LABEL]]
         if kind == _BASIS_PERMUTATION:
             return BasisPermutation(bits, self._values(row[TO], row[BITS]), label)
@@ -190,13 +190,14 @@ class PlanArrays:
     ) -> Item:
         when, name = _when(mask, value), self._labels[label]
         if kind == _RENAME:
-            return Rename(self._bits(words, num_bits), when, self._values(to, num_bits), name)
+            return Rename(self.bits(words, num_bits), when, self._values(to, num_bits), name)
         reads = self._reads(words, num_bits, num_reads)
         if kind == _DIAGONAL:
             return Diagonal(reads, when, self._patterns[pattern], Slot(slot, count), name)
-        return Mix(self._bits(words, num_bits), reads, when, self._patterns[pattern], Slot(slot, count), name)
+        return Mix(self.bits(words, num_bits), reads, when, self._patterns[pattern], Slot(slot, count), name)
 
-    def _bits(self, at: int, count: int) -> tuple[int, ...]:
+    def bits(self, at: int, count: int) -> tuple[int, ...]:
+        """Return index bits that stand as masks among the words."""
         return tuple([mask.bit_length() - 1 for mask in self.words[at : at + count].tolist()])
 
     def _reads(self, at: int, num_bits: int, count: int) -> tuple[int, ...]:
@@ -244,6 +245,7 @@ class PlannedSweep(Sweep):
         put(made, "numbers", row[NUMBERS])
         put(made, "tables", row[TABLES])
         put(made, "fresh", row[FRESH])
+        put(made, "store", arrays.bits(row[WORDS], row[BITS]))
         put(made, "arrays", arrays)
         put(made, "number", number)
         put(made, "_phases", None)
@@ -280,7 +282,7 @@ class PlannedSweep(Sweep):
 
 
 def _fields(sweep: Sweep) -> tuple[Any, ...]:
-    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh
+    return sweep.tile, sweep.phases, sweep.numbers, sweep.tables, sweep.fresh, sweep.store
 
 
 class NativeNumbers(Numbers):

@@ -87,9 +87,13 @@ class Sweep:
     not read them and, outside its tile, does not visit them. It writes its whole tile, so the state grows by the fresh
     bits in it.
 
+    A tile may be written back with its bits permuted, so that the next sweep finds others on the low index bits, where
+    memory is contiguous. Items name bits as the tile is read.
+
     tile: index bits of one tile, ascending; always includes the low ones (all bits of a small state).
     numbers, tables: the count of numbers and of table entries; see `Slot`.
     fresh: mask of the local index bits that are fresh before the sweep; those in its tile are not fresh after it.
+    store: for each bit of the tile the bit of the tile that it is on afterwards; () if all stay.
     """
 
     tile: tuple[int, ...]
@@ -97,6 +101,12 @@ class Sweep:
     numbers: int
     tables: int
     fresh: int = 0
+    store: tuple[int, ...] = ()
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """The index bit on which each bit of the tile is written back."""
+        return self.store or self.tile
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ def plain(psi, num_bits, step, numbers, high=0):
         psi = np.where(index & step.fresh, 0, psi)
         for item in (item for phase in step.phases for item in phase.items):
             psi = plain_item(psi, num_bits, item, numbers, high)
-        return psi
+        moved = np.empty_like(psi)
+        moved[replace(index, step.store or step.tile, extract(index, step.tile))] = psi
+        return moved
     if isinstance(step, DenseMatrix):
         count = 1 << len(step.reads) + 2 * len(step.bits)
         item = Mix(step.bits, step.reads, step.when, bytes([Entry.COMPLEX] * count), Slot(0, count))
@@ -170,7 +172,8 @@ def sweeps(draw, num_bits, most_tile, most_near, high_bits=2):
             items.append(item)
         phases.append(Phase(tuple(near), tuple(items)))
     bits = draw(st.lists(st.sampled_from(range(num_bits)), unique=True)) if num_bits and draw(st.booleans()) else []
-    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, mask_of(tuple(bits)))
+    store = tuple(draw(st.permutations(tile))) if draw(st.booleans()) else ()
+    sweep = Sweep(tuple(tile), tuple(phases), len(packed), 0, mask_of(tuple(bits)), store)
     return sweep, np.array(packed, dtype=np.complex128)
 
 
@@ -240,7 +243,8 @@ def test_chains_of_cx(dtype, chosen, data):
             continue
         control = data.draw(st.sampled_from([bit for bit in range(num_bits + 2) if bit != target]))
         items.append(Rename((target,), When(1 << control, data.draw(st.integers(0, 1)) << control), (1, 0)))
-    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0)
+    store = tuple(data.draw(st.permutations(tile))) if data.draw(st.booleans()) else ()
+    sweep = Sweep(tile, (Phase(tile, tuple(items)),), len(packed), 0, store=store)
     check(num_bits, dtype, chosen, sweep, np.array(packed, dtype=np.complex128), data.draw(st.integers(0, 3)))
 
 

@@ -216,6 +216,24 @@ def faults(plan: Plan) -> list[Plan]:
     return found
 
 
+def test_a_tile_is_stored_where_it_was_read() -> None:
+    """A tile that is stored elsewhere, or whose last phase mixes what goes to the lanes, breaks the plan's rules."""
+    plan = make_plan(layers(8, 2).instructions, 8, Layout.identity(8), TINY)
+    first = plan.sweeps[0]
+
+    def stored(*to: int) -> Plan:
+        stage = plan.stages[0]
+        return replace(plan, stages=(replace(stage, steps=(replace(first, store=to), *stage.steps[1:])),))
+
+    low, near = first.tile[0], first.phases[-1].near
+    other = next(bit for bit in first.tile if bit in near)
+    verify(stored(*first.tile))
+    with pytest.raises(PlanError, match="where it was read"):
+        verify(stored(*first.tile[:-1], first.tile[-1] + 1))
+    with pytest.raises(PlanError, match="last phase"):
+        verify(stored(*({low: other, other: low}.get(bit, bit) for bit in first.tile)))
+
+
 DIVISIONS = [Levels(5, 0, 2), Levels(5, 2, 1), Levels(6, 2, 2), Levels(6, 2, 2, "mesh")]
 
 

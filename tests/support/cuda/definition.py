@@ -68,4 +68,6 @@ def run_sweep(psi, num_bits, sweep, numbers, high=0):
                     out[local] = sum(matrix[block, row, c] * psi[replaced(local, item.bits, c)] for c in range(size))
             psi = out
     visited = everywhere & sweep.fresh & ~sum(1 << bit for bit in sweep.tile) == 0
-    return np.where(visited, psi, before)
+    moved = np.empty_like(psi)
+    moved[replaced(everywhere, sweep.stored, value_of(everywhere, sweep.tile))] = psi
+    return np.where(visited, moved, before)

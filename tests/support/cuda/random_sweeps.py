@@ -89,7 +89,7 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
 
 
 def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):
-    """A random sweep over a random tile that holds the lowest bits, and its packed numbers."""
+    """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half store it permuted."""
     rng = np.random.default_rng(seed)
     size = min(num_bits, tile_bits)
     low = min(4, size)
@@ -111,7 +111,8 @@ def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, 
         phases.append(Phase(near, tuple(made[at : at + length])))
         at += length
     fresh = random_mask(rng, list(range(num_bits)), 4) if num_bits and seed % 3 == 0 else 0
-    return Sweep(tile, tuple(phases), count, tables, fresh), packed
+    store = np.random.default_rng([seed, 3]).permutation(tile).tolist() if tile and seed % 2 else []
+    return Sweep(tile, tuple(phases), count, tables, fresh, tuple(store)), packed
 
 
 def random_state(seed, num_bits, dtype):

@@ -111,19 +111,19 @@ class TileLayout:
             swaps.append((lane, self.rows.index(bit)))
         return swaps
 
-    def swaps_home(self) -> list[Swaps]:
-        """Return the swaps, group after group, that move index bit l back to lane l."""
+    def swaps_home(self, home: Sequence[int]) -> list[Swaps]:
+        """Return the swaps, group after group, that move index bit ``home[l]`` to lane l."""
         here = TileLayout(list(self.lanes), list(self.rows))
-        away = [lane for lane, bit in enumerate(here.lanes) if bit != lane]
-        if all(lane in here.rows for lane in away):
-            return [[(lane, here.rows.index(lane)) for lane in away]] if away else []
+        away = [lane for lane, bit in enumerate(here.lanes) if bit != home[lane]]
+        if all(home[lane] in here.rows for lane in away):
+            return [[(lane, here.rows.index(home[lane])) for lane in away]] if away else []
         groups = []
         for lane in away:  # one at a time, through a row if a bit is in another's lane
-            if lane in here.lanes and here.lanes[lane] != lane:
-                groups.append([(here.lanes.index(lane), 0)])
+            if home[lane] in here.lanes and here.lanes[lane] != home[lane]:
+                groups.append([(here.lanes.index(home[lane]), 0)])
                 here.exchange(groups[-1])
-            if here.lanes[lane] != lane:
-                groups.append([(lane, here.rows.index(lane))])
+            if here.lanes[lane] != home[lane]:
+                groups.append([(lane, here.rows.index(home[lane]))])
                 here.exchange(groups[-1])
         return groups
 

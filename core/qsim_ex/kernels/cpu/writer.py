@@ -7,8 +7,9 @@ the sweep runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import assert_never
 
 import numpy as np
@@ -50,13 +51,27 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
             writer.item(piece.item)
         if swaps:
             writer.exchange(swaps)
-    for swaps in layout.swaps_home() if direct else ():
+    to = dict(zip(sweep.tile, sweep.stored, strict=True))
+    at = {target: bit for bit, target in to.items()}
+    home = [at[lane] for lane in range(lane_bits)] if direct else []
+    for swaps in layout.swaps_home(home) if direct and layout.rows else ():
         writer.exchange(swaps)
     last = writer.finish()
-    store, store_lanes = writer.places()
+    store, store_lanes = writer.places(to=to)
     tile_mask = mask_of(sweep.tile) | sweep.fresh & (1 << num_bits) - 1
     row_bits = len(layout.rows)
-    geometry = [num_bits, row_bits, tile_mask, load, load_lanes, load_direct, store, store_lanes, direct, last]
+    geometry = [
+        num_bits,
+        row_bits,
+        tile_mask,
+        load,
+        load_lanes,
+        load_direct,
+        store,
+        store_lanes,
+        layout.lanes == home,
+        last,
+    ]
     return p.EncodedSweep(
         np.array(writer.instructions, dtype=np.int64).reshape(-1, p.INSTRUCTION),
         np.array(writer.fills, dtype=np.int64).reshape(-1, p.FILL),
@@ -100,13 +115,13 @@ class Writer:
         self.integers += values
         return len(self.integers) - len(values)
 
-    def places(self, fresh: int = 0) -> tuple[int, int]:
+    def places(self, fresh: int = 0, to: Mapping[int, int] = MappingProxyType({})) -> tuple[int, int]:
         """Write the place of each row and each lane in memory (in amplitudes); return where the tables begin.
 
-        fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold.
+        fresh: index bits at whose 1 all amplitudes are zero, which memory need not hold. to: bits that are elsewhere.
         """
         rows, lanes = [
-            [p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << bit for bit in bits]
+            [p.NOWHERE if bit >= PAD or fresh >> bit & 1 else 1 << to.get(bit, bit) for bit in bits]
             for bits in (self.layout.rows, self.layout.lanes)
         ]
         low, high = rows[: p.LOW_ROWS], rows[p.LOW_ROWS :]

@@ -64,3 +64,14 @@ def test_a_renaming_of_registers_costs_no_statement():
     text = source(Sweep((0, 1, 2, 5), (phase,), 0, 0))
     assert "swap" not in text
     assert text.count("if (") == 0
+
+
+def test_a_permuted_tile_is_written_behind_a_barrier():
+    """A tile that is written back with its bits permuted is, though one phase would do, stored after a barrier."""
+    phase = Phase((4, 5, 6, 7), ())
+    tile = tuple(range(8))
+    stays, moves = [source(Sweep(tile, (phase,), 0, 0, store=store)) for store in ((), (4, 1, 2, 3, 0, 5, 6, 7))]
+    assert "__syncthreads" not in stays
+    assert moves.index("__syncthreads") < moves.index("const u64 there")
+    assert "state[there" not in stays
+    assert "state[here" not in moves[moves.index("__syncthreads") :]

@@ -91,8 +91,10 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
     """Write the program of a sweep."""
     size = len(sweep.tile)
     tile = sweep.tile + tuple(range(PADDING, PADDING + REGISTERS - size))
-    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables)
+    store = sweep.stored + tile[size:]
+    padded = Sweep(tile, sweep.phases, sweep.numbers, sweep.tables, store=store if sweep.store else ())
     words = [len(tile), _bytes(tile[:8]), _bytes(tile[8:]), sweep.fresh, sweep.fresh | mask_of(sweep.tile)]
+    words += [_bytes(store[:8]), _bytes(store[8:])]
     numbers: list[NDArray[np.int64]] = []
     few: list[int] = []  # the latest of these, while they are few
     at, packed = 0, sweep.numbers + sweep.tables
@@ -114,7 +116,7 @@ def encode(sweep: Sweep, itemsize: int) -> SweepProgram:
             else:
                 few += entries
             at += len(entries) // 2
-    words.append(OpCode.END)
+    words += [OpCode.END, _bytes(arranged[-1].threads), _bytes(arranged[-1].registers)]
     numbers.append(np.array(few, dtype=np.int64))
     threads = 1 << len(arranged[0].threads)
     return SweepProgram(np.array(words, dtype=np.uint64), np.concatenate(numbers), threads, skipped_bits(sweep))

@@ -28,6 +28,7 @@ from qsim_ex.kernels.cuda.write.register_layout import (
     runs,
     skipped_bits,
     slot_of,
+    stored_order,
     swizzle,
 )
 from qsim_ex.kernels.cuda.write.style import STYLE, KernelStyle
@@ -177,6 +178,8 @@ def _text(
         moves = _Moves(sweep, place, itemsize, style.streamed, frame.live)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         kernel += [f"        {line}" for line in phase.lines]
+        if sweep.store and number == last:
+            kernel.append(f"        const u64 there = {_index(sweep.store, place.threads)};")
         kernel += [
             f"        {line}" for line in (moves.store(phase.names) if number == last else moves.put(phase.names))
         ]
@@ -225,7 +228,7 @@ def _places_text(
 ) -> list[str]:
     """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
     lines = [OPAQUE] if later else []
-    lines.append(f"const u64 here = {_index(sweep, place.threads)};")
+    lines.append(f"const u64 here = {_index(sweep.tile, place.threads)};")
     if reads:
         lines.append(f"const u64 i = {frame.whole};")
     if slots:
@@ -239,7 +242,7 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
     """Apply a matrix on the tensor cores, in a phase that has no other item."""
     sweep, itemsize, phase = body.sweep, body.itemsize, body.phases[-1]
     near = tuple(sweep.tile.index(bit) for bit in item.bits)
-    place = arrange(near, len(sweep.tile), itemsize, stores=last)
+    place = arrange(near, len(sweep.tile), itemsize, order=stored_order(sweep) if last else None)
     phase.tensor = True
     phase.lines += [
         f"// {items.one_line(item.label) or 'block'}",
@@ -248,7 +251,7 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         f"const unsigned from = {slot_of('p', place.size, itemsize)};",
     ]
     if last:
-        phase.lines.append(f"const u64 there = {_index(sweep, place.writing)};")
+        phase.lines.append(f"const u64 there = {_index(sweep.stored, place.writing)};")
     else:
         phase.lines.append(f"const unsigned q = {spread('t', runs(place.writing), wide=False)};")
         phase.lines.append(f"const unsigned to = {slot_of('q', place.size, itemsize)};")
@@ -257,16 +260,16 @@ def _block(body: KernelBody, item: Mix, *, last: bool) -> None:
         return f"tile[from ^ {swizzle(positions, itemsize):#x}]"
 
     def write(positions: int) -> str:
-        offset = sum(1 << bit for position, bit in enumerate(sweep.tile) if positions >> position & 1)
+        offset = sum(1 << bit for position, bit in enumerate(sweep.stored) if positions >> position & 1)
         return f"state[there + {offset:#x}]" if last else f"tile[to ^ {swizzle(positions, itemsize):#x}]"
 
-    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.tile[place.groups[0]] == 0 else None
+    pair = BY_ITEMSIZE[itemsize].c_pair if last and sweep.stored[place.groups[0]] == 0 else None
     phase.lines += block_lines(place, items.block_numbers(body, item, place), read, write, pair=pair)
 
 
-def _index(sweep: Sweep, threads: Sequence[int]) -> str:
+def _index(tile: Sequence[int], threads: Sequence[int]) -> str:
     """Return where a thread's amplitudes begin in memory if bit k of its number is position ``threads[k]``."""
-    index = spread("t", runs([sweep.tile[position] for position in threads]), wide=True)
+    index = spread("t", runs([tile[position] for position in threads]), wide=True)
     return f"outside | {index}" if index != "0" else "outside"
 
 
@@ -283,8 +286,8 @@ class _Moves:
     streamed: bool
     live: bool
 
-    def _offsets(self) -> list[int]:
-        bits = [self.sweep.tile[position] for position in self.place.registers]
+    def _offsets(self, tile: Sequence[int]) -> list[int]:
+        bits = [tile[position] for position in self.place.registers]
         return [sum(1 << bit for k, bit in enumerate(bits) if r >> k & 1) for r in range(1 << len(bits))]
 
     def load(self) -> list[str]:
@@ -298,13 +301,14 @@ class _Moves:
         if conditions:
             lines.append(f"const bool old = {' && '.join(conditions)};")
             source = f"old ? {amplitude} : zero"
-        for r, offset in enumerate(self._offsets()):
+        for r, offset in enumerate(self._offsets(self.sweep.tile)):
             lines.append(f"a{r} = {'zero' if offset & self.sweep.fresh else source.format(offset)};")
         return lines
 
     def store(self, names: list[int]) -> list[str]:
-        to = "__stcs(state + (here + {:#x}), a{});" if self.streamed else "state[here + {:#x}] = a{};"
-        lines = [to.format(offset, names[r]) for r, offset in enumerate(self._offsets())]
+        at = "there" if self.sweep.store else "here"
+        to = "__stcs(state + ({} + {:#x}), a{});" if self.streamed else "state[{} + {:#x}] = a{};"
+        lines = [to.format(at, offset, names[r]) for r, offset in enumerate(self._offsets(self.sweep.stored))]
         return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
 
     def fetch(self) -> list[str]:

@@ -8,7 +8,7 @@ has read in the same phase, so one barrier for each exchange is enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
@@ -65,31 +65,48 @@ def slot_of(position: str, size: int, itemsize: int) -> str:
 
 
 def places(sweep: Sweep, itemsize: int) -> tuple[RegisterLayout, ...]:
-    """Return the places of each phase; phases without items are added at the ends if memory access needs them."""
+    """Return the places of each phase; phases without items are added at the ends if memory access needs them.
+
+    A tile that is written back permuted has two phases or more: threads write where others have read, so a barrier has
+    to be between.
+    """
     size = len(sweep.tile)
     phases = [*sweep.phases] or [Phase((), ())]
+    empty = Phase((), ())
+    written = stored_order(sweep)
     if size >= LANES + REGISTERS:
-        empty = Phase((), ())
-        if _touches_lanes(phases[0], sweep.tile):
+        if _touches(phases[0], sweep.tile, range(LANES)):
             phases.insert(0, empty)
-        if _touches_lanes(phases[-1], sweep.tile):
+        if _touches(phases[-1], sweep.tile, written[:LANES]):
             phases.append(empty)
-    edges = (0, len(phases) - 1)
-    return tuple(_place(phase, sweep.tile, itemsize, k in edges) for k, phase in enumerate(phases))
+    if sweep.store and len(phases) == 1:
+        phases.append(empty)
+    last = len(phases) - 1
+    orders = {0: tuple(range(size)), last: written}
+    return tuple(_place(phase, sweep.tile, itemsize, orders.get(k)) for k, phase in enumerate(phases))
 
 
-def _touches_lanes(phase: Phase, tile: tuple[int, ...]) -> bool:
-    return any(tile.index(bit) < LANES for bit in phase.near)
+def stored_order(sweep: Sweep) -> tuple[int, ...]:
+    """Return the positions of a tile in the order of the index bits on which they are written back."""
+    return tuple(sorted(range(len(sweep.tile)), key=sweep.stored.__getitem__))
 
 
-def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, edge: bool) -> RegisterLayout:
-    """Put near bits into registers, filled up with the highest positions; the others into threads."""
+def _touches(phase: Phase, tile: tuple[int, ...], lanes: Sequence[int]) -> bool:
+    return any(tile.index(bit) in lanes for bit in phase.near)
+
+
+def _place(phase: Phase, tile: tuple[int, ...], itemsize: int, order: tuple[int, ...] | None) -> RegisterLayout:
+    """Put near bits into registers, filled up with the highest positions; the others into threads.
+
+    order: the positions from the lowest bit in memory up, where the phase loads or stores.
+    """
     size = len(tile)
+    every = order or tuple(range(size))
     near = [tile.index(bit) for bit in phase.near]
-    spare = [position for position in reversed(range(size)) if position not in near]
+    spare = [position for position in reversed(every) if position not in near]
     registers = sorted(near + spare[: max(0, min(REGISTERS, size) - len(near))])
-    rest = [position for position in range(size) if position not in registers]
-    return RegisterLayout(phase, tuple(registers), tuple(rest if edge else _without_conflicts(rest, itemsize)))
+    rest = [position for position in every if position not in registers]
+    return RegisterLayout(phase, tuple(registers), tuple(rest if order else _without_conflicts(rest, itemsize)))
 
 
 def _without_conflicts(positions: list[int], itemsize: int) -> list[int]:

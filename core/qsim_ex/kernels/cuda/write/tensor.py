@@ -124,13 +124,15 @@ class FragmentLayout:
 
 
 @lru_cache(maxsize=4096)
-def arrange(near: tuple[int, ...], size: int, itemsize: int, *, stores: bool = False) -> FragmentLayout:
+def arrange(near: tuple[int, ...], size: int, itemsize: int, *, order: tuple[int, ...] | None = None) -> FragmentLayout:
     """Choose the lanes of a tile of `size` bits so that the fewest of them meet in one bank, mostly none.
 
-    stores: whether amplitudes go to memory instead of the tile; then the lowest positions are not near, and are those
-    of the eight columns, so that memory is touched in pieces of 64 bytes or more.
+    order: the positions from the lowest bit in memory up, if amplitudes go to memory instead of the tile; then the
+    first of them are not near, and are those of the eight columns, so that memory is touched in pieces of 64 bytes or
+    more.
     """
-    others = [position for position in range(size) if position not in near]
+    stores = order is not None
+    others = [position for position in order or range(size) if position not in near]
     bits = banks(itemsize)
 
     def conflicts(*lanes: int) -> int:

@@ -73,11 +73,11 @@ __device__ __forceinline__ amp plus(const amp c, const amp m, const amp a)  // c
     return d;
 }
 
-// Go to the places that a LOAD or an EXCHANGE names.
-__device__ __forceinline__ Places find(const u64* program, const u64 threads, const u64 registers, const u64 outside)
+// Go to the places that a LOAD, an EXCHANGE or the END names. tile: the index bit of each position, in bytes.
+__device__ __forceinline__ Places find(
+    const unsigned bits, const u64* tile, const u64 threads, const u64 registers, const u64 outside)
 {
     Places places;
-    const unsigned bits = (unsigned)program[0];
     u64 here = outside;
     unsigned position = 0;
 #pragma unroll 1
@@ -85,14 +85,14 @@ __device__ __forceinline__ Places find(const u64* program, const u64 threads, co
         const unsigned at = byte_of(threads, k);
         const unsigned one = threadIdx.x >> k & 1;
         position |= one << at;
-        here |= (u64)one << byte_of(program[1 + at / 8], at & 7);
+        here |= (u64)one << byte_of(tile[at / 8], at & 7);
     }
     places.here = here;
     places.slot = swizzle(position);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
         const unsigned at = byte_of(registers, j);
-        places.step[j] = 1ull << byte_of(program[1 + at / 8], at & 7);
+        places.step[j] = 1ull << byte_of(tile[at / 8], at & 7);
         places.hop[j] = swizzle(1u << at);
     }
     return places;

@@ -1,11 +1,12 @@
     Places places;
-    const u64* at = program + 5;
+    const u64* at = program + 7;
+    const unsigned tile_bits = (unsigned)program[0];
     while (true) {
         Operation op;
         op.kind = (unsigned)at[0] & 0xff;
         if (op.kind == END) break;
         if (op.kind == LOAD) {
-            places = find(program, at[1], at[2], outside);
+            places = find(tile_bits, program + 1, at[1], at[2], outside);
 #pragma unroll
             for (int r = 0; r < 16; ++r) {
                 const u64 index = index_of(places, r);
@@ -18,7 +19,7 @@
         if (op.kind == EXCHANGE) {
             park(tile, places, a);
             __syncthreads();
-            places = find(program, at[1], at[2], outside);
+            places = find(tile_bits, program + 1, at[1], at[2], outside);
 #pragma unroll
             for (int r = 0; r < 16; ++r) a[r] = tile[slot_of(places, r)];
             at += 3;
@@ -55,6 +56,7 @@
         }
         at += 6 + op.reads;
     }
+    if (program[5] != program[1] || program[6] != program[2]) places = find(tile_bits, program + 5, at[1], at[2], outside);
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         const u64 index = index_of(places, r);
