@@ -3,8 +3,10 @@
 A graph in which every node has three neighbours is drawn at random. The angles are optimised with exact expectation
 values; then the circuit is sampled, and the best cut among the shots is compared with the best of all 2²³ cuts.
 
-    python examples/qaoa_graph.py            # TIME_FULL
-    python examples/qaoa_graph.py --small    # 10 nodes: TIME_SMALL
+    python examples/qaoa_graph.py            # 40 s
+    python examples/qaoa_graph.py --small    # 10 nodes: 2 s
+
+Times are seconds of processor time on two cores; it was not measured on a GPU.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ For each size, random circuits of as many layers as qubits run on a device with 
 heavy if its ideal probability is above the median. Without noise (1 + ln 2)/2 = 0.85 of all shots are heavy, and
 with nothing but noise a half.
 
-    python examples/quantum_volume.py            # TIME_FULL
-    python examples/quantum_volume.py --small    # up to 4 qubits, 10 circuits each: TIME_SMALL
+    python examples/quantum_volume.py            # 30 s
+    python examples/quantum_volume.py --small    # up to 4 qubits, 10 circuits each: 2 s
+
+Times are seconds of processor time on two cores; it was not measured on a GPU.
 """
 
 from __future__ import annotations

@@ -162,3 +162,9 @@ def test_the_command_line_draws(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["explain", str(program), "--plot", str(tmp_path / "bell.svg")]) == 0
     assert "sweep" in capsys.readouterr().out
     assert "<svg" in (tmp_path / "bell.svg").read_text()
+
+
+def test_translation_is_a_part_of_the_timeline() -> None:
+    """The timings of a final state of Cirq, which have no plan and no samples, span the timeline."""
+    timeline = GPU.explain(fourier(4)).plot({"translate": 0.001, "run": 0.002, "total": 0.003}).figure.axes[-1]
+    assert [bar.get_width() for bar in timeline.patches] == pytest.approx([1, 2])

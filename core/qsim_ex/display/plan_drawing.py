@@ -20,7 +20,7 @@ MOST_KINDS = 9
 """The most kinds of operations that have a row of their own."""
 
 _NEARNESS = ("not in the state yet", "in memory", "in the tile", "near")
-_PARTS = ("plan", "prepare", "run", "sample")
+_PARTS = ("translate", "plan", "prepare", "run", "sample")
 _LONGEST = 16
 _VECTOR = 20_000
 """The most cells that are drawn one by one; more become an image inside the picture."""
@@ -46,7 +46,7 @@ class Colors:
     ink: str
     grid: str
     nearness: tuple[str, str, str, str]
-    spans: tuple[str, str, str, str]
+    spans: tuple[str, str, str, str, str]
     sweep: str
     motion: str
 
@@ -56,7 +56,7 @@ LIGHT = Colors(
     ink="#1c2733",
     grid="#d5dde6",
     nearness=("#ffffff", "#dbe7f6", "#8fb8e0", "#1f5fa8"),
-    spans=("#8fb8e0", "#b9a5d8", "#1f5fa8", "#6aa78a"),
+    spans=("#c3ccd6", "#8fb8e0", "#b9a5d8", "#1f5fa8", "#6aa78a"),
     sweep="#d9822b",
     motion="#b3261e",
 )
@@ -65,7 +65,7 @@ DARK = Colors(
     ink="#dde5ee",
     grid="#2b3543",
     nearness=("#14181f", "#233145", "#3a6ea5", "#a9d2ff"),
-    spans=("#3a6ea5", "#8b74b8", "#a9d2ff", "#6aa78a"),
+    spans=("#566373", "#3a6ea5", "#8b74b8", "#a9d2ff", "#6aa78a"),
     sweep="#f0a04b",
     motion="#ff7a70",
 )
@@ -279,7 +279,9 @@ class PlanDrawing:
         axes.plot(marks, [0.0] * len(marks), "|", color=self.colors.sweep, ms=14, mew=1.4)
         axes.set(yticks=[], xlim=(0, at * 1e3 or 1.0), ylim=(-0.6, 0.6), xlabel="ms")
         self._head(axes, f"the run{', with a mark for each step' * bool(marks)}")
-        legend = axes.legend(ncols=4, fontsize=7.5, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.95))
+        legend = axes.legend(
+            ncols=len(_PARTS), fontsize=7.5, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.95)
+        )
         for text in legend.get_texts():
             text.set_color(self.colors.ink)
 
