@@ -3,7 +3,7 @@
 One layer of QAOA on a ring of n nodes cuts a known share of the edges, ½ + ¼ sin 4β sin 2γ, however long the ring
 is. A state of 33 qubits takes 64 GiB in single precision. `explain` says before the run what it needs.
 
-    python examples/large_state.py                             # one H200: 0.03 s for its gates is predicted, not measured
+    python examples/large_state.py                             # one H200: 0.03 s predicted, not measured
     python examples/large_state.py --small                     # 20 qubits on two cores: 1 s
     python examples/large_state.py --qubits 26 --device cpu    # two busy cores: 7 s
 """
