@@ -20,7 +20,7 @@ def page(path: Path) -> str:
     """Return a notebook as markdown."""
     cells = _cells(path)
     title, *rest = "".join(cells[0]["source"]).split("\n", 1)
-    download = f"[Download this notebook]({MADE}../files/notebooks/{path.name}){{ .md-button }}"
+    download = f"[Download this notebook]({MADE}../files/notebooks/{path.name}){{ .md-button .md-button--primary }}"
     parts = [title, download, *rest]
     for number, cell in enumerate(cells[1:], 1):
         text = "".join(cell["source"])
