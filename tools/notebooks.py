@@ -23,6 +23,8 @@ def run(path: Path) -> None:
     nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(FOLDER))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # the times of the run, which differ each time
+        if cell.cell_type == "code":  # without progress bars, which are empty at the end
+            cell.outputs = [one for one in cell.outputs if one.get("data", {}).get("text/html") != ""]
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},

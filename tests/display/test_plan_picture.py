@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from qiskit.circuit import QuantumCircuit
 from support.paths import ROOT
@@ -16,6 +17,7 @@ from support.paths import ROOT
 from qsim_ex import Circuit, CircuitBuilder, Progress, Simulator
 from qsim_ex.cli import main
 from qsim_ex.display.explanation import Explanation
+from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
 from qsim_ex.errors import MissingPackage, OptionError
 from qsim_ex_provider import QsimExBackend
 
@@ -162,3 +164,32 @@ def test_the_command_line_draws(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["explain", str(program), "--plot", str(tmp_path / "bell.svg")]) == 0
     assert "sweep" in capsys.readouterr().out
     assert "<svg" in (tmp_path / "bell.svg").read_text()
+
+
+def test_translation_is_a_part_of_the_timeline() -> None:
+    """The timings of a final state of Cirq, which have no plan and no samples, span the timeline."""
+    timeline = GPU.explain(fourier(4)).plot({"translate": 0.001, "run": 0.002, "total": 0.003}).figure.axes[-1]
+    assert [bar.get_width() for bar in timeline.patches] == pytest.approx([1, 2])
+
+
+def test_repeated_gates_of_a_fused_operation_are_counted_in_its_row() -> None:
+    """The row of an operation that was fused from several gates names a repeated one once, with its number."""
+    column = ChartColumn(near=1, tile=1, absent=0, gates={"rx·rx·ry": 1})
+    chart = PlanChart("", 1, 1, 3, 16, (ChartStep("sweep", (column,), 32.0),), {"device memory": 32.0})
+    rows = Explanation("", [chart]).plot().figure.axes[2].get_yticklabels()
+    assert [row.get_text() for row in rows] == ["rx×2·ry"]
+
+
+def test_a_step_that_is_no_sweep_is_one_column() -> None:
+    """A matrix wider than a phase is a step of its own, near on its wires."""
+    builder = CircuitBuilder(16)
+    for wire in range(16):
+        builder.gate("h", [wire])
+    for wire in range(15):
+        builder.gate("cx", [wire, wire + 1])
+    builder.unitary(np.linalg.qr(np.random.default_rng(1).normal(size=(256, 256)))[0], range(8))
+    told = GPU.explain(builder.build())
+    (matrix,) = (step for step in told.charts[0].steps if step.kind == "matrix")
+    assert len(matrix.columns) == 1
+    assert matrix.columns[0].near.bit_count() == 8
+    assert told.plot().svg()

@@ -46,6 +46,14 @@ def test_notebook_is_kept_with_its_outputs(path: Path) -> None:
     assert not outputs(notebook, "error")
 
 
-def test_there_are_notebooks() -> None:
-    """The folder has notebooks."""
-    assert NOTEBOOKS
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_checks_itself_and_says_what_to_try(path: Path) -> None:
+    """It compares something with a known answer, and its last cell says what to try next."""
+    cells = nbformat.read(path, as_version=4).cells
+    assert any("assert " in cell.source for cell in cells if cell.cell_type == "code")
+    assert cells[-1].source.startswith("## What to try next")
+
+
+def test_there_are_seven_notebooks() -> None:
+    """The folder has the seven notebooks, numbered in the order in which they are read."""
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{number}_" for number in range(1, 8)]

@@ -22,7 +22,8 @@ sys.path[:0] = SOURCES  # for the imports below; mkdocs takes it back afterwards
 
 from mkdocs.structure.files import File, Files  # noqa: E402  (after the paths)
 
-from tools.pages.links import PAGES_BESIDE, STATIC, for_site  # noqa: E402
+from tools.pages import notebooks  # noqa: E402
+from tools.pages.links import NOTEBOOKS, PAGES_BESIDE, STATIC, for_site  # noqa: E402
 from tools.pages.snippets import without_tags  # noqa: E402
 from tools.pages.tables import TABLES  # noqa: E402
 
@@ -44,6 +45,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages and downloads that lie outside docs/."""
     for source, place in PAGES_BESIDE.items():
         files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+    for source, place in NOTEBOOKS.items():
+        files.append(File.generated(config, place, content=notebooks.page(ROOT / source)))
+        for name, content in notebooks.pictures(ROOT / source):
+            files.append(File.generated(config, f"notebooks/{name}", content=content))
     for pattern in STATIC:
         for path in sorted(ROOT.glob(pattern)):
             files.append(File.generated(config, f"files/{path.relative_to(ROOT)}", abs_src_path=str(path)))
@@ -53,7 +58,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001 (mkdocs' signature)
     """Return the page with its tables, its links as the site has them, and without the tags of code blocks."""
     place = page.file.src_uri
-    home = next((source for source, there in PAGES_BESIDE.items() if there == place), f"docs/{place}")
+    beside = PAGES_BESIDE | NOTEBOOKS
+    home = next((source for source, there in beside.items() if there == place), f"docs/{place}")
 
     def table(match: re.Match[str]) -> str:
         if match[1] not in TABLES:
@@ -67,4 +73,4 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     text, broken = for_site(text, home, place)
     for target in broken:
         LOG.warning("%s: the link to %s leads to no file of the repository", home, target)
-    return text
+    return notebooks.finished(text)

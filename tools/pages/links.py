@@ -16,7 +16,10 @@ PAGES_BESIDE = {
 }
 """Files outside docs/ that are pages of the site, and their places among the pages."""
 
-STATIC = ("benchmarks/results/*.json", "notebooks/*.ipynb")
+NOTEBOOKS = {f"notebooks/{path.name}": f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")}
+"""The notebooks, and their places among the pages."""
+
+STATIC = ("benchmarks/results/*.json", "notebooks/*.ipynb", "examples/*.py")
 """Files outside docs/ that can be downloaded from the site, under files/."""
 
 _PART = re.compile(
@@ -58,8 +61,8 @@ def for_site(text: str, home: str, place: str) -> tuple[str, list[str]]:
 
 def _page(there: str) -> str | None:
     """Return the place on the site of a file of the repository; None if it has none."""
-    if there in PAGES_BESIDE:
-        return PAGES_BESIDE[there]
+    if place := (PAGES_BESIDE | NOTEBOOKS).get(there):
+        return place
     if there == "README.md":
         return "index.md"
     if there == "docs/decisions":

@@ -17,6 +17,7 @@ from qsim_ex.display.described import meanings, rows
 from qsim_ex.options import OptionKeywords, Options, Progress
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.result import BatchResult, Provenance, Result
+from tools.pages.examples import examples
 
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
@@ -239,5 +240,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "progress": fields_of(Progress),
     "saves": saves,
     "error_tree": error_tree,
+    "examples": examples,
 }
 """The tables that a page can ask for, by name."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, Protocol
 
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
@@ -15,13 +14,17 @@ from matplotlib.patches import Patch
 from numpy import ma, nan
 
 from qsim_ex.display.plan_chart import ChartColumn, PlanChart
+from qsim_ex.display.plan_colors import Colors
 
 MOST_KINDS = 9
 """The most kinds of operations that have a row of their own."""
 
+_ROOM = 0.055
+"""The least part of the picture's width that a step has whose bytes are written above its bar."""
+
 _NEARNESS = ("not in the state yet", "in memory", "in the tile", "near")
-_PARTS = ("plan", "prepare", "run", "sample")
-_LONGEST = 16
+_PARTS = ("translate", "plan", "prepare", "run", "sample")
+_LONGEST = 18
 _VECTOR = 20_000
 """The most cells that are drawn one by one; more become an image inside the picture."""
 
@@ -36,39 +39,6 @@ class Moment(Protocol):
     @property
     def steps(self) -> int:
         """The steps that were done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Colors:
-    """The colors of a picture. nearness: from absent to registers. spans: of the parts of a run, in their order."""
-
-    ground: str
-    ink: str
-    grid: str
-    nearness: tuple[str, str, str, str]
-    spans: tuple[str, str, str, str]
-    sweep: str
-    motion: str
-
-
-LIGHT = Colors(
-    ground="#ffffff",
-    ink="#1c2733",
-    grid="#d5dde6",
-    nearness=("#ffffff", "#dbe7f6", "#8fb8e0", "#1f5fa8"),
-    spans=("#8fb8e0", "#b9a5d8", "#1f5fa8", "#6aa78a"),
-    sweep="#d9822b",
-    motion="#b3261e",
-)
-DARK = Colors(
-    ground="#14181f",
-    ink="#dde5ee",
-    grid="#2b3543",
-    nearness=("#14181f", "#233145", "#3a6ea5", "#a9d2ff"),
-    spans=("#3a6ea5", "#8b74b8", "#a9d2ff", "#6aa78a"),
-    sweep="#f0a04b",
-    motion="#ff7a70",
-)
 
 
 class PlanDrawing:
@@ -142,6 +112,14 @@ class PlanDrawing:
         divided = any(chart.local_bits < chart.num_bits for chart in self.charts)
         self._head(axes, "moved by each step" + ", for one sub state vector" * divided)
         self._names(axes, max(heights))
+        if len(self.charts) > 1:  # the titles of the plans are there
+            return
+        for begin, columns, step in zip(self.begins, width, self.steps, strict=True):
+            if columns >= _ROOM * len(self.columns):
+                unit, scale = _unit(step.bytes_moved)
+                place = begin + columns / 2, step.bytes_moved / size + 0.04 * max(heights)
+                words = f"{step.bytes_moved / scale:.3g} {unit}"
+                axes.text(*place, words, ha="center", fontsize=7, color=self.colors.ink)
 
     def _names(self, axes: Any, top: float) -> None:
         """Write a plan's title above its first step, where several plans have titles."""
@@ -184,7 +162,7 @@ class PlanDrawing:
             self._numbers(axes, counts, most)
         self._over_phases(axes)
         axes.set(ylim=(len(rows), 0), yticks=[row + 0.5 for row in range(len(rows))], xlabel="phases, in order")
-        axes.set_yticklabels([_short(row, _LONGEST) for row in rows])
+        axes.set_yticklabels([_short(_fused(row), _LONGEST) for row in rows])
         self._head(axes, "where the gates run: operations of each kind")
 
     def _numbers(self, axes: Any, counts: Sequence[Sequence[int]], most: int) -> None:
@@ -279,7 +257,9 @@ class PlanDrawing:
         axes.plot(marks, [0.0] * len(marks), "|", color=self.colors.sweep, ms=14, mew=1.4)
         axes.set(yticks=[], xlim=(0, at * 1e3 or 1.0), ylim=(-0.6, 0.6), xlabel="ms")
         self._head(axes, f"the run{', with a mark for each step' * bool(marks)}")
-        legend = axes.legend(ncols=4, fontsize=7.5, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.95))
+        legend = axes.legend(
+            ncols=len(_PARTS), fontsize=7.5, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.95)
+        )
         for text in legend.get_texts():
             text.set_color(self.colors.ink)
 
@@ -313,6 +293,12 @@ def _unit(count: float) -> tuple[str, float]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _fused(label: str) -> str:
+    """Return the label of fused gates with repeated gates counted: u·u·u·cz becomes u×3·cz."""
+    runs = [(name, len(list(group))) for name, group in groupby(label.split("·"))]
+    return "·".join(f"{name}×{count}" if count > 1 else name for name, count in runs)
 
 
 def _short(text: str, longest: int) -> str:

@@ -67,7 +67,8 @@ def drawn(
         raise MissingPackage(
             "a picture of a plan needs matplotlib, which is not installed; pip install 'qsim-ex[plots]'."
         ) from None
-    from qsim_ex.display.plan_drawing import DARK, LIGHT, PlanDrawing
+    from qsim_ex.display.plan_colors import DARK, LIGHT
+    from qsim_ex.display.plan_drawing import PlanDrawing
 
     if not any(chart.steps for chart in charts):
         raise OptionError("expected a plan with steps, got none; nothing of this circuit is planned.")

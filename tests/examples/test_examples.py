@@ -1,0 +1,50 @@
+"""The examples run with small sizes, check their own answers, and say how long they take."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+from support.under_mpi import needs_mpi, under_mpi
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def test_there_are_examples() -> None:
+    """The folder has examples."""
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path: Path) -> None:
+    """It ends well with small sizes and prints what it found; it asserts its answers by itself."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])}
+    command = [sys.executable, "-W", "error", str(path), "--small"]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout
+    assert "assert " in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_says_how_long_it_takes(path: Path) -> None:
+    """Its docstring has commands with their times, and where they were measured or that they were not."""
+    told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    assert f"examples/{path.name} --small" in told
+    assert re.search(r"\d+ (s|min)\b", told)
+    assert re.search(r"cores|H200|not measured", told)
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_four_ranks_share_the_state() -> None:
+    """Under mpirun the state is divided over four processes, which all find the number."""
+    ended = under_mpi(4, "examples/four_ranks.py", "--small", "--divide")
+    assert ended.returncode == 0, ended.stderr
+    assert "4 process(es)" in ended.stdout
