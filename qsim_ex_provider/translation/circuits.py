@@ -233,6 +233,10 @@ known_translations = Remembered()
 """The translations of circuits."""
 
 
+_plain_classes: dict[type, type] = {}
+"""The plain instruction that those of a class are: a singleton's own class is a private one."""
+
+
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
 
@@ -259,9 +263,12 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
             matrix = operation.params[0]
             others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
             continue
-        kind = getattr(operation, "base_class", object)  # a singleton's own class is a private one
-        if kind not in _PLAIN:
-            return None
+        kind = _plain_classes.get(type(operation))
+        if kind is None:
+            kind = getattr(operation, "base_class", object)
+            if kind not in _PLAIN:
+                return None
+            _plain_classes[type(operation)] = kind
         clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
         others.append((place, kind, columns.wires[place], clbits))
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +47,12 @@ IS_ONE, IS_ZERO = -1, -2
 _RESET = np.array([[[1, 0], [0, 0]], [[0, 1], [0, 0]]], dtype=np.complex128)
 
 
-class ChannelAt(NamedTuple):
-    """A channel of a table, which several operations may have: the place of its `count` matrices among the operands, and its wires' order.
+@dataclass(frozen=True, slots=True)
+class ChannelAt:
+    """A channel of a table, which several operations may have.
 
-    order: for each wire of the table's operation, which wire of the channel it is. A reset has no operands.
+    It is the place of its `count` matrices among the operands, and its wires' order: for each wire of the table's
+    operation, which wire of the channel it is. A reset has no operands.
     """
 
     operand: int
