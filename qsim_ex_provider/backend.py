@@ -34,7 +34,7 @@ from qsim_ex_provider.explain import explain_job
 from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, TaskResult
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
-from qsim_ex_provider.target import WIDTH, Width, build_target, device_target
+from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import measures, translate_job
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
@@ -118,13 +118,19 @@ class QsimExBackend(BackendV2):
         return QiskitOptions(**run_options.defaults())
 
     def set_options(self, **fields: Unpack[RunKeywords]) -> None:
-        """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value."""
+        """Change defaults of this backend; raises `AttributeError` for an unknown field, `OptionError` for a value.
+
+        Aer's `n_qubits` is the width of the target, as there, but a circuit that is wider runs and widens it.
+        """
         own = run_options.own_names(fields)
         for name in own:
             if name not in run_options.KNOWN:
                 raise AttributeError(run_options.unknown(name))
         run_options.run_options(self.options, own)  # all values are checked before one is taken
         self.options.update_options(**own)
+        width: Any = dict(fields).get("n_qubits")
+        if isinstance(width, int) and 0 < width <= WIDEST:
+            self._width = width
 
     def available_devices(self) -> tuple[str, ...]:
         """Return the kinds of devices that this machine has for states, by Aer's names; `device` takes them."""

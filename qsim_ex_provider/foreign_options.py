@@ -135,7 +135,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     "initial_statevector": Accepted((None,), "begin the circuit with initialize."),
     "basis_gates": Accepted((None,), "pass it to transpile."),
     "coupling_map": Accepted((None,), "pass it to transpile, or simulate a device with QsimExBackend.from_backend."),
-    "n_qubits": Accepted(),  # how many a circuit may have elsewhere; here it may have any number
+    "n_qubits": Accepted(),  # how many a circuit may have elsewhere; here the width of the target alone
 }
 
 NAMES = (*RENAMED, *ACCEPTED)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from qiskit.primitives import BaseEstimatorV2, DataBin, PrimitiveJob, PrimitiveResult, PubResult
 from qiskit.primitives.containers.estimator_pub import EstimatorPub
-from qiskit.quantum_info import SparseObservable
+from qiskit.primitives.containers.observables_array import ObservablesArray
+from qiskit.quantum_info import SparseObservable, SparsePauliOp
 
 from qsim_ex import Options, PauliString, PauliSum, Simulator
 from qsim_ex.errors import OptionError
 from qsim_ex.frameworks import (
     BindingGroup,
     JobRuns,
+    Remembered,
     check,
     counted,
     derived_seeds,
@@ -108,9 +110,7 @@ class EstimatorV2(BaseEstimatorV2):
         default = self._default_precision if precision is None else _checked(precision, "precision")
         translated = []
         for number, given in enumerate(pubs):
-            pub = coerced(EstimatorPub, given, number, default, 2)
-            _checked(pub.precision, f"PUB {number}: precision")
-            sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
+            pub, sums = _with_sums(given, number, default)
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             translated.append(_EstimatedPub(pub, groups, sums))
         job = Job(_run, translated, self._simulator, self._trajectories)
@@ -130,6 +130,8 @@ class _EstimatedPub:
         """Return what tells its values from others."""
         return (*(group.key() for group in self.groups), *self.sums)
 
+
+_FIRST = np.zeros(1, dtype=np.intp)
 
 _TRAJECTORIES = 0
 """The place within a PUB of the random choices of its circuit; the noise of a precision has the place of the PUB."""
@@ -172,11 +174,11 @@ def _exact(
     certain = all(group.family.template.structure.is_certain for group in estimated.groups)
     count = pub.parameter_values.size  # seeds take time, and where nothing is random they change nothing
     seeds = np.zeros(count, dtype=np.uint64) if certain else derived_seeds(seed, count, number, _TRAJECTORIES)
-    numbers: dict[PauliSum, int] = {}  # of the distinct observables
-    of = np.array([numbers.setdefault(one, len(numbers)) for one in estimated.sums], dtype=np.intp)
-    bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)
-    pairs = [flat.reshape(-1) for flat in np.broadcast_arrays(bindings, of.reshape(pub.observables.shape))]
-    distinct, values, errors = list(numbers), np.zeros(pub.size), np.zeros(pub.size)
+    if count == len(estimated.sums) == 1:  # a loop that asks for one value after another
+        distinct, pairs = estimated.sums, [_FIRST, _FIRST]
+    else:
+        distinct, pairs = _pairs(estimated)
+    values, errors = np.zeros(pub.size), np.zeros(pub.size)
     where: dict[str, Any] = {}
     for alike in observable_groups(*pairs):
         observables = [distinct[k] for k in alike.observables.tolist()]
@@ -192,6 +194,16 @@ def _exact(
     return values, errors, where
 
 
+def _pairs(estimated: _EstimatedPub) -> tuple[Sequence[PauliSum], list[NDArray[np.intp]]]:
+    """Return the distinct observables, and for each value of a PUB its binding and the number of its observable."""
+    pub = estimated.pub
+    numbers: dict[PauliSum, int] = {}
+    of = np.array([numbers.setdefault(one, len(numbers)) for one in estimated.sums], dtype=np.intp)
+    bindings = np.arange(pub.parameter_values.size).reshape(pub.parameter_values.shape)
+    broadcast = np.broadcast_arrays(bindings, of.reshape(pub.observables.shape))
+    return list(numbers), [flat.reshape(-1) for flat in broadcast]
+
+
 def _pauli_sum(observable: SparseObservable) -> PauliSum:
     """Return an observable of Qiskit as the engine's; projectors among its letters become Pauli strings."""
     terms = observable.as_paulis().to_sparse_list()
@@ -203,3 +215,52 @@ def _checked(precision: Any, name: str) -> float:
     if isinstance(precision, bool) or not isinstance(precision, int | float | np.number) or not 0 <= precision < np.inf:
         raise OptionError(f"expected a standard error {name} >= 0, got {precision!r}; pass 0 for exact values.")
     return float(precision)
+
+
+# --- observables that are asked for again -----------------------------------------------------------------------------
+
+
+def _with_sums(given: Any, number: int, default: float) -> tuple[EstimatorPub, Sequence[PauliSum]]:
+    """Return PUB `number` as Qiskit's class, checked, with its observables as the engine's."""
+    contents = _contents(given)
+    known = None if contents is None else _known_observables.get(given[1], "observables", contents)
+    pub = coerced(EstimatorPub, given if known is None else (given[0], known.array, *given[2:]), number, default, 2)
+    _checked(pub.precision, f"PUB {number}: precision")
+    if known is not None:
+        return pub, known.sums
+    sums = [_pauli_sum(one) for one in pub.observables.sparse_observables_array().reshape(-1)]
+    if contents is not None:
+        made = _Observables(pub.observables, sums)
+        _known_observables.put(given[1], "observables", contents, made, contents.shape[0])
+    return pub, sums
+
+
+class _Contents(NamedTuple):
+    """All that an observable of Qiskit consists of; it may be changed at any time, so this is read each time."""
+
+    shape: tuple[int, ...]
+    paulis: bytes
+    phases: bytes
+    coefficients: bytes
+
+
+class _Observables(NamedTuple):
+    """The observables of a PUB: as Qiskit's array, which nobody else has, and as the engine's."""
+
+    array: ObservablesArray
+    sums: Sequence[PauliSum]
+
+
+_known_observables = Remembered()
+"""The observables of PUBs that have one, by the object that the user has."""
+
+
+def _contents(pub: Any) -> _Contents | None:
+    """Return the contents of a PUB's observable; None if it is not one sum of Pauli strings with numbers."""
+    if not (isinstance(pub, tuple) and len(pub) > 1 and type(pub[1]) is SparsePauliOp):
+        return None
+    paulis, coefficients = pub[1].paulis, pub[1].coeffs
+    if coefficients.dtype != np.complex128:
+        return None
+    strings = paulis.x.tobytes() + paulis.z.tobytes()
+    return _Contents(paulis.x.shape, strings, paulis.phase.tobytes(), coefficients.tobytes())

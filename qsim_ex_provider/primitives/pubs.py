@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ def _without_saves(sweep: ParameterSweep) -> ParameterSweep:
     if Save not in of.structure.kinds:
         return sweep
     kept = tuple(instruction for instruction in of.instructions if not isinstance(instruction, Save))
-    return ParameterSweep(Circuit(of.num_qubits, of.num_clbits, kept, of.operands), sweep.count, sweep.swept)
+    return replace(sweep, template=Circuit(of.num_qubits, of.num_clbits, kept, of.operands))
 
 
 def where_of(result: BatchResult) -> dict[str, Any]:

@@ -9,7 +9,7 @@ controlled circuit is a circuit of controlled gates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -29,10 +29,10 @@ from qsim_ex.frameworks import (
     ReadoutErrors,
     Remembered,
     Store,
-    SweptGate,
     Values,
     binding_groups,
     digest,
+    stacked,
 )
 from qsim_ex.frameworks import Measure as Measurement
 from qsim_ex_provider.results import CircuitHeader, header_of
@@ -138,7 +138,7 @@ def translate_sweep(
     reading = None if read is None else reading_of(circuit, read)
     if reading is not None:
         known: NamedSweep | None = known_translations.get(circuit, how, reading)
-        again = None if known is None else known.sweep(columns)
+        again = None if known is None else known.with_values(columns)
         if again is not None:
             return NoisySweeps((again,), ())
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
@@ -151,7 +151,7 @@ def translate_sweep(
         return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
     sweep = builder.sweep(columns.count)
     if reading is not None and read is not None:
-        named = NamedSweep.of(sweep, columns)
+        named = NamedSweep.of(sweep, builder.arrays, columns)
         if named is not None:
             known_translations.put(circuit, how, reading, named, read.count)
     return NoisySweeps((sweep,), translator.readout_errors, translator.saved)
@@ -233,6 +233,10 @@ known_translations = Remembered()
 """The translations of circuits."""
 
 
+_plain_classes: dict[type, type] = {}
+"""The plain instruction that those of a class are: a singleton's own class is a private one."""
+
+
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
 
@@ -259,46 +263,38 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
             matrix = operation.params[0]
             others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
             continue
-        kind = getattr(operation, "base_class", object)  # a singleton's own class is a private one
-        if kind not in _PLAIN:
-            return None
+        kind = _plain_classes.get(type(operation))
+        if kind is None:
+            kind = getattr(operation, "base_class", object)
+            if kind not in _PLAIN:
+                return None
+            _plain_classes[type(operation)] = kind
         clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
         others.append((place, kind, columns.wires[place], clbits))
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
 
 
 class NamedSweep(NamedTuple):
-    """A sweep without values: parameters of swept gates are numbers, or the names of the circuit's parameters."""
+    """A sweep whose values may be replaced, and of each of its columns the name of the parameter."""
 
-    template: Circuit
-    gates: list[tuple[SweptGate, list[list[Any]]]]
+    sweep: ParameterSweep
+    names: tuple[str, ...]
 
     @classmethod
-    def of(cls, sweep: ParameterSweep, columns: ParameterColumns) -> NamedSweep | None:
-        """Return a sweep without its values; None if some of them are not those of one parameter."""
+    def of(cls, sweep: ParameterSweep, arrays: Sequence[Values], columns: ParameterColumns) -> NamedSweep | None:
+        """Return a sweep with its names; None if one of its columns, `arrays`, is not that of one parameter."""
         names = {id(column): name for name, column in columns.columns.items()}
         if len(names) < len(columns.columns):  # two parameters have the same array
             return None
-        gates = []
-        for gate in sweep.swept:
-            named = [[names.get(id(p)) if isinstance(p, np.ndarray) else p for p in given] for given in gate.parameters]
-            if any(None in given for given in named):
-                return None
-            gates.append((gate, named))
-        return cls(sweep.template, gates)
+        named = [names[id(array)] for array in arrays if id(array) in names]
+        return None if len(named) < len(arrays) else cls(replace(sweep, columns=sweep.columns[:0]), tuple(named))
 
-    def sweep(self, columns: ParameterColumns) -> ParameterSweep | None:
+    def with_values(self, columns: ParameterColumns) -> ParameterSweep | None:
         """Return the sweep with other values; None if one is not finite, for which a translation has the words."""
         values = columns.columns
-        if values and not np.isfinite(np.concatenate(list(values.values()))).all():
+        found = stacked(list(values.values()), columns.count)
+        if not np.isfinite(found).all():
             return None
-        swept = [
-            SweptGate(
-                gate.row,
-                gate.offsets,
-                [[values[p] if isinstance(p, str) else p for p in given] for given in named],
-                gate.of_factors,
-            )
-            for gate, named in self.gates
-        ]
-        return ParameterSweep(self.template, columns.count, tuple(swept))
+        if self.names != (*values,):
+            found = stacked([values[name] for name in self.names], columns.count)
+        return ParameterSweep(self.sweep.template, columns.count, self.sweep.swept, found)

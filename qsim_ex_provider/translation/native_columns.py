@@ -79,8 +79,13 @@ class NativeColumns:
         self.count, self.others, self._gates = count, gates.others, gates
         self.instructions: dict[int, CircuitInstruction] = {}
         if gates.others:
-            data = circuit.data if 4 * len(gates.others) < count else circuit.data[:]
-            self.instructions = {place: data[place] for place in gates.others}
+            first, end = gates.others[0], gates.others[-1] + 1
+            if 4 * len(gates.others) < end - first:
+                data = circuit.data
+                self.instructions = {place: data[place] for place in gates.others}
+            else:  # measurements at the end, most often
+                several = circuit.data[first:end]
+                self.instructions = {place: several[place - first] for place in gates.others}
         wire_of = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}
         self.operations: dict[int, Any] = {}
         self.parameters: list[Any] = []

@@ -218,3 +218,15 @@ def test_the_backends_seed_holds_where_none_is_given() -> None:
 def test_a_backend_says_that_it_is_a_simulator() -> None:
     """Other packages insist on the target's own gates unless a backend is a simulator."""
     assert QsimExBackend().simulator
+
+
+def test_n_qubits_is_the_width_of_the_target_and_keeps_no_circuit_out() -> None:
+    """Aer's `n_qubits` is what experiments over all qubits of a backend ask for; wider circuits run all the same."""
+    backend = QsimExBackend(n_qubits=2)
+    assert backend.num_qubits == backend.target.num_qubits == 2
+    wide = QuantumCircuit(5)
+    wide.h(0)
+    wide.cx(0, range(1, 5))
+    wide.measure_all()
+    for circuit in (wide, transpile(wide, backend)):
+        assert set(backend.run(circuit, shots=20, seed_simulator=1).result().get_counts()) == {"0" * 5, "1" * 5}

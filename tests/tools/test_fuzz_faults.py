@@ -340,7 +340,7 @@ def forgetful_merge(patch: pytest.MonkeyPatch) -> None:
 
 def wrong_binding(patch: pytest.MonkeyPatch) -> None:
     """The numbers of one binding go to the next one."""
-    method(patch, SweptGate, "fill", lambda right, self, operands, which: right(self, operands, np.roll(which, 1)))
+    method(patch, SweptGate, "fill", lambda right, self, operands, values: right(self, operands, np.roll(values, 1, 0)))
 
 
 def closed_controls(patch: pytest.MonkeyPatch) -> None:

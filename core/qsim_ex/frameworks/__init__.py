@@ -13,8 +13,7 @@ It needs five things that users of the engine do not:
 - A circuit with parameters is translated once for all their values: `ParameterSweepBuilder` takes arrays,
   `ParameterColumns` makes them of a framework's expressions, and `NeedsNumbers` says that a circuit must be translated
   for each binding. `Remembered` keeps translations of circuits that users may change, `uncollected` keeps the garbage
-  collector away from one; a `SweptGate` is what a sweep is
-  made of.
+  collector away from one; `stacked` makes the columns of a sweep of other values.
 - `surround` puts the channels of a `Noise` around gates, `add_error` one of them; `ReadoutNotes` and `confusion` make
   `ReadoutErrors`.
 - Whatever a user hands in at once becomes few runs: `binding_groups` puts bindings of one structure together,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
     from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
     from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, SweptGate, Values, real_values
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values, stacked
     from qsim_ex.devices.discover import gpu_missing
     from qsim_ex.display.bar import counted, followed
     from qsim_ex.display.described import shown, with_options
@@ -97,7 +96,6 @@ _HOMES = {
     "Reset": "qsim_ex.circuit.ops",
     "Save": "qsim_ex.circuit.ops",
     "Store": "qsim_ex.circuit.control",
-    "SweptGate": "qsim_ex.circuit.parameters.sweep",
     "Token": "qsim_ex.circuit.classical",
     "UnitaryMatrix": "qsim_ex.circuit.matrices",
     "Values": "qsim_ex.circuit.parameters.sweep",
@@ -118,6 +116,7 @@ _HOMES = {
     "real_values": "qsim_ex.circuit.parameters.sweep",
     "shown": "qsim_ex.display.described",
     "simplified": "qsim_ex.circuit.noise.channels",
+    "stacked": "qsim_ex.circuit.parameters.sweep",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
     "uncollected": "qsim_ex.frameworks.collector",
@@ -160,7 +159,6 @@ __all__ = [
     "Reset",
     "Save",
     "Store",
-    "SweptGate",
     "Token",
     "UnitaryMatrix",
     "Values",
@@ -183,6 +181,7 @@ __all__ = [
     "remember_drawn",
     "shown",
     "simplified",
+    "stacked",
     "surround",
     "uncollected",
     "unitary_matrices",

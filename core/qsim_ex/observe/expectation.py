@@ -7,6 +7,8 @@ all strings with the same X-part, whichever sum they stand in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,6 +58,26 @@ def _strings(placement: Placement, wanted: set[tuple[int, int]]) -> dict[tuple[i
 
 def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
     """Return <ψ|H|ψ> of each row for each sum H, complex128 [rows, sums], and the squared norms, float64 [rows]."""
+    strings = _strings_of(tuple(sums))
+    values = (states.paulis(strings.by_x) * strings.turns).real
+    return values @ strings.coefficients, values[:, 0]
+
+
+class _PauliStrings(NamedTuple):
+    """The distinct strings of some sums.
+
+    by_x: X-parts with the Z-parts of each, as states are asked for them; the first string is the identity. turns: a
+    power of i for each string. coefficients: complex128 [strings, sums].
+    """
+
+    by_x: list[tuple[int, list[int]]]
+    turns: NDArray[np.complex128]
+    coefficients: NDArray[np.complex128]
+
+
+@lru_cache(maxsize=4)
+def _strings_of(sums: tuple[PauliSum, ...]) -> _PauliStrings:
+    """Return the distinct strings of some sums; cached, since loops ask for the same sums again."""
     by_x: dict[int, list[int]] = {0: [0]}
     for x, z in sorted({(t.x, t.z) for one in sums for t in one.terms} - {(0, 0)}):
         by_x.setdefault(x, []).append(z)
@@ -64,10 +86,8 @@ def in_rows(states: States, sums: Sequence[PauliSum]) -> tuple[NDArray[np.comple
     for k, one in enumerate(sums):
         for t in one.terms:
             coefficients[place[t.x, t.z], k] += t.coefficient
-    found = states.paulis(list(by_x.items()))
-    strings = np.array([1j ** PauliString(x, z).num_y for x, z in place])
-    values = (found * strings).real
-    return values @ coefficients, values[:, 0]
+    turns = np.array([1j ** PauliString(x, z).num_y for x, z in place])
+    return _PauliStrings(list(by_x.items()), turns, coefficients)
 
 
 def matrix(placement: Placement, observable: ArrayLike, wires: Sequence[int]) -> complex:

@@ -47,11 +47,12 @@ IS_ONE, IS_ZERO = -1, -2
 _RESET = np.array([[[1, 0], [0, 0]], [[0, 1], [0, 0]]], dtype=np.complex128)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class ChannelAt:
-    """A channel of a table: the place of its `count` matrices among the operands, and its wires' order.
+    """A channel of a table, which several operations may have.
 
-    order: for each wire of the table's operation, which wire of the channel it is. A reset has no operands.
+    It is the place of its `count` matrices among the operands, and its wires' order: for each wire of the table's
+    operation, which wire of the channel it is. A reset has no operands.
     """
 
     operand: int
@@ -178,7 +179,7 @@ class _TableRows:
     def __init__(self, live: tuple[int, ...]) -> None:
         self.rows: list[tuple[int, ...]] = []
         self.forms: list[int] = []
-        self.channels: list[ChannelAt] = []
+        self.channels: dict[ChannelAt, int] = {}  # and the number of each
         self._place = {wire: place for place, wire in enumerate(live)}
         self._idle = ~mask_of(live)
         self._known: dict[object, tuple[tuple[int, ...], int] | None] = {}  # wires and form of a gate without numbers
@@ -212,8 +213,8 @@ class _TableRows:
     def _channel(self, wires: tuple[int, ...], count: int, operand: int) -> tuple[int]:
         self._check_width(len(wires))
         ascending = sorted(wires)
-        self.channels.append(ChannelAt(operand, count, tuple(map(wires.index, ascending))))
-        return self._row(ascending, -1, len(self.channels) - 1)
+        channel = ChannelAt(operand, count, tuple(map(wires.index, ascending)))
+        return self._row(ascending, -1, self.channels.setdefault(channel, len(self.channels)))
 
     def _gate(self, mixes: tuple[int, ...], reads: tuple[int, ...], when: When) -> tuple[tuple[int, ...], int] | None:
         """Return the wires of a gate and the place of its form; None if it does nothing: idle wires are 0."""

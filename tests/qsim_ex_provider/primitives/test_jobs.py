@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -44,7 +46,7 @@ def test_long_jobs_keep_no_other_job_from_running() -> None:
 
 def test_a_job_that_nobody_began_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before its work begins a job is queued."""
-    monkeypatch.setattr("qsim_ex_provider.primitives.jobs._threads", lambda: SimpleNamespace(submit=lambda _work: None))
+    monkeypatch.setattr("qsim_ex_provider.primitives.jobs._background", lambda: SimpleNamespace(submit=lambda _: None))
     job = submitted(lambda: 7)
     assert job.status() is JobStatus.QUEUED
     assert job.result() == 7
@@ -95,3 +97,14 @@ def test_a_copy_has_the_result() -> None:
     copied = pickle.loads(pickle.dumps(submitted(int, 3)))
     assert copied.result() == 3
     assert copied.status() is JobStatus.DONE
+
+
+def test_jobs_end_before_their_process() -> None:
+    """Jobs that were submitted last, and whose results nobody asks for, are done before the process ends."""
+    code = """
+from qsim_ex_provider.primitives.jobs import Job
+for number in range(3):
+    Job(print, number)._submit()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()) == ["0", "1", "2"]

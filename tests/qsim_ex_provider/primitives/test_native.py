@@ -453,3 +453,23 @@ def test_sampler_and_backend() -> None:
     ours = SamplerV2(device="cpu").run([circuit], shots=9).result()[0].join_data().get_counts()
     backend = QsimExBackend(device="cpu").run(circuit, shots=9).result().get_counts()
     assert ours == {key.replace(" ", ""): count for key, count in backend.items()}
+
+
+def test_an_observable_that_was_changed_is_read_again() -> None:
+    """The same object with other coefficients, strings or phases has other values."""
+    circuit, estimator = QuantumCircuit(1), EstimatorV2(device="cpu")
+    circuit.h(0)
+    observable = SparsePauliOp(["X"], [1.0])
+
+    def value() -> float:
+        return float(estimator.run([(circuit, observable)]).result()[0].data.evs)
+
+    assert value() == pytest.approx(1.0)
+    assert value() == pytest.approx(1.0)
+    observable.coeffs = np.array([0.25])
+    assert value() == pytest.approx(0.25)
+    observable.coeffs[0] = 0.75
+    assert value() == pytest.approx(0.75)
+    observable.paulis.z = [[True]]
+    observable.paulis.x = [[False]]
+    assert value() == pytest.approx(0.0)

@@ -86,6 +86,10 @@ def families(sweeps: Iterable[ParameterSweep], also: Iterable[Hashable] = repeat
 
 
 def _family(members: list[tuple[int, ParameterSweep]]) -> Family:
+    if len(members) == 1:
+        ((begin, sweep),) = members
+        binding = np.arange(sweep.count)
+        return Family((sweep,), np.zeros_like(binding), binding, binding + begin)
     counts = [sweep.count for _, sweep in members]
     binding = np.concatenate([np.arange(count) for count in counts])
     begins = np.repeat([begin for begin, _ in members], counts)

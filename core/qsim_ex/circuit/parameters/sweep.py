@@ -6,8 +6,8 @@ It builds a `ParameterSweep`: a circuit with the structure, and the rows of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -30,47 +30,75 @@ _AT_ONCE = 1 << 12
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
+_NO_COLUMNS: Values = np.empty((0, 0))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SweptGate:
-    """The operands of gates of one row of the gate table whose parameters are arrays.
+    """The operands of gates of one row of the gate table of which some parameters differ from binding to binding.
 
-    offsets: where the entries of each gate begin. parameters: for each gate the parameters of the row; a swept
-        parameter is an array with one value for each binding, any other is one number. of_factors: whether the gates
-        are products of the row's factors, whose entries follow one another.
+    offsets: where the entries of each gate begin. numbers: float64 [gates, parameters of the row], those that all
+        bindings share. at: the places of all other parameters in `numbers`, seen as a flat array; columns: the columns
+        of the sweep that they have. of_factors: whether the gates are products of the row's factors, whose entries
+        follow one another.
     """
 
     row: str
-    offsets: list[int]
-    parameters: list[Sequence[Any]]
+    offsets: tuple[int, ...]
+    numbers: Values
+    at: Numbers
+    columns: Numbers
     of_factors: bool = False
 
-    def fill(self, operands: Operands, which: Numbers) -> None:
-        """Write the entries of some bindings, by their numbers, into operands [len(which), total].
+    def fill(self, operands: Operands, values: Values) -> None:
+        """Write the entries of some bindings into operands [bindings, total]; values: [bindings, columns].
 
         It takes a few bindings at a time, so that all intermediate arrays fit in a processor's cache.
         """
-        chosen = self._chosen(which)
         step = max(1, _AT_ONCE // len(self.offsets))
-        offsets = tuple(self.offsets)
-        for first in range(0, len(which), step):
-            part = chosen[first : first + step]
+        for first in range(0, len(values), step):
+            part = self._parameters(values[first : first + step])
             begin = 0
             for row, given in operations_of(self.row, part.reshape(-1, part.shape[2]), self.of_factors):
                 shaped = GATES[row].entries(given).reshape(*part.shape[:2], -1)
-                operands[first : first + step, _places(offsets, begin, shaped.shape[2])] = shaped
+                operands[first : first + step, _places(self.offsets, begin, shaped.shape[2])] = shaped
                 begin += shaped.shape[2]
 
-    def _chosen(self, which: Numbers) -> Values:
-        """Return the parameters of some bindings, float64 [len(which), gates, parameters]."""
-        if len(which) == 1:  # a loop that binds one point after another
-            (one,) = which.tolist()
-            return np.array([[[p[one] if isinstance(p, np.ndarray) else p for p in own] for own in self.parameters]])
-        chosen = np.empty((len(which), len(self.offsets), len(self.parameters[0])))
-        for k, parameters in enumerate(self.parameters):
-            for i, parameter in enumerate(parameters):
-                chosen[:, k, i] = parameter[which] if isinstance(parameter, np.ndarray) else parameter
-        return chosen
+    def _parameters(self, values: Values) -> Values:
+        """Return the parameters of all gates, float64 [bindings, gates, parameters]."""
+        found = np.empty((len(values), self.numbers.size))
+        found[:] = self.numbers.reshape(-1)
+        found[:, self.at] = values[:, self.columns]
+        return found.reshape(len(values), *self.numbers.shape)
+
+
+class _SweptGates:
+    """The swept gates of a sweep, and its columns.
+
+    arrays: the columns, as they were given.
+    """
+
+    def __init__(self) -> None:
+        self.gates: list[SweptGate] = []
+        self.arrays: list[Values] = []
+        self._column: dict[int, int] = {}  # of an array, by its identity
+
+    def append(
+        self, row: str, offsets: Sequence[int], parameters: Sequence[Sequence[Any]], of_factors: bool = False
+    ) -> None:
+        """Append gates of one row, each with its parameters: numbers, and arrays with a value for each binding."""
+        flat = list(chain.from_iterable(parameters))
+        at = [k for k, one in enumerate(flat) if isinstance(one, np.ndarray)]
+        for k in at:
+            if id(flat[k]) not in self._column:
+                self._column[id(flat[k])] = len(self.arrays)
+                self.arrays.append(flat[k])
+        columns = [self._column[id(flat[k])] for k in at]
+        for k in at:
+            flat[k] = 0.0
+        numbers = np.array(flat, dtype=np.float64).reshape(len(offsets), -1)
+        found = SweptGate(row, tuple(offsets), numbers, np.array(at), np.array(columns), of_factors)
+        self.gates.append(found)
 
 
 @lru_cache(maxsize=1024)
@@ -84,12 +112,14 @@ def _places(offsets: tuple[int, ...], begin: int, count: int) -> NDArray[np.intp
 class ParameterSweep:
     """One circuit with `count` bindings of its parameters; a circuit without swept parameters is a sweep of one.
 
-    template: the circuit, with arbitrary numbers at the places that `swept` fills.
+    template: the circuit, with arbitrary numbers at the places that `swept` fills. columns: float64 [count, columns],
+    the values of what differs from binding to binding.
     """
 
     template: Circuit
     count: int = 1
     swept: tuple[SweptGate, ...] = ()
+    columns: Values = field(default_factory=lambda: _NO_COLUMNS)
 
     def operands(self, which: Numbers) -> Operands:
         """Return the operands of some bindings, given by their numbers.
@@ -97,8 +127,10 @@ class ParameterSweep:
         They are complex128 [len(which), total], laid out as in the template.
         """
         found = np.repeat(self.template.operands, len(which), axis=0)
-        for one in self.swept:
-            one.fill(found, which)
+        if self.swept:
+            values = self.columns[which]
+            for one in self.swept:
+                one.fill(found, values)
         return found
 
     def bindings(self) -> Bindings:
@@ -112,6 +144,11 @@ class ParameterSweep:
         of, operands = self.template, self.operands(np.array([binding]))
         operands.setflags(write=False)
         return Circuit(of.num_qubits, of.num_clbits, of.instructions, operands)
+
+
+def stacked(arrays: Sequence[Values], count: int) -> Values:
+    """Return arrays [count] as the columns of a sweep."""
+    return np.concatenate([_NO_COLUMNS.reshape(-1), *arrays]).reshape(len(arrays), count).T
 
 
 def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Operands]) -> Bindings:
@@ -135,14 +172,14 @@ def real_values(found: Any, count: int, named: object) -> Values:
 class SweptOperandBuilder(OperandBuilder):
     """Numbers of gates of which some have arrays for parameters, one value for each binding."""
 
-    def swept(self) -> Iterator[SweptGate]:
-        """Yield the gates that have an array among their parameters, those of one row together."""
+    def append_swept(self, swept: _SweptGates) -> None:
+        """Append the gates that have an array among their parameters, those of one row together."""
         for of, of_factors in ((self.whole, False), (self.factored, True)):
             for name, alike in of.items():
                 offsets, parameters = alike.offsets, alike.parameters
                 which = [k for k, given in enumerate(parameters) if _has_array(given)]
                 if which:
-                    yield SweptGate(name, [offsets[k] for k in which], [parameters[k] for k in which], of_factors)
+                    swept.append(name, [offsets[k] for k in which], [parameters[k] for k in which], of_factors)
 
     def _given(self, rows: list[Sequence[Any]]) -> Values:
         """Return the parameters of some gates, with 0 for each array."""
@@ -160,13 +197,19 @@ class ParameterSweepBuilder(CircuitBuilder):
 
     def __init__(self, num_qubits: int, num_clbits: int) -> None:
         super().__init__(num_qubits, num_clbits)
+        self.arrays: tuple[Values, ...] = ()
         self._operands: SweptOperandBuilder = SweptOperandBuilder()
-        self._rotations: dict[str, SweptGate] = {}  # of Pauli rotations, by the row with their entries
+        self._rotations: dict[str, list[tuple[int, Values]]] = {}  # of Pauli rotations, by the row with their entries
         self._angles: Values | None = None  # of the Pauli rotation that is being appended
 
     def sweep(self, count: int) -> ParameterSweep:
-        """Return the sweep of the circuit so far, with `count` bindings."""
-        return ParameterSweep(self.build(), count, (*self._operands.swept(), *self._rotations.values()))
+        """Return the sweep of the circuit so far, with `count` bindings; `arrays` has its columns then."""
+        swept = _SweptGates()
+        self._operands.append_swept(swept)
+        for row, rotations in self._rotations.items():
+            swept.append(row, [offset for offset, _ in rotations], [(angles,) for _, angles in rotations])
+        self.arrays = tuple(swept.arrays)
+        return ParameterSweep(self.build(), count, tuple(swept.gates), stacked(self.arrays, count))
 
     def pauli_rotation(
         self,
@@ -190,9 +233,7 @@ class ParameterSweepBuilder(CircuitBuilder):
     ) -> None:
         if self._angles is not None:  # two entries are those of rz; one entry (on no wire) is a global phase
             row, angles = ("rz", self._angles) if entries.size == 2 else ("global_phase", -self._angles / 2)
-            swept = self._rotations.setdefault(row, SweptGate(row, [], []))
-            swept.offsets.append(self._operands.size)
-            swept.parameters.append((angles,))
+            self._rotations.setdefault(row, []).append((self._operands.size, angles))
         super()._append_parametric_parity(entries, reads, controls, values)
 
     def _are_finite(self, parameters: Sequence[Sequence[Any]]) -> bool:
