@@ -45,7 +45,7 @@ WIDEST = {"v4": ("-mprefer-vector-width=512",)}
 
 GLIBC = "2.17"  # manylinux2014
 FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra")
-FLAGS += ("-Werror", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
+FLAGS += ("-Werror", "-Wno-psabi", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-DNDEBUG")
 
 
 def library(architecture: str = "") -> Path:
