@@ -37,8 +37,11 @@ class NativeColumns:
         self._operations, self._read = operations, read
         self._ends = list(accumulate(len(moment.operations) for moment in moments))
         of = [operations[place] for place in self.others]
-        self.gates = [op.gate if isinstance(op, cirq.GateOperation) else None for op in of]
-        self.tagged = [op for op in of if isinstance(op, cirq.TaggedOperation)]
+        kinds = {*map(type, of)}  # asking Cirq's classes about each operation takes longer
+        gates = {kind for kind in kinds if issubclass(kind, cirq.GateOperation)}
+        tagged = {kind for kind in kinds if issubclass(kind, cirq.TaggedOperation)}
+        self.gates = [op.gate if type(op) in gates else None for op in of]
+        self.tagged = [op for op in of if type(op) in tagged] if tagged else []
         self.matrices = checked_matrices(dict(zip(self.others, self.gates, strict=True)))
         self.wires: dict[int, Wires] = {}
 
@@ -48,7 +51,7 @@ class NativeColumns:
         wire_of = {qubit: last - place for place, qubit in enumerate(order)}
         self._read = self._read.on([wire_of[qubit] for qubit in qubits])
         at = wire_of.__getitem__
-        self.wires = {place: tuple(map(at, self._operations[place].qubits)) for place in self.matrices}
+        self.wires = {place: tuple([at(qubit) for qubit in self._operations[place].qubits]) for place in self.matrices}
 
     def operation(self, place: int) -> MomentOperation:
         """Return an operation and the number of its moment."""

@@ -236,6 +236,9 @@ known_translations = Remembered()
 _plain_classes: dict[type, type] = {}
 """The plain instruction that those of a class are: a singleton's own class is a private one."""
 
+Contents = tuple[np.dtype[Any], bytes]
+"""A matrix by value: its type and its bytes."""
+
 
 class Reading(NamedTuple):
     """All that the translation of a circuit depends on.
@@ -248,20 +251,20 @@ class Reading(NamedTuple):
     num_clbits: int
     phase: Any
     gates: tuple[object, ...]
-    others: list[tuple[int, type, Wires, Wires | bytes]]
+    others: list[tuple[int, type, Wires, Wires | Contents]]
 
 
 def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:
     """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
     if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
-    others: list[tuple[int, type, Wires, Wires | bytes]] = []
+    others: list[tuple[int, type, Wires, Wires | Contents]] = []
     clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
     for place in columns.others:
         operation = columns.operations[place] = columns.instructions[place].operation
         if type(operation) is UnitaryGate:
             matrix = operation.params[0]
-            others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
+            others.append((place, UnitaryGate, columns.wires[place], (matrix.dtype, matrix.tobytes())))
             continue
         kind = _plain_classes.get(type(operation))
         if kind is None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import OperandBuilder, PlacedGate
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.matrices import UnitaryMatrix
-from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op
+from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern
 from qsim_ex.native import objects
 from qsim_ex.native.library import address
 
@@ -76,19 +76,28 @@ def append_matrices(
     name: str,
 ) -> None:
     """Append checked matrices on checked wires."""
-    append, new = instructions.append, tuple.__new__
-    entries, offsets, rows, width = None, list[int](), list[int](), 0
-    for matrix, on in zip(matrices, wires, strict=True):
-        if matrix.entries is not entries:
-            entries = matrix.entries
-            offsets, rows = operands.alike(entries)
-            width = entries.shape[1]
-        size = operands.size
-        if matrix.pattern is None:
-            reads, of = tuple([1 << wire for wire in on]), bytes([Entry.COMPLEX]) * width
-            append(new(Op, ((), reads, ALWAYS, of, size, name, True)))
-        else:
-            append(new(Op, (on, (), ALWAYS, matrix.pattern, size, name, True)))
-        offsets.append(size)
-        rows.append(matrix.row)
-        operands.size = size + width
+    begin = 0
+    while begin < len(matrices):
+        entries, end = matrices[begin].entries, begin + 1
+        while end < len(matrices) and matrices[end].entries is entries:
+            end += 1
+        some, on, width = matrices[begin:end], wires[begin:end], entries.shape[1]
+        places = range(operands.size, operands.size + len(some) * width, width)
+        instructions += _alike(some, on, places, bytes([Entry.COMPLEX]) * width, name)
+        offsets, rows = operands.alike(entries)
+        offsets += places
+        rows += [matrix.row for matrix in some]
+        operands.size += len(some) * width
+        begin = end
+
+
+def _alike(
+    matrices: Sequence[UnitaryMatrix], wires: Sequence[Wires], places: range, full: Pattern, name: str
+) -> list[Instruction]:
+    """Return the operations of matrices with one array of entries, all of which are diagonal or none."""
+    new, given = tuple.__new__, zip(matrices, wires, places, strict=True)
+    if matrices[0].pattern is None:
+        return [
+            new(Op, ((), tuple([1 << wire for wire in on]), ALWAYS, full, place, name, True)) for _, on, place in given
+        ]
+    return [new(Op, (on, (), ALWAYS, matrix.pattern, place, name, True)) for matrix, on, place in given]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,15 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
 from qsim_ex.circuit.ops import Entry, Pattern
+from qsim_ex.native.library import address, function
 
 Complex = NDArray[np.complex128]
 
 _OPERAND = np.dtype(np.complex128)
 """The type of the operands of gates, in every precision."""
+
+
+_LARGEST = 32  # rows: products of larger ones are made faster by NumPy, one by one
 
 
 class UnitaryMatrix(NamedTuple):
@@ -38,7 +43,7 @@ class UnitaryMatrix(NamedTuple):
 def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLERANCE) -> list[UnitaryMatrix | None]:
     """Return matrices as the builder takes them fastest, and None for each one that it must check by itself.
 
-    None stands for what is no array of complex128, is not square, or is not unitary within `tolerance`.
+    None stands for what is no array of complex128, is not square, is not unitary within `tolerance`, or is large.
     """
     found: list[UnitaryMatrix | None] = [None] * len(matrices)
     alike: dict[tuple[int, ...], list[int]] = {}
@@ -46,7 +51,7 @@ def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLE
         if type(matrix) is np.ndarray and matrix.dtype == _OPERAND:
             alike.setdefault(matrix.shape, []).append(k)
     for shape, places in alike.items():
-        if len(shape) == 2 and shape[0] == shape[1] and shape[0].bit_count() == 1:
+        if len(shape) == 2 and shape[0] == shape[1] <= _LARGEST and shape[0].bit_count() == 1:
             made = _of_one_size(np.array([matrices[k] for k in places]), tolerance)
             for k, one in zip(places, made, strict=True):
                 found[k] = one
@@ -56,28 +61,23 @@ def unitary_matrices(matrices: Sequence[object], tolerance: float = UNITARY_TOLE
 def _of_one_size(array: Complex, tolerance: float) -> list[UnitaryMatrix | None]:
     """Return matrices [count, size, size] as `unitary_matrices` does."""
     count, size = array.shape[:2]
-    with np.errstate(all="ignore"):  # entries that are not finite are found by the comparison
-        off = np.abs(array.conj().swapaxes(1, 2) @ array - np.eye(size)).max(axis=(1, 2))
-    right = (off <= tolerance).tolist()
-    flat = array.reshape(count, size * size)
-    zero = flat == 0
-    classes = np.where(zero, np.uint8(Entry.ZERO), np.uint8(Entry.COMPLEX)).tobytes()
-    beside = np.ones(size * size, dtype=bool)
-    beside[:: size + 1] = False  # the diagonal
-    diagonal = zero[:, beside].all(axis=1)
-    # An entry of a diagonal must have modulus 1 by itself, which the builder checks.
-    patterns = [classes[k : k + size * size] for k in range(0, len(classes), size * size)]
-    if not diagonal.any():
-        return [
-            UnitaryMatrix(size, flat, k, of) if fine else None
-            for k, (of, fine) in enumerate(zip(patterns, right, strict=True))
-        ]
-    diagonals = np.ascontiguousarray(flat[:, :: size + 1])
-    modulus = (np.abs(np.abs(diagonals) - 1).max(axis=1) <= UNITARY_TOLERANCE).tolist()
+    classes, kinds = np.empty(array.size, dtype=np.uint8), np.empty(count, dtype=np.uint8)
+    out = address(classes), address(kinds)
+    _classify()(address(array), count, size, tolerance, UNITARY_TOLERANCE, Entry.ZERO, Entry.COMPLEX, *out)
+    flat, text = array.reshape(count, size * size), classes.tobytes()
+    diagonals = np.ascontiguousarray(flat[:, :: size + 1]) if (kinds == _DIAGONAL).any() else flat
     made: list[UnitaryMatrix | None] = []
-    for k, (of, fine, plain) in enumerate(zip(patterns, right, diagonal.tolist(), strict=True)):
-        if not fine or (plain and not modulus[k]):
-            made.append(None)
+    for k, kind in enumerate(kinds.tolist()):
+        if kind == _GENERAL:
+            made.append(UnitaryMatrix(size, flat, k, text[k * size * size : (k + 1) * size * size]))
         else:
-            made.append(UnitaryMatrix(size, diagonals, k, None) if plain else UnitaryMatrix(size, flat, k, of))
+            made.append(UnitaryMatrix(size, diagonals, k, None) if kind == _DIAGONAL else None)
     return made
+
+
+_GENERAL, _DIAGONAL = 1, 2  # the kinds of unitary matrices in core/native/matrices.cpp
+
+
+@lru_cache(maxsize=1)
+def _classify() -> Callable[..., int]:
+    return function("matrices_classify", "piiddiipp")
