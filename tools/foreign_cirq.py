@@ -213,7 +213,7 @@ def cirq_folder() -> Path:
 
 
 def files(folder: Path, names: Sequence[str]) -> list[str]:
-    """Return the test files of Cirq, relative to the folder, that name classes of `cirq` or `cirq.sim`, or `HELPERS`."""
+    """Return the test files of Cirq, relative to the folder, that name a class of `cirq` or `cirq.sim`, or a helper."""
     wanted = re.compile(rf"\b(?:cirq|sim)\.(?:{'|'.join(names)})\b|{'|'.join(HELPERS)}")
     found = []
     for path in sorted((folder / "cirq").rglob("*_test.py")):
