@@ -47,8 +47,8 @@ def _of_qubits(vector: Vector, translation: Translation) -> Vector:
 def ancillas_are_left(weight: float) -> StateError:
     """Return the error for a decomposition that leaves its own qubits in other states than |0⟩."""
     return StateError(
-        f"expected decompositions to leave their own qubits in |0⟩, got the weight {weight:.3g} there; undo what they do "
-        "to these qubits, or reset them."
+        f"expected decompositions to leave their own qubits in |0⟩, got the weight {weight:.3g} there; undo what they "
+        "do to these qubits, or reset them."
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Result
-from qsim_ex.result import Records as EngineRecords
 from qsim_ex_cirq.translation.measurements import Measurement
 from qsim_ex_cirq.translation.translation import Translation
 
@@ -44,15 +43,16 @@ def records_of(measurements: Sequence[Measurement], bits: Bits) -> dict[str, Rec
     return {key: np.stack(reads, axis=2 if key in choices else 1) for key, reads in instances.items()}
 
 
-def looped_records(looped: Mapping[str, bool], records: Mapping[str, EngineRecords]) -> dict[str, Records]:
+def looped_records(looped: Mapping[str, bool], result: Result) -> dict[str, Records]:
     """Return the records of keys that are measured in loops: uint8 [repetitions, instances, qubits], as in Cirq.
 
     A repetition of fewer rounds than another has 0 at its end. For a channel with a key it is uint8 [repetitions, 1,
-    instances]. looped: whether each key is a channel's. records: the engine's, of which the first bit is the least.
+    instances]. looped: whether each key is a channel's. result: the engine's, whose records begin with the least
+    significant bit.
     """
     found: dict[str, Records] = {}
     for key, is_choice in looped.items():
-        bits = records[key].padded()
+        bits = result.records[key].padded()
         found[key] = (
             (bits @ (1 << np.arange(bits.shape[2])).astype(np.uint8))[:, None] if is_choice else bits[..., ::-1]
         )

@@ -254,5 +254,5 @@ def _result_dict(resolver: cirq.ParamResolver, translation: Translation, result:
     """Return Cirq's result of one point."""
     records = records_of(translation.measurements, result.bits())
     if translation.looped:
-        records |= looped_records(translation.looped, result.records)
+        records |= looped_records(translation.looped, result)
     return ResultDict(params=resolver, records=records, engine_result=result)

@@ -31,7 +31,6 @@ STREAM = "expects the bits that NumPy's generator gives to Cirq's own order of d
 ROUNDING = "allows no rounding in complex64, where our kernels multiply and add at once, and Cirq rounds in between"
 BROKEN = "has a gate that swaps two numbers in place, but not two rows: its matrix, as Cirq finds it, is not unitary"
 
-LOOPS = "reads the records of every round of a loop, of which `run` keeps those of the last round"
 
 DENSITY = "cirq/sim/density_matrix_simulator_test.py::test_"
 SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
@@ -72,8 +71,6 @@ EXCEPTIONS: Mapping[str, str] = {
     "cirq/work/observable_measurement_test.py::test_get_params_for_setting": ROUNDING,
     f"{SIMULATOR}works_on_pauli_string_phasor": ROUNDING,
     f"{SIMULATOR}does_not_modify_initial_state": BROKEN,
-    "cirq/circuits/circuit_operation_test.py::test_repeat_until": LOOPS,
-    "cirq/circuits/circuit_operation_test.py::test_repeat_until_sympy": LOOPS,
 }
 """Tests, without their parameters, that fail with our simulator, and why: five reasons, no public behaviour."""
 
@@ -102,6 +99,7 @@ DENSITY_EXCEPTIONS: Mapping[str, str] = {
     f"{DENSITY}random_seed_terminal_measurements_deterministic": STREAM,
     f"{DENSITY}works_on_pauli_string_phasor": ROUNDING,
     "cirq/circuits/circuit_test.py::test_compare_circuits_superoperator_to_simulation": ROUNDING,
+    "cirq/work/observable_readout_calibration_test.py::test_calibrate_readout_error": STREAM,
 }
 """The same for our density matrices, which count with ``--density`` alone."""
 
@@ -119,6 +117,9 @@ SAMPLE = (
 
 NOT_INSTALLED = ("quimb",)
 """Packages that some of Cirq's contributions need; files that name them are left out."""
+
+HELPERS = ("gauge_compiling_test_utils",)
+"""Modules that name `cirq.Simulator` for tests that import them."""
 
 PLACE = "QSIM_EX_FOREIGN_CIRQ"
 """The variable by which the plugin is told what to put in place: words among `simulator`, `density`, `whole`."""
@@ -208,8 +209,8 @@ def cirq_folder() -> Path:
 
 
 def files(folder: Path, names: Sequence[str]) -> list[str]:
-    """Return the test files of Cirq that name a class, relative to the folder."""
-    wanted = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names))
+    """Return the test files of Cirq, relative to the folder, that name a class of `cirq` or `cirq.sim`, or a helper."""
+    wanted = re.compile(rf"\b(?:cirq|sim)\.(?:{'|'.join(names)})\b|{'|'.join(HELPERS)}")
     found = []
     for path in sorted((folder / "cirq").rglob("*_test.py")):
         text = path.read_text(encoding="utf-8")
@@ -227,7 +228,7 @@ def main() -> None:
     parser.add_argument("pytest", nargs="*", help="options of pytest, after --")
     given = parser.parse_args()
     folder = cirq_folder()
-    names = ["cirq.Simulator", *(["cirq.DensityMatrixSimulator"] if given.density else [])]
+    names = ["Simulator", *(["DensityMatrixSimulator"] if given.density else [])]
     tests = list(SAMPLE) if given.sample else files(folder, names)
     place = [] if given.cirq else ["simulator", *(["density"] if given.density else [])]
     if not (given.sample or given.cirq or given.pytest):

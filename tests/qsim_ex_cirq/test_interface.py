@@ -296,6 +296,50 @@ def test_simulate_with(simulator: QsimExSimulator, name: str) -> None:
     pytest.fail(f"no such end in 2,000: {ours.measurements}, {ours.final_state_vector}")
 
 
+def test_run_with_repeat_until(simulator: QsimExSimulator) -> None:
+    """Every round of a loop has a record, with zeros behind the rounds of shorter repetitions, as in Cirq."""
+    loop = cirq.CircuitOperation(
+        cirq.FrozenCircuit(cirq.ry(1.1)(A), cirq.measure(A, B, key="m")),
+        use_repetition_ids=False,
+        repeat_until=cirq.KeyCondition(cirq.MeasurementKey("m")),
+    )
+    circuit = cirq.Circuit(cirq.measure(A, C, key="m", invert_mask=(True, True)), loop, cirq.measure(C, B, key="m"))
+    ours, theirs = (one.run(circuit, repetitions=300).records["m"] for one in (simulator, cirq.Simulator(seed=3)))
+    assert ours.dtype == theirs.dtype
+    for records in (ours, theirs):
+        rounds = records[:, 1:, 0].argmax(axis=1) + 1
+        assert records.shape == (300, rounds.max() + 2, 2)
+        assert (records[:, 0] == 1).all()
+        assert (records[:, 1:].sum(axis=(1, 2)) == 1).all()
+    assert abs(ours[:, 1].mean() - theirs[:, 1].mean()) < 5 / np.sqrt(300)
+
+
+def test_classical_controls_on_more_than_ten_bits(simulator: QsimExSimulator) -> None:
+    """Controls by keys, masks and sympy on twelve qubits hold where they do in Cirq."""
+    qubits, value = cirq.LineQubit.range(12), 0b100000000110
+    bits = [cirq.X(q) for k, q in enumerate(qubits) if value >> (11 - k) & 1]
+    a, b = sympy.symbols("a b")
+    controls: list[tuple[Any, bool]] = [
+        ("a", True),
+        (sympy.Eq(a, value), True),
+        (sympy.Eq(a, value + 1), False),
+        (a * b > value * value, False),
+        (a + b >= 2 * value, True),
+        (cirq.BitMaskKeyCondition("a", bitmask=6, target_value=6, equal_target=True), True),
+        (cirq.BitMaskKeyCondition("a", bitmask=1 << 10), False),
+    ]
+    for control, holds in controls:
+        circuit = cirq.Circuit(
+            bits,
+            cirq.measure(*qubits, key="a"),
+            cirq.measure(*qubits, key="b"),
+            cirq.X(qubits[1]).with_classical_controls(control),
+            cirq.measure(qubits[1], key="end"),
+        )
+        for one in (simulator, cirq.Simulator()):
+            assert one.run(circuit).measurements["end"].tolist() == [[holds]], control
+
+
 def test_simulate_with_repeat_until(simulator: QsimExSimulator) -> None:
     """Loops that a measurement ends, one in the other, end in the state and with the record that they wait for."""
     inner = cirq.CircuitOperation(
