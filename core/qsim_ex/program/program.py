@@ -145,7 +145,8 @@ class Program:
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
         bit there; None for a bit that is 0.
-    loops: whether branches go different ways through the nodes, and some of these more than once.
+    loops: whether branches go different ways through the nodes, and some of these more than once. repeated: the labels
+        of the saves in loops.
     """
 
     levels: Sequence[Level]
@@ -164,6 +165,7 @@ class Program:
     saves: tuple[Save, ...]
     memory: dict[str, tuple[int | None, ...]]
     loops: bool = False
+    repeated: frozenset[str] = frozenset()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
