@@ -314,7 +314,7 @@ class _Counted:
 
     def __init__(self, sizes: SavedSizes) -> None:
         self._shape = sizes.bindings, sizes.trajectories
-        self._of = {(): np.zeros(self._shape, dtype=np.bool_)}
+        self._of: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(self._shape, dtype=np.bool_)}
 
     def new(self, rows: SavedRows) -> Numbers:
         """Return how many trajectories of each branch are not counted yet, and count them."""
@@ -327,7 +327,8 @@ class _Counted:
 
     def passes(self) -> Numbers:
         """Return how often each binding has passed the save."""
-        return np.sum([one.sum(axis=1) for one in self._of.values()], axis=0)
+        found: Numbers = np.sum([one.sum(axis=1) for one in self._of.values()], axis=0)
+        return found
 
     def arrays(self) -> Arrays:
         """Return an array for each round, whose name ends in the numbers of the rounds."""
