@@ -31,7 +31,6 @@ STREAM = "expects the bits that NumPy's generator gives to Cirq's own order of d
 ROUNDING = "allows no rounding in complex64, where our kernels multiply and add at once, and Cirq rounds in between"
 BROKEN = "has a gate that swaps two numbers in place, but not two rows: its matrix, as Cirq finds it, is not unitary"
 
-
 DENSITY = "cirq/sim/density_matrix_simulator_test.py::test_"
 SIMULATOR = "cirq/sim/sparse_simulator_test.py::test_"
 CONTROLLED = "cirq/ops/classically_controlled_operation_test.py::test_"

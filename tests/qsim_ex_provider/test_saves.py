@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -272,3 +273,22 @@ def test_results_are_copied_and_written() -> None:
     for again in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
         same(again.data(0)["density_matrix"], result.data(0)["density_matrix"])
     assert "density_matrix" in result.to_dict()["results"][0]["data"]
+
+
+@pytest.mark.parametrize("pershot", [False, True])
+def test_a_save_in_a_loop_is_of_all_rounds(pershot: bool) -> None:
+    """As in Aer: a mean over all rounds of all shots, or their list, in which each shot begins with its first round."""
+    circuit = QuantumCircuit(2, 1)
+    with circuit.while_loop((circuit.clbits[0], 0)):
+        circuit.ry(1.1, 0)
+        circuit.rx(0.05, 1)
+        circuit.measure(0, 0)
+        ours.save_expectation_value(circuit, SparsePauliOp("Z"), [1], label="z", pershot=pershot)
+    found = np.asarray(QsimExBackend(device="cpu").run(circuit, shots=50, seed_simulator=2).result().data(0)["z"])
+    if pershot:
+        rounds = np.rint(np.arccos(np.clip(found, -1, 1)) / 0.05).astype(int)
+        assert np.count_nonzero(rounds == 1) == 50
+        assert all(later in (1, before + 1) for before, later in pairwise(rounds.tolist()))
+    else:
+        assert found.shape == ()
+        assert 0.5 < found < np.cos(0.05)

@@ -10,7 +10,7 @@ import pytest
 
 from qsim_ex import Circuit, CircuitBuilder, Options, PauliSum, ReadoutError, Simulator, bit_flip, reference
 from qsim_ex.circuit.classical import Expression
-from qsim_ex.errors import LoopError, NotSupported
+from qsim_ex.errors import LoopError
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.loop_traversal import LoopTraversal
@@ -179,8 +179,8 @@ def test_a_condition_sees_a_misread_bit() -> None:
     assert abs(counts[3] - SHOTS * 2 / 3) < 5 * np.sqrt(SHOTS * 2 / 9)
 
 
-def test_a_save_under_a_condition_and_in_a_loop() -> None:
-    """A save under a condition keeps the states for which it holds; in a loop it is refused."""
+def test_a_save_under_a_condition() -> None:
+    """A save under a condition keeps the states for which it holds."""
     builder = CircuitBuilder(1, 1)
     builder.gate("h", [0]).measure([0], [0])
     with builder.condition([0], [1]):
@@ -189,11 +189,78 @@ def test_a_save_under_a_condition_and_in_a_loop() -> None:
     saved = simulator().run(builder.build(), 8, seed=1)
     ones = [key for key, row in enumerate(np.unpackbits(saved.packed, axis=1)[:, -1]) if row]
     assert len(ones) == 8 - np.count_nonzero(np.linalg.norm(np.asarray(saved.saved["here"]), axis=1) < 0.5)
-    looped = CircuitBuilder(1, 1)
-    with looped.loop(looped.bits([0]).invert()):
-        looped.save("here").gate("x", [0]).measure([0], [0])
-    with pytest.raises(NotSupported, match="saves outside of loops"):
-        simulator().run(looped.build(), 3)
+
+
+def saved_rounds(how: str, *, state: bool = True) -> Circuit:
+    """A coin that is thrown until it shows 1, and a wire that turns by 0.05 in each round and is saved."""
+    builder = CircuitBuilder(2, 1)
+    with builder.loop(builder.bits([0]).invert()):
+        builder.gate("ry", [0], 1.1).gate("ry", [1], 0.05).measure([0], [0])
+        if state:
+            builder.save("state")
+        builder.save("z", "expectation_value", wires=[1], observable=PauliSum.from_labels({"Z": 1.0}), how=how)
+    return builder.build()
+
+
+@pytest.mark.parametrize("rows", [1000, 3])
+def test_saves_in_a_loop_are_of_all_rounds(rows: int) -> None:
+    """A list has the rounds of each shot in turn; means and sums are those of the list, with little memory too."""
+    with patch.object(Machine, "_rows", lambda *_: rows):
+        saved = {
+            how: simulator().run(saved_rounds(how), 60, seed=4).saved["z"]
+            for how in ("list", "average", "accum", "c_list", "c_average", "c_accum")
+        }
+        state = simulator().run(saved_rounds("list"), 60, seed=4).saved["state"]
+    rounds = np.rint(np.arccos(np.clip(saved["list"], -1, 1)) / 0.05).astype(int)
+    assert np.abs(saved["list"] - np.cos(0.05 * rounds)).max() < 1e-12
+    begins = np.flatnonzero(rounds == 1)
+    assert len(begins) == 60
+    for first, last in zip(begins, [*begins[1:], len(rounds)], strict=True):
+        assert np.array_equal(rounds[first:last], np.arange(1, last - first + 1))
+    assert abs(1 - 2 * np.sum(np.abs(state[2:]) ** 2) - saved["list"][begins[1] - 1]) < 1e-12  # of the first shot
+    assert abs(saved["average"] - saved["list"].mean()) < 1e-12
+    assert abs(saved["accum"] - saved["list"].sum()) < 1e-10
+    assert {*saved["c_list"]} == {0, 1}
+    assert len(saved["c_list"][1]) == 60
+    for bits, values in saved["c_list"].items():
+        assert abs(saved["c_average"][bits] - values.mean()) < 1e-12
+        assert abs(saved["c_accum"][bits] - values.sum()) < 1e-10
+
+
+def test_saves_in_a_loop_are_exact_with_density_matrices() -> None:
+    """The mean over all passes, each with its probability, and the sum that a shot has in the mean."""
+    p, left, total, passes = np.sin(0.55) ** 2, 1.0, 0.0, 0.0
+    for number in range(1, 400):
+        total, passes, left = total + left * np.cos(0.05 * number), passes + left, left * (1 - p)
+    for how, expected in (("average", total / passes), ("accum", total)):
+        found = simulator(method="density_matrix").run(saved_rounds(how, state=False)).saved["z"]
+        assert abs(found - expected) < 1e-12
+
+
+def test_saves_of_a_stopped_loop_are_whole(tmp_path: Path) -> None:
+    """A run that goes on from a checkpoint has the saves of the run that was not stopped."""
+    for how in ("list", "c_average", "accum"):
+        circuit = saved_rounds(how)
+        whole = simulator().run(circuit, 50, seed=4).saved["z"]
+        kept = {"checkpoint": tmp_path / how, "checkpoint_every": 0.0}
+        finish = Collector.finish
+
+        def stopped(collector: Collector, *given: object, finish: object = finish) -> None:
+            finish(collector, *given)  # type: ignore[operator]
+            raise KeyboardInterrupt
+
+        with (
+            patch.object(Machine, "_rows", lambda *_: 20),
+            patch.object(Collector, "finish", stopped),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            simulator(**kept).run(circuit, 50, seed=4)
+        with patch.object(Machine, "_rows", lambda *_: 20):
+            again = simulator(**kept).run(circuit, 50, seed=4).saved["z"]
+        if isinstance(whole, dict):
+            assert all(abs(again[bits] - value) < 1e-12 for bits, value in whole.items())
+        else:
+            assert np.abs(np.asarray(again) - np.asarray(whole)).max() < 1e-10
 
 
 def test_a_loop_without_an_end() -> None:

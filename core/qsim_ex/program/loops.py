@@ -33,7 +33,6 @@ from qsim_ex.circuit.ops import (
     mask_of,
     wires_acted_on,
 )
-from qsim_ex.errors import NotSupported
 from qsim_ex.program.gathered import segment_from
 from qsim_ex.program.program import Fork, Join, Jump, Node, Program, RandomInstruction, RoundBegin, Segment
 from qsim_ex.program.readings import Groups
@@ -68,6 +67,7 @@ class _LoopDivider:
         self._labels: list[int] = []  # the node of each label
         self._blocks: list[_Block] = []
         self._depth = 0  # of loops
+        self._repeated: set[str] = set()  # the labels of saves in loops
         self._stretch = Stretch(self._shared, alone=True)
 
     def program(self) -> Program:
@@ -83,7 +83,8 @@ class _LoopDivider:
             elif isinstance(instruction, MARKERS):
                 self._marker(place, instruction)
             else:
-                self._check(instruction)
+                if self._depth and isinstance(instruction, Save):
+                    self._repeated.add(instruction.label)
                 self._stretch.put(place, instruction, final[place - last - 1] if place > last else 0)
         stretch = self._stretch
         self._nodes += stretch.nodes(last=True)
@@ -112,6 +113,7 @@ class _LoopDivider:
             loops=True,
             records={one.label: one.value.width for one in instructions if isinstance(one, Record)},
             history=shared.memory.history,
+            repeated=frozenset(self._repeated),
         )
 
     # --- markers -----------------------------------------------------------------------------------------------------
@@ -184,13 +186,6 @@ class _LoopDivider:
             acted = wires_acted_on(instruction)
             self._shared.used |= acted
             self._shared.touched |= acted
-
-    def _check(self, instruction: Instruction) -> None:
-        if self._depth and isinstance(instruction, Save):
-            raise NotSupported(
-                f"expected saves outside of loops, got that of {instruction.label!r} in a loop, which would save one "
-                "value for each round; save behind the loop."
-            )
 
     # --- blocks of gates ---------------------------------------------------------------------------------------------
 

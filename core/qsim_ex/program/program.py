@@ -155,7 +155,8 @@ class Program:
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
         bit there; None for a bit that is 0.
-    loops: whether branches go different ways through the nodes, and some of these more than once.
+    loops: whether branches go different ways through the nodes, and some of these more than once. repeated: the labels
+        of the saves in loops.
     records: label -> the width of what is recorded under it. history: the columns with the number of a branch's last
         record.
     """
@@ -178,6 +179,7 @@ class Program:
     loops: bool = False
     records: Mapping[str, int] = field(default_factory=dict)
     history: tuple[int, ...] = ()
+    repeated: frozenset[str] = frozenset()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -45,8 +45,10 @@ class Collects(Protocol):
     def read(self, states: States, save: Save) -> NDArray[Any]:
         """Return the values of a save, one for each row of the states."""
 
-    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
-        """Take the values of a save, one for each branch."""
+    def save(
+        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+    ) -> None:
+        """Take the values of a save, one for each branch; rounds: the present round of each loop around it."""
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Take states at the end of the program; they are released after it."""
@@ -133,7 +135,9 @@ class Collector:
 
         return read(states, save, normalise=bool(self.program.choices))
 
-    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
+    def save(
+        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+    ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
         from qsim_ex.run.saved_values import SavedRows, classical_memory
 
@@ -145,6 +149,7 @@ class Collector:
             ),
             branch_of=branches.branch_of,
             trajectories=unit.first + branches.shots,
+            rounds=rounds,
         )
         with self.lock:
             self.saves[save.label].add(rows)
@@ -310,7 +315,9 @@ def _saves(
         from qsim_ex.run.unitary import place_unitary
 
         place_unitary(n, options)
-    return {save.label: saved_values(save, of, free) for save, of in sizes.items()}
+    return {
+        save.label: saved_values(save, of, free, repeated=save.label in program.repeated) for save, of in sizes.items()
+    }
 
 
 def _threads(where: Assignment, options: Options) -> tuple[int, int]:

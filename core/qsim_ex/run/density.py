@@ -68,11 +68,13 @@ class DensityCollector(Collector):
         """Return the bit wires that hold the classical bits at a save by classical memory."""
         return sorted({*self._circuit.saved.get(save.label, {}).values()})
 
-    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
+    def save(
+        self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches, rounds: tuple[int, ...] = ()
+    ) -> None:
         """Put in the values of a save; every value of the classical bits is a branch of its own."""
         given = self._given(save)
         if not given:
-            super().save(unit, save, values[:, 0], branches)
+            super().save(unit, save, values[:, 0], branches, rounds)
             return
         from qsim_ex.run.saved_values import SavedRows
 

@@ -68,7 +68,14 @@ class BranchCollector(Collector):
         """Return what is added up over branches for a save, [rows, …]."""
         return moments(self._rows(states), save, self.num_wires)
 
-    def save(self, unit: WorkUnit, save: Save, values: NDArray[Any], branches: Branches) -> None:
+    def save(
+        self,
+        unit: WorkUnit,
+        save: Save,
+        values: NDArray[Any],
+        branches: Branches,
+        rounds: tuple[int, ...] = (),  # noqa: ARG002  (every pass counts)
+    ) -> None:
         """Add up the values of some branches, which have their probabilities as a factor."""
         width = -(-self.num_clbits // 8)
         memory = classical_memory(self.program.memory.get(save.label, ()), branches.outcomes, width)
@@ -78,13 +85,14 @@ class BranchCollector(Collector):
             found.weight += float(values[b, -1].real)
 
     def put_saves(self) -> None:
-        """Put in the mean of each save, of all branches that have passed it."""
+        """Put in the mean of each save, over all branches that have passed it, each time that they did."""
         width = -(-self.num_clbits // 8)
         for save in self.program.saves:
             found = [(key[1:], one) for key, one in self.sums_at.items() if key[0] == save.label]
             if not found:
                 continue
-            values = np.array([mean(save, one.value / one.weight) for _, one in found])
+            added = save.how.endswith("accum")  # the sum over the passes of a shot, whose mean number is the weight
+            values = np.array([mean(save, one.value / one.weight) * (one.weight if added else 1) for _, one in found])
             if save.dtype(values.dtype).kind != "c":
                 values = values.real
             rows = SavedRows(

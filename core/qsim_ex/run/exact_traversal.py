@@ -28,6 +28,7 @@ from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.history import History
+from qsim_ex.run.machine import Machine
 from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
 from qsim_ex.run.work import BatchInputs, WorkUnit
 from qsim_ex.steps.layout import Layout
@@ -39,6 +40,9 @@ LEAST = 2.0**-53
 
 _ROUNDING = {np.dtype(np.complex64): 1e-6, np.dtype(np.complex128): 1e-14}
 """The share of a branch below which an outcome is taken for one that never occurs."""
+
+_BYTES = 64
+"""The bytes of a branch beside its density matrix and its columns."""
 
 _ONES = np.array([[1, 1, 0, 0]], dtype=np.complex128)
 
@@ -83,8 +87,8 @@ class ExactTraversal(BranchTraversal):
         self._groups: dict[tuple[int, ...], _Followed] = {}
         self._layouts: dict[int, Layout] = {}  # of states at each node at which groups meet
         self._most = machine.options.max_loop_rounds
-        state = state_bytes(2 * num_wires, machine.dtype)
-        self._room = max(machine.rows, machine.where.free // (3 * state))  # copies of some of them come and go
+        columns = len(way.program.choices) + way.program.readings
+        self._room = max(machine.rows, _room(machine, state_bytes(2 * num_wires, machine.dtype), columns))
         self._rounding = _ROUNDING[machine.dtype]
         self.dropped = 0.0
 
@@ -332,6 +336,12 @@ class ExactTraversal(BranchTraversal):
         both.release()
         whole.release()
         return found
+
+
+def _room(machine: Machine, state: int, columns: int) -> int:
+    """Return how many branches have room beside copies of them, with the outcomes and scales in their columns."""
+    where, classical = machine.where, _BYTES + 9 * columns
+    return min(where.free // (3 * state), where.host_free // (3 * (state + classical)))
 
 
 def _with_top(layout: Layout) -> Layout:

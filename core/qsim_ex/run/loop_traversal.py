@@ -132,7 +132,8 @@ class LoopTraversal(BranchTraversal):
             case Segment() as segment:
                 self._run(at, segment, group.states, group.branches, None)
             case Save() as save:
-                self._way.save(self._unit, save, self._values(at, save, group.states, group.branches), group.branches)
+                values = self._values(at, save, group.states, group.branches)
+                self._way.save(self._unit, save, values, group.branches, group.place)
             case SetState() as given:
                 self._set(given, group.states, group.branches)
             case BranchPoint() as point:

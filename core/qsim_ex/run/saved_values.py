@@ -1,11 +1,13 @@
 """The values of saves so far: how those of several trajectories are put together, one class for each way.
 
 A branch may pass a save more than once, since branches without room begin again from |0…0⟩, and a run that goes on
-from a checkpoint may repeat work. So what is added up remembers which trajectories have been counted.
+from a checkpoint may repeat work. So what is added up remembers which trajectories have been counted. A save in a loop
+is passed in each round: means and sums are over all passes, and a value of a single trajectory is that of its last one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +30,7 @@ class SavedRows:
 
     values: [branches, …]. binding: of each branch. memory: the classical bits of each branch, uint8 [branches, bytes],
     bit c is bit c % 8 of byte c // 8. branch_of: the branch of each trajectory. trajectories: their numbers.
+    rounds: the present round of each loop around the save.
     """
 
     values: Values
@@ -35,6 +38,7 @@ class SavedRows:
     memory: NDArray[np.uint8]
     branch_of: Numbers
     trajectories: Numbers
+    rounds: tuple[int, ...] = ()
 
     def each(self) -> tuple[Numbers, Numbers]:
         """Return the place [binding, trajectory] of each trajectory."""
@@ -103,26 +107,26 @@ class AddedValues:
     def __init__(self, save: Save, sizes: SavedSizes) -> None:
         self._mean = save.how == "average"
         self._sums = np.zeros((sizes.bindings, *sizes.shape), dtype=sizes.dtype)
-        self._counted = np.zeros((sizes.bindings, sizes.trajectories), dtype=np.bool_)
+        self._counted = _Counted(sizes)
 
     def add(self, rows: SavedRows) -> None:
         """Add the value of each branch once for each of its trajectories that is not counted yet."""
-        weights = _new(self._counted, rows)
+        weights = self._counted.new(rows)
         np.add.at(self._sums, rows.binding, _weighted(rows.values, weights))
 
     def arrays(self) -> Arrays:
         """Return the sums, and which trajectories are counted."""
-        return {"": self._sums, "counted": self._counted}
+        return {"": self._sums, **self._counted.arrays()}
 
     def load(self, found: Arrays) -> None:
         """Put in the sums of an earlier run."""
         _copy(self._sums, found[""])
-        _copy(self._counted, found["counted"])
+        self._counted.load(found)
 
     def result(self) -> Values:
         """Return the sums or the means, [bindings, …]; the mean of no trajectory, after a condition, is NaN."""
         with np.errstate(invalid="ignore"):
-            return self._sums / _columns(self._counted.sum(axis=1), self._sums) if self._mean else self._sums
+            return self._sums / _columns(self._counted.passes(), self._sums) if self._mean else self._sums
 
 
 class EachValue:
@@ -159,6 +163,63 @@ class EachValue:
         return found
 
 
+class EachPass:
+    """The value of every trajectory in every round, in this order: [passes, …], or grouped by the classical bits.
+
+    room: the bytes that all values may have; they are not known before, as the number of rounds is not.
+    """
+
+    def __init__(self, save: Save, sizes: SavedSizes, room: int) -> None:
+        self._by_memory = save.by_memory
+        self._sizes = sizes
+        self._room = room
+        self._found: dict[tuple[int, ...], tuple[Values, NDArray[np.uint8]]] = {}
+
+    def add(self, rows: SavedRows) -> None:
+        """Keep the value of each branch for all of its trajectories."""
+        needed = (len(self._found) + len(rows.branch_of)) * self._sizes.value_bytes
+        if needed > self._room:
+            raise OutOfMemory(
+                f"saves in {len(self._found)} rounds of a loop need {human(needed)}; the host has "
+                f"{human(self._room)} free. Save a mean instead, fewer wires, or behind the loop."
+            )
+        each = zip(*rows.each(), rows.branch_of, strict=True)
+        for binding, trajectory, branch in ((int(b), int(t), int(of)) for b, t, of in each):
+            self._found[binding, trajectory, *rows.rounds] = rows.values[branch].copy(), rows.memory[branch].copy()
+
+    def arrays(self) -> Arrays:
+        """Return bindings, trajectories and rounds, values and classical bits, one row for each pass."""
+        s, keys = self._sizes, list(self._found)
+        values = np.array([value for value, _ in self._found.values()], dtype=s.dtype)
+        memory = np.array([bits for _, bits in self._found.values()], dtype=np.uint8)
+        return {
+            "": values.reshape(len(keys), *s.shape),
+            "memory": memory.reshape(len(keys), s.memory_bytes),
+            "places": np.array(keys, dtype=np.int64).reshape(len(keys), -1 if keys else 0),
+        }
+
+    def load(self, found: Arrays) -> None:
+        """Put in the passes of an earlier run."""
+        for place, value, memory in zip(found["places"].tolist(), found[""], found["memory"], strict=True):
+            _copy(np.empty(self._sizes.shape, dtype=self._sizes.dtype), value)
+            self._found[tuple(place)] = value, memory
+
+    def result(self) -> list[Any]:
+        """Return for each binding the values [passes, …], or classical bits -> [passes, …]."""
+        each: list[list[tuple[Values, NDArray[np.uint8]]]] = [[] for _ in range(self._sizes.bindings)]
+        for (binding, *_), one in sorted(self._found.items(), key=lambda one: one[0]):
+            each[binding].append(one)
+        return [self._one(passes) for passes in each]
+
+    def _one(self, passes: Sequence[tuple[Values, NDArray[np.uint8]]]) -> Values | dict[int, Values]:
+        s = self._sizes
+        values = np.array([value for value, _ in passes], dtype=s.dtype).reshape(len(passes), *s.shape)
+        if not self._by_memory:
+            return values
+        keys = [int.from_bytes(memory.tobytes(), "little") for _, memory in passes]
+        return {key: values[[k for k, one in enumerate(keys) if one == key]] for key in sorted(set(keys))}
+
+
 class ByMemory:
     """For each value of the classical bits the first value, the mean or the sum of its trajectories.
 
@@ -169,7 +230,7 @@ class ByMemory:
         self._how = save.how
         self._sizes = sizes
         self._room = room
-        self._counted = np.zeros((sizes.bindings, sizes.trajectories), dtype=np.bool_)
+        self._counted = _Counted(sizes)
         self._values: dict[tuple[int, bytes], Values] = {}
         self._numbers: dict[tuple[int, bytes], int] = {}  # how many trajectories, or for "c_single" the first one
 
@@ -177,11 +238,11 @@ class ByMemory:
         """Put in the value of each branch under its classical bits."""
         first = np.full(len(rows.binding), self._sizes.trajectories)
         np.minimum.at(first, rows.branch_of, rows.trajectories)
-        weights = _new(self._counted, rows)
+        weights = self._counted.new(rows)
         for b, (binding, weight) in enumerate(zip(rows.binding.tolist(), weights.tolist(), strict=True)):
             key = binding, rows.memory[b].tobytes()
             if self._how == "c_single":
-                if first[b] < self._numbers.get(key, self._sizes.trajectories):
+                if first[b] <= self._numbers.get(key, self._sizes.trajectories - 1):
                     self._put(key, rows.values[b], int(first[b]))
             elif weight and key in self._values:
                 self._values[key] += weight * rows.values[b]
@@ -207,12 +268,12 @@ class ByMemory:
             "memory": memory.reshape(len(keys), s.memory_bytes),
             "binding": np.array([binding for binding, _ in keys], dtype=np.int64),
             "numbers": np.array([self._numbers[key] for key in keys], dtype=np.int64),
-            "counted": self._counted,
+            **self._counted.arrays(),
         }
 
     def load(self, found: Arrays) -> None:
         """Put in the entries of an earlier run."""
-        _copy(self._counted, found["counted"])
+        self._counted.load(found)
         parts = found["binding"].tolist(), found["memory"], found[""], found["numbers"].tolist()
         for binding, memory, value, number in zip(*parts, strict=True):
             _copy(np.empty(self._sizes.shape, dtype=self._sizes.dtype), value)
@@ -227,8 +288,10 @@ class ByMemory:
         return found
 
 
-def saved_values(save: Save, sizes: SavedSizes, free: int) -> SavedValues:
-    """Return what collects the values of a save; free: the bytes that are free on the host."""
+def saved_values(save: Save, sizes: SavedSizes, free: int, *, repeated: bool = False) -> SavedValues:
+    """Return what collects the values of a save; free: the bytes that are free on the host; repeated: in a loop."""
+    if repeated and save.how in ("list", "c_list"):
+        return EachPass(save, sizes, free)
     match save.how:
         case "single":
             return FirstValues(save, sizes)
@@ -246,11 +309,38 @@ def bytes_of(save: Save, sizes: SavedSizes) -> int:
     return sizes.bindings * (sizes.trajectories if each else 1) * sizes.value_bytes
 
 
-def _new(counted: NDArray[np.bool_], rows: SavedRows) -> Numbers:
-    """Return how many trajectories of each branch are not counted yet, and count them."""
-    found = np.bincount(rows.branch_of[~counted[rows.each()]], minlength=len(rows.binding))
-    counted[rows.each()] = True
-    return found
+class _Counted:
+    """Which trajectories of each binding have been counted, in each round of the loops around a save."""
+
+    def __init__(self, sizes: SavedSizes) -> None:
+        self._shape = sizes.bindings, sizes.trajectories
+        self._of: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(self._shape, dtype=np.bool_)}
+
+    def new(self, rows: SavedRows) -> Numbers:
+        """Return how many trajectories of each branch are not counted yet, and count them."""
+        if rows.rounds not in self._of:
+            self._of[rows.rounds] = np.zeros(self._shape, dtype=np.bool_)
+        counted = self._of[rows.rounds]
+        found = np.bincount(rows.branch_of[~counted[rows.each()]], minlength=len(rows.binding))
+        counted[rows.each()] = True
+        return found
+
+    def passes(self) -> Numbers:
+        """Return how often each binding has passed the save."""
+        found: Numbers = np.sum([one.sum(axis=1) for one in self._of.values()], axis=0)
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return an array for each round, whose name ends in the numbers of the rounds."""
+        return {"_".join(["counted", *map(str, rounds)]): one for rounds, one in self._of.items()}
+
+    def load(self, found: Arrays) -> None:
+        """Put in the arrays of an earlier run."""
+        _copy(self._of[()], found["counted"])
+        for name, one in found.items():
+            if name.startswith("counted_"):
+                _copy(np.empty(self._shape, dtype=np.bool_), one)
+                self._of[tuple(map(int, name.split("_")[1:]))] = one.copy()
 
 
 def _weighted(values: Values, weights: Numbers) -> Values:

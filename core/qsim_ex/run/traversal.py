@@ -40,8 +40,8 @@ class ExecutionContext:
 
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
     finish: called at the end with states and their branches, branch b in row b; the states are released after it.
-    save: called at a save with its values [branches, …], value b that of branch b. read: returns the values of a save
-        for states (see `observe.saved`).
+    save: called at a save with the unit, the save, its values [branches, …], value b that of branch b, the branches,
+        and in loops the present rounds. read: returns the values of a save for states (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
     """
 
@@ -51,7 +51,7 @@ class ExecutionContext:
     ticker: Ticker
     states: int
     finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
-    save: Callable[[WorkUnit, Save, NDArray[Any], Branches], None]
+    save: Callable[..., None]
     read: Callable[[States, Save], NDArray[Any]]
     in_progress: StateInProgress | None
 
