@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.deployment.elsewhere import Machine
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
@@ -51,6 +52,7 @@ _HOMES = {
     "CircuitBuilder": "qsim_ex.circuit.builder",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
+    "Machine": "qsim_ex.deployment.elsewhere",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
@@ -89,6 +91,7 @@ __all__ = [
     "CircuitBuilder",
     "DensityMatrix",
     "JobCheckpoint",
+    "Machine",
     "NoiseModel",
     "NoisyBuilder",
     "Options",
