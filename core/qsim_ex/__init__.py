@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
-    from qsim_ex.deployment.elsewhere import Machine
+    from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
@@ -50,9 +50,9 @@ _HOMES = {
     "Checkpoint": "qsim_ex.options",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.builder",
+    "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
-    "Machine": "qsim_ex.deployment.elsewhere",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
@@ -89,9 +89,9 @@ __all__ = [
     "Checkpoint",
     "Circuit",
     "CircuitBuilder",
+    "Cluster",
     "DensityMatrix",
     "JobCheckpoint",
-    "Machine",
     "NoiseModel",
     "NoisyBuilder",
     "Options",

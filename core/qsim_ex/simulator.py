@@ -35,7 +35,7 @@ from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.deployment.elsewhere import Machine
+    from qsim_ex.deployment.elsewhere import Cluster
 
 _BAR_WIRES = 16
 """New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
@@ -183,7 +183,7 @@ class Simulator:
             return False
         return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
-    def explain(self, circuit: Circuit, machine: Machine | None = None) -> Explanation:
+    def explain(self, circuit: Circuit, machine: Cluster | None = None) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
 
         machine: another machine to plan for, in place of this one and of the options for devices and processes. The
@@ -198,7 +198,7 @@ class Simulator:
         """
         return preview.plans(circuit, self.options)
 
-    def summary(self, circuit: Circuit, machine: Machine | None = None) -> PlanSummary:
+    def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
         """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing.
 
         machine: as in `explain`.

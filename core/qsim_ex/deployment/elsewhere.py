@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 from qsim_ex.devices.memory import human
 from qsim_ex.errors import OptionError, nearest
-from qsim_ex.network import Layers, describe, layers_of, nearest_bits
 from qsim_ex.options import Options
+from qsim_ex.options.network import Layers, describe, layers_of, nearest_bits
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.stage_cost import H200, Rates
 
@@ -43,7 +43,7 @@ links, 80 % of multiply-adds), and for the A64FX the rate of STREAM that its mak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Cluster:
     """A machine to plan for; it need not be here. Raises `OptionError`.
 
     processes: how many processes share a state; a power of two. devices: how many devices each process has; a power of
@@ -65,15 +65,15 @@ class Machine:
         for name in ("processes", "devices"):
             count: Any = getattr(self, name)
             if isinstance(count, bool) or not isinstance(count, int) or count < 1 or count.bit_count() != 1:
-                raise OptionError(f"Machine: {name}: expected a power of two, got {count!r}; pass {name}=8.")
+                raise OptionError(f"Cluster: {name}: expected a power of two, got {count!r}; pass {name}=8.")
         if self.model not in MODELS:
             raise OptionError(
-                f"Machine: model: expected one of {', '.join(MODELS)}, got {self.model!r}."
+                f"Cluster: model: expected one of {', '.join(MODELS)}, got {self.model!r}."
                 f"{nearest(str(self.model), [*MODELS])} Pass one of them, with memory= and rates= for another device."
             )
         memory: Any = self.memory
         if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
-            raise OptionError(f"Machine: memory: expected bytes, got {memory!r}; pass memory=80 << 30.")
+            raise OptionError(f"Cluster: memory: expected bytes, got {memory!r}; pass memory=80 << 30.")
         near, far = (count.bit_length() - 1 for count in (self.devices, self.processes))
         given = self.network
         if given is None:

@@ -26,7 +26,7 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.density.doubled import Doubled
-    from qsim_ex.deployment.elsewhere import Machine
+    from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
@@ -36,7 +36,7 @@ def plans(circuit: Circuit, options: Options) -> list[Plan]:
 
 
 def _plans(
-    circuit: Circuit, program: Program, options: Options, machine: Machine | None = None
+    circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None
 ) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
     """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
@@ -45,7 +45,7 @@ def _plans(
 
 
 def _parts(
-    circuit: Circuit, options: Options, machine: Machine | None = None
+    circuit: Circuit, options: Options, machine: Cluster | None = None
 ) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
     """Return the separate parts of a circuit as circuits with their programs, as `run.pipeline` runs them.
 
@@ -95,7 +95,7 @@ def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, lis
     return separation, [of(None if separation is None else separation.parts[0])[1]]
 
 
-def summary(circuit: Circuit, options: Options, machine: Machine | None = None) -> PlanSummary:
+def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
     """Return the costs of the plans of a circuit, on this machine or on another one."""
     options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
     totals = []
@@ -105,7 +105,7 @@ def summary(circuit: Circuit, options: Options, machine: Machine | None = None) 
     return sum(totals[1:], totals[0])
 
 
-def explain(circuit: Circuit, options: Options, machine: Machine | None = None) -> Explanation:
+def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
     options = options if machine is None else machine.options(options)
     separation, parts = _parts(circuit, options, machine)
@@ -134,7 +134,7 @@ def _of_shots(circuit: Circuit, options: Options) -> list[str]:
     return [narrow_density.DESCRIPTION] if narrow_density.suits(circuit.structure) else []
 
 
-def _explained(circuit: Circuit, program: Program, options: Options, machine: Machine | None) -> list[str]:
+def _explained(circuit: Circuit, program: Program, options: Options, machine: Cluster | None) -> list[str]:
     """Return lines on a circuit that is simulated as a whole."""
     found, device, deployment = _plans(circuit, program, options, machine)
     rates = H200 if machine is None else machine.speeds
