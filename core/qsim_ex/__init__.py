@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.noise.readout import ReadoutError, confusion
     from qsim_ex.circuit.observables import PauliString, PauliSum
     from qsim_ex.circuit.parameters.bindings import Bindings
+    from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.execution.job_checkpoint import JobCheckpoint
     from qsim_ex.kernels.interrupts import uninterrupted
     from qsim_ex.observe.readout import apply_readout
@@ -50,6 +51,7 @@ _HOMES = {
     "Checkpoint": "qsim_ex.options",
     "Circuit": "qsim_ex.circuit.circuit",
     "CircuitBuilder": "qsim_ex.circuit.builder",
+    "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "Expression": "qsim_ex.circuit.classical",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
@@ -89,6 +91,7 @@ __all__ = [
     "Checkpoint",
     "Circuit",
     "CircuitBuilder",
+    "Cluster",
     "DensityMatrix",
     "Expression",
     "JobCheckpoint",

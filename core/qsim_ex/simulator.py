@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -33,6 +33,9 @@ from qsim_ex.run.repeated import RepeatedCircuit
 from qsim_ex.run.to_state import run_to_state
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.deployment.elsewhere import Cluster
 
 _BAR_WIRES = 16
 """New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
@@ -180,12 +183,13 @@ class Simulator:
             return False
         return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
-    def explain(self, circuit: Circuit) -> Explanation:
+    def explain(self, circuit: Circuit, machine: Cluster | None = None) -> Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
 
-        It is a `str`, which a notebook and `rich` show as a table.
+        machine: another machine to plan for, in place of this one and of the options for devices and processes. The
+        result is a `str`, which a notebook and `rich` show as a table.
         """
-        return preview.explain(circuit, self.options)
+        return preview.explain(circuit, self.options, machine)
 
     def plans(self, circuit: Circuit) -> list[Plan]:
         """Return the plans that a run of a circuit follows, one for each part between two saves; runs nothing.
@@ -194,6 +198,9 @@ class Simulator:
         """
         return preview.plans(circuit, self.options)
 
-    def summary(self, circuit: Circuit) -> PlanSummary:
-        """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing."""
-        return preview.summary(circuit, self.options)
+    def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
+        """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing.
+
+        machine: as in `explain`.
+        """
+        return preview.summary(circuit, self.options, machine)

@@ -10,11 +10,15 @@ import pytest
 from support.command_line import CommandLine
 from support.paths import DATA
 
-from qsim_ex.cli import cuda, doctor, eraser, selfcheck
+from qsim_ex.cli import cuda, doctor, eraser, processes, selfcheck
 from qsim_ex.cli.machine import Driver, Gpu
 from qsim_ex.cli.report import BAD_INPUT, BUG, CHECK_FAILED, NOT_POSSIBLE
+from qsim_ex.comm import launcher
+from qsim_ex.comm.connection import connected
+from qsim_ex.comm.loopback import loopback
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
+from qsim_ex.options.network import Layer
 
 HONEST = "honest=support.frontends:honest"
 
@@ -174,6 +178,24 @@ def test_doctor_says_which_kernels_came_with_the_package(qsim_ex, monkeypatch):
     monkeypatch.setattr(shipped, "count", lambda _arch: 0)
     monkeypatch.setattr(shipped, "_refused", {})
     assert "none for sm_80 came with the package; all are" in in_one_line(qsim_ex("doctor", "--no-check"))
+
+
+def test_doctor_tells_how_processes_are_connected(qsim_ex, monkeypatch):
+    """Under a launcher the doctor names it, and the measured layers of the network; without one it says so."""
+    told = qsim_ex("doctor", "--no-check", "--json").document["processes"]
+    assert (told["started_by"], told["size"], told["layers"], told["problem"]) == (None, 1, [], None)
+    monkeypatch.setattr(launcher, "LAUNCHED", launcher.Launched("mpirun of Open MPI", 0, 2))
+    layers = (Layer(1, "host", 2e9),)
+    monkeypatch.setattr(processes, "layers_of_ranks", lambda _communicator, _used: layers)
+    with connected(loopback(2)[0]):
+        told = qsim_ex("doctor", "--no-check", "--json").document["processes"]
+        page = in_one_line(qsim_ex("doctor", "--no-check"))
+    assert (told["started_by"], told["size"]) == ("mpirun of Open MPI", 2)
+    assert told["layers"] == [{"bits": 1, "link": "host", "bytes_per_second": 2e9}]
+    assert "1 over host (2 GB/s)" in page
+    with connected(loopback(1)[0]):
+        (problem,) = qsim_ex("doctor", "--no-check", "--json").document["problems"][-1:]
+    assert "connects 1 of 2 processes; use the launcher of the MPI library" in problem["what"]
 
 
 def in_one_line(ended):

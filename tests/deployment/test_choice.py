@@ -14,6 +14,7 @@ from qsim_ex.deployment.choice import candidates, deploy
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
+from qsim_ex.options.network import LINKS
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.request import FreeMemory
 
@@ -139,6 +140,10 @@ def test_device_wires_and_devices_are_demands() -> None:
     assert deploy(30, Options(network="mesh", virtual_peers=4), gpus(1)).levels.network == "mesh"
     layers = Options(network=[(1, "nvlink"), (3, "ib")], virtual_peers=4)
     assert [(one.bits, one.link) for one in deploy(30, layers, gpus(1)).levels.layers] == [(1, "nvlink"), (1, "ib")]
+    assert deploy(30, layers, gpus(1)).to_json()["network"] == [
+        {"bits": 1, "link": "nvlink", "bytes_per_second": LINKS["nvlink"]},
+        {"bits": 1, "link": "ib", "bytes_per_second": LINKS["ib"]},
+    ]
     with pytest.raises(OptionError, match="expected layers of 2 bits for 4 devices, got 1 bits"):
         deploy(30, Options(network=[(1, "nvlink")], virtual_peers=4), gpus(1))
 

@@ -36,13 +36,13 @@ def test_what_a_link_becomes() -> None:
     """A page stays a page, a result becomes a download, a source file becomes its path, and a wrong link is told."""
     text = (
         "[a](../saved_states.md#checkpoints) [b](../../benchmarks/results/cpu_many.json) "
-        "[c](../../core/qsim_ex/options.py) [d](../nowhere.md) `[e](../nowhere.md)` [f](https://example.org)\n"
+        "[c](../../core/qsim_ex/options/__init__.py) [d](../nowhere.md) `[e](../nowhere.md)` [f](https://example.org)\n"
         "```python\n[g](../nowhere.md)\n```\n"
     )
     found, broken = for_site(text, "docs/how-to/noise.md", "how-to/noise.md")
     assert "[a](../saved_states.md#checkpoints)" in found
     assert "[b](../files/benchmarks/results/cpu_many.json)" in found
-    assert "c (`core/qsim_ex/options.py`)" in found
+    assert "c (`core/qsim_ex/options/__init__.py`)" in found
     assert "[f](https://example.org)" in found
     assert broken == ["../nowhere.md"]
 

@@ -10,7 +10,7 @@ from tools.house.sources import ENGINE, Finding, Function, Rule, Source, last_na
 TABLES: Mapping[str, str] = {
     "Gate": f"{ENGINE}circuit/gates.py",
     "PlacementKind": f"{ENGINE}placement/kinds.py",
-    "Options": f"{ENGINE}options.py",
+    "Options": f"{ENGINE}options/__init__.py",
     "Precision": f"{ENGINE}precision.py",
 }
 """The classes of rows, and where they stand: a field of such a class is a column."""

@@ -27,6 +27,7 @@ from qsim_ex.cli.findings import (
 )
 from qsim_ex.cli.layout import NONE, heading, mark
 from qsim_ex.cli.machine import Driver, Processor, driver, processor, system
+from qsim_ex.cli.processes import Processes, processes
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.where import document
@@ -53,6 +54,7 @@ def work(args: argparse.Namespace, task: Task) -> DoctorReport:
         frameworks=tuple(framework(point) for point in frontends.registered()),
         folders=folders(),
         free=tuple(_free(number) for number in range(usable)),
+        processes=processes(),
     )
     if not args.no_check:
         found.checks.extend(selfcheck.check(usable, task))
@@ -78,6 +80,7 @@ class DoctorReport:
     frameworks: Sequence[Framework]
     folders: Sequence[Folder]
     free: Sequence[int | None]
+    processes: Processes
     checks: list[Check] = field(default_factory=list)
 
     @property
@@ -100,6 +103,8 @@ class DoctorReport:
         if self.driver and self.driver.gpus:
             found += self._gpu_problems(self.driver)
         found += [Problem(f"{f.name}: {f.why}", f.command, serious=False) for f in self.frameworks if not f.does]
+        if self.processes.problem is not None:
+            found.append(Problem(f"processes: {self.processes.problem}", None, serious=False))
         if not self.frameworks:
             found.append(Problem(f"no framework. {frontends.none_registered()}", None, serious=False))
         return found
@@ -140,14 +145,18 @@ class DoctorReport:
             cuda=[asdict(part) for part in self.cuda],
             kernels=[asdict(found) for found in self.kernels],
             frameworks=[asdict(framework) for framework in self.frameworks],
+            processes=self.processes.to_json(),
             caches=[{**asdict(folder), "path": str(folder.path)} for folder in self.folders],
             checks=[{**asdict(check), "good": check.good} for check in self.checks],
         )
 
     def show(self, page: Console) -> None:
-        """Print the findings part by part, the verdict last."""
+        """Print the findings part by part, the verdict last; of several processes only rank 0 prints."""
+        if self.processes.rank > 0:
+            return
         show_machine(page, self.processor, self.driver, self.free)
         show_software(page, self.cuda, self.kernels, self.frameworks)
+        self.processes.show(page)
         show_folders(page, self.folders)
         show_checks(page, self.checks)
         heading(page, "Verdict")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.network import Layer, Layers
+from qsim_ex.options.network import Layer, Layers
 
 NAMES = ("host", "rack", "network")
 """The links between ranks of one host, of one rack, and of different ones, where a layer is found out."""
@@ -48,14 +48,14 @@ class Seats:
 
 
 @dataclass(slots=True)
-class _Known:
+class _Surroundings:
     """What was found out over one connection: seats and layers by the number of ranks that hold amplitudes."""
 
     seats: dict[int, Seats] = field(default_factory=dict)
     layers: dict[int, Layers] = field(default_factory=dict)
 
 
-_known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, _Surroundings] = weakref.WeakKeyDictionary()
 
 
 def place() -> Place:
@@ -115,12 +115,12 @@ def seated(places: Sequence[Place], used: int) -> Seats:
     return Seats(units[0], tuple(bits))
 
 
-def _of(communicator: Communicator) -> _Known:
+def _of(communicator: Communicator) -> _Surroundings:
     """Return what is known of a connection; nothing is kept of an object that cannot be referred to weakly."""
     try:
-        return _known.setdefault(communicator, _Known())
+        return _known.setdefault(communicator, _Surroundings())
     except TypeError:
-        return _Known()
+        return _Surroundings()
 
 
 def _measured(communicator: Communicator, seats: Seats) -> Layers:

@@ -114,18 +114,21 @@ def assign(num_wires: int, options: Options, states: int = 1) -> Assignment:
     return Assignment(devices[0], found, allowed, host_free, devices)
 
 
-def assign_hypothetical(num_wires: int, options: Options) -> tuple[HypotheticalDevice, Deployment]:
+def assign_hypothetical(
+    num_wires: int, options: Options, *, elsewhere: bool = False
+) -> tuple[HypotheticalDevice, Deployment]:
     """Choose device and placement of a state for a plan that is not run, also if the GPUs are absent or have no room.
 
     Plans for absent GPUs need a description of them: `devices`, or ``device='gpu'`` and `max_memory` or `device_wires`.
-    `max_memory` and `max_host_memory` are the sizes of their memories.
+    `max_memory` and `max_host_memory` are the sizes of their memories. elsewhere: the GPUs are those of another
+    machine, whatever this one has.
     """
     from qsim_ex.devices.hypothetical import HypotheticalGpu
 
     described = options.max_memory is not None or options.device_wires is not None
     demanded = options.devices is not None or (options.device == "gpu" and described)
     device: HypotheticalDevice
-    if demanded and discover.gpu_missing():
+    if demanded and (elsewhere or discover.gpu_missing()):
         numbers = options.devices or (options.device_id,)
         device, reason = HypotheticalGpu(numbers[0]), "asked for; it is not on this machine"
         free = FreeMemory("gpu", tuple((number, BOUNDLESS) for number in numbers), BOUNDLESS)

@@ -17,8 +17,8 @@ from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
 from qsim_ex.kernels import host
-from qsim_ex.network import LINKS, Layer, Layers
 from qsim_ex.options import Options
+from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
 from qsim_ex.placement.request import FreeMemory, StateRequest
 

@@ -10,21 +10,22 @@ import numpy as np
 
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
+from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import summary
 from qsim_ex.steps.plan import Plan
 
 
-def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment) -> PlanSummary:
+def total_of(plans: Sequence[Plan], dtype: np.dtype[Any], deployment: Deployment, rates: Rates = H200) -> PlanSummary:
     """Return the sum of the costs of all plans; all zero without any, as for a run of compiled trajectories."""
     copying = None if KINDS[deployment.kind].copies is None else deployment
-    return sum((_summary(plan, dtype, copying) for plan in plans), NO_WORK)
+    return sum((_summary(plan, dtype, copying, rates) for plan in plans), NO_WORK)
 
 
 @lru_cache(maxsize=256)
-def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None) -> PlanSummary:
+def _summary(plan: Plan, dtype: np.dtype[Any], copying: Deployment | None, rates: Rates) -> PlanSummary:
     """Return the costs of one plan; cached, since it reads every item, and a migrated run is rehearsed."""
     copies = None if copying is None else KINDS[copying.kind].copies
     if copying is None or copies is None:
-        return summary(plan, dtype.itemsize)
-    return summary(plan, dtype.itemsize, copied=copies(copying, plan, dtype), overlaps=copying.in_flight > 1)
+        return summary(plan, dtype.itemsize, rates)
+    return summary(plan, dtype.itemsize, rates, copies(copying, plan, dtype), overlaps=copying.in_flight > 1)

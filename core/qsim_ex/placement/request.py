@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from qsim_ex.devices.peering import Link
 from qsim_ex.errors import OptionError
-from qsim_ex.network import layers_of, nearest_bits
 from qsim_ex.options import Options
+from qsim_ex.options.network import layers_of, nearest_bits
 from qsim_ex.steps.layout import Levels
 
 SLICE = 20

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import assert_never
 
 from qsim_ex.circuit.ops import wires_of
-from qsim_ex.network import describe
+from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.stage_cost import H200, Rates, passes, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, step_cost, summary
 from qsim_ex.steps.layout import Layout

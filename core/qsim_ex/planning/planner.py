@@ -15,7 +15,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from qsim_ex.circuit.ops import Initialize, Op
 from qsim_ex.errors import OptionError
-from qsim_ex.network import describe
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
@@ -178,6 +177,8 @@ def _check(levels: Levels, num_wires: int) -> None:
             f"slice={levels.slice}, local={levels.local}, peers={levels.peers}; pass other levels."
         )
     if levels.layers and sum(layer.bits for layer in levels.layers) != levels.peers:
+        from qsim_ex.options.network import describe
+
         raise OptionError(
             f"expected layers of {levels.peers} bits, one for each device bit, got {describe(levels.layers)}; pass "
             "other layers."

@@ -15,6 +15,7 @@ from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.kinds import KINDS
+from qsim_ex.planning.cost.stage_cost import H200, Rates
 from qsim_ex.planning.cost.summary import PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.program.divide import program_of
@@ -27,6 +28,7 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.density.doubled import Doubled
+    from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
@@ -36,15 +38,17 @@ def plans(circuit: Circuit, options: Options) -> list[Plan]:
 
 
 def _plans(
-    circuit: Circuit, program: Program, options: Options
+    circuit: Circuit, program: Program, options: Options, machine: Cluster | None = None
 ) -> tuple[tuple[Plan, ...], HypotheticalDevice, Deployment]:
     """Return the plans of a circuit that is simulated as a whole, and their device and placement."""
-    device, deployment = assign_hypothetical(circuit.num_qubits, options)
+    device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None)
     shape, levels = device.shape(options.dtype), deployment.planning_levels
     return plans_of(program, circuit.num_qubits, shape, levels, device.grows), device, deployment
 
 
-def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
+def _parts(
+    circuit: Circuit, options: Options, machine: Cluster | None = None
+) -> tuple[Separation | None, list[tuple[Circuit, Program]]]:
     """Return the separate parts of a circuit as circuits with their programs, as `run.pipeline` runs them.
 
     The separation is None if there is one part.
@@ -57,7 +61,7 @@ def _parts(circuit: Circuit, options: Options) -> tuple[Separation | None, list[
     if options.divides:
         try:
             for part in separation.parts:
-                assign_hypothetical(len(part.wires), options)
+                assign_hypothetical(len(part.wires), options, elsewhere=machine is not None)
         except OptionError:  # the demanded pieces are too many for the wires of a part
             separation = separation_of(circuit.structure, how="whole")
             assert separation is not None
@@ -93,20 +97,22 @@ def _doubled(circuit: Circuit, options: Options) -> tuple[Separation | None, lis
     return separation, [of(None if separation is None else separation.parts[0])[1]]
 
 
-def summary(circuit: Circuit, options: Options) -> PlanSummary:
-    """Return the costs of the plans of a circuit."""
+def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) -> PlanSummary:
+    """Return the costs of the plans of a circuit, on this machine or on another one."""
+    options, rates = (options, H200) if machine is None else (machine.options(options), machine.speeds)
     totals = []
-    for part, program in _parts(circuit, options)[1]:
-        found, _, deployment = _plans(part, program, options)
-        totals.append(total_of(found, options.dtype, deployment))
+    for part, program in _parts(circuit, options, machine)[1]:
+        found, _, deployment = _plans(part, program, options, machine)
+        totals.append(total_of(found, options.dtype, deployment, rates))
     return sum(totals[1:], totals[0])
 
 
-def explain(circuit: Circuit, options: Options) -> Explanation:
+def explain(circuit: Circuit, options: Options, machine: Cluster | None = None) -> Explanation:
     """Return the device and the steps of a run of a circuit in words, part by part and segment by segment."""
-    separation, parts = _parts(circuit, options)
+    options = options if machine is None else machine.options(options)
+    separation, parts = _parts(circuit, options, machine)
     if separation is None:
-        told, charts = _explained(*parts[0], options)
+        told, charts = _explained(*parts[0], options, machine)
         return Explanation("\n".join([*told, *_of_shots(circuit, options)]), charts)
     lines, charts = [separation.describe()], []
     alike: dict[int, list[int]] = {}
@@ -119,7 +125,7 @@ def explain(circuit: Circuit, options: Options) -> Explanation:
             wires = separation.parts[first].members
             more = f"; {len(numbers) - 1} other parts have the same plan" if len(numbers) > 1 else ""
             lines.append(f"part {first}, wires {', '.join(map(str, wires))}{more}")
-        told, drawn = _explained(*parts[first], options, title)
+        told, drawn = _explained(*parts[first], options, machine, title)
         lines += told
         charts += drawn
     return Explanation("\n".join([*lines, *_of_shots(circuit, options)]), charts)
@@ -135,15 +141,18 @@ def _of_shots(circuit: Circuit, options: Options) -> list[str]:
 
 
 def _explained(
-    circuit: Circuit, program: Program, options: Options, title: str = ""
+    circuit: Circuit, program: Program, options: Options, machine: Cluster | None, title: str = ""
 ) -> tuple[list[str], list[PlanChart]]:
     """Return lines and charts on a circuit that is simulated as a whole; title: the charts' title."""
-    found, device, deployment = _plans(circuit, program, options)
+    found, device, deployment = _plans(circuit, program, options, machine)
+    rates = H200 if machine is None else machine.speeds
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
         lines = [f"{head} ({deployment.reason}), {options.dtype.name}"]
     else:
         lines = [f"{head}, {options.dtype.name}", deployment.describe()]
+    if machine is not None:
+        lines.append(machine.describe(deployment))
     if options.method == "density_matrix":
         lines.append(f"a density matrix as a state of {circuit.num_qubits} wires: rows, columns, measured bits")
     lines += program.describe(entropy(program, circuit.operands[0]))
@@ -156,7 +165,7 @@ def _explained(
     for node in program.nodes:
         match node:
             case Segment():
-                lines.append(explain_plan(next(following), options.dtype.itemsize))
+                lines.append(explain_plan(next(following), options.dtype.itemsize, rates=rates))
             case Save(label, what):
                 kept = "the state" if what == "statevector" else f"the {what} of the state"
                 lines.append(f"{kept} is saved as {label!r}")
@@ -170,18 +179,18 @@ def _explained(
                 pass
             case _:
                 assert_never(node)
-    if (told := _migration(found, deployment, options)) is not None:
+    if (told := _migration(found, deployment, options, rates)) is not None:
         lines.append(told)
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
 
 
-def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options) -> str | None:
+def _migration(found: tuple[Plan, ...], deployment: Deployment, options: Options, rates: Rates) -> str | None:
     """Return a line on the copies between host and device for a placement that migrates; None for others."""
     if KINDS[deployment.kind].copies is None:
         return None
     from qsim_ex.devices.memory import human
 
-    total = total_of(found, options.dtype, deployment)
+    total = total_of(found, options.dtype, deployment, rates)
     return (
         f"windows that are on the device already are not copied: {human(total.bytes_host)} are copied from and to the "
         f"host, with {deployment.in_flight} sub state vectors on the device; predicted: {total.seconds:.3g} s"

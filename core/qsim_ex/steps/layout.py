@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from qsim_ex.network import Layers
+if TYPE_CHECKING:
+    from qsim_ex.options.network import Layers
 
 BLOCK_BITS = 4
 """The number of bits of a dense block's matrix (see `Shape.block`)."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import OptionError
-from qsim_ex.network import Layer, layers_of
+from qsim_ex.options.network import Layer, layers_of
 from qsim_ex.planning.cost.stage_cost import H200, stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain

@@ -12,7 +12,7 @@ from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize, Instruction, Op
 from qsim_ex.errors import NotSupported
-from qsim_ex.network import layers_of
+from qsim_ex.options.network import layers_of
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qsim_ex.errors import OptionError
-from qsim_ex.network import LINKS, Layer, describe, layers_of, nearest_bits
+from qsim_ex.options.network import LINKS, Layer, describe, layers_of, nearest_bits
 
 
 def test_layers_as_given() -> None:

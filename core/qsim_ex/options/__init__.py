@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim_ex.display.described import shown_options
 from qsim_ex.errors import OptionError, nearest
-from qsim_ex.network import layers_of
+from qsim_ex.options.network import layers_of
 from qsim_ex.precision import PRECISIONS, PrecisionName
 
 DeviceChoice = Literal["auto", "cpu", "gpu"]
