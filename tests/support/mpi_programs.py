@@ -122,6 +122,50 @@ def _state() -> None:
         assert np.isclose(same(state.norm()), 1)
 
 
+def shared_out() -> None:
+    """Bindings and trajectories of small states are shared out; every rank gets what one process gets."""
+    circuit = _turned()
+    bindings = np.repeat(circuit.operands, 10, axis=0) * np.linspace(0.5, 1.5, 10)[:, None]
+    sums = [PauliSum((PauliString(3, 0), PauliString(0, 5)))]
+    asked: list[dict[str, Any]] = [{"shots": 20, "seeds": 3}, {"observables": sums}]
+    for how in asked:
+        found, alone = (Simulator(**options).run_batch(circuit, bindings, **how) for options in (divided(), ALONE))
+        assert (found.facts["shared_out"], found.facts["bindings"]) == ("bindings", 10)
+        assert found.seeds == alone.seeds or "seeds" not in how
+        if found.packed is not None:
+            assert np.array_equal(same(found.packed), alone.packed)
+        assert np.array_equal(same(found.values), alone.values)
+    same(Simulator(**divided()).run_batch(circuit, bindings, shots=20).packed)  # seeds of rank 0
+    noisy = layers(wires=8).channel(depolarizing(0.2), [7]).measure([7], [7]).gate("h", [7])
+    for wire in range(8):
+        noisy.gate("cx", [wire, (wire + 1) % 8]).channel(depolarizing(0.1), [wire])
+    whole = noisy.measure(range(7), range(7)).build()
+    for trajectories in (3, 50):
+        found, alone = (
+            Simulator(**options).run_batch(
+                whole, shots=trajectories, seeds=5, observables=[PauliSum((PauliString(0, 5),))]
+            )
+            for options in (divided(), ALONE)
+        )
+        assert found.facts["shared_out"] == "trajectories"
+        assert np.array_equal(same(found.packed), alone.packed)
+        assert np.allclose(same(found.values), alone.values, rtol=0, atol=1e-12)
+        assert np.allclose(same(found.errors), alone.errors, rtol=0, atol=1e-12)
+        assert found.trajectories == trajectories
+    exact = {"method": "density_matrix"}
+    same(Simulator(**divided(**exact)).run(whole, shots=50).packed)
+    found, alone = (Simulator(**{**options, **exact}).run(whole, 50, 3) for options in (divided(), ALONE))
+    assert np.array_equal(same(found.packed), alone.packed)
+
+
+def _turned() -> Circuit:
+    """A circuit of four wires with one angle."""
+    builder = CircuitBuilder(4, 4).gate("ry", [0], 0.3)
+    for wire in range(3):
+        builder.gate("cx", [wire, wire + 1])
+    return builder.measure(range(4), range(4)).build()
+
+
 def frameworks() -> None:
     """Unchanged scripts of Qiskit and Cirq, without a seed and with one."""
     import cirq

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
-from qsim_ex.comm.reach import Memory, reached, swap_half
 from qsim_ex.comm.protocol import Array
+from qsim_ex.comm.reach import Memory, reached, swap_half
 from qsim_ex.errors import CommunicationError, MissingPackage
 
 PIECE_BYTES = 1 << 30
@@ -54,8 +54,8 @@ class _World:
 
     control: a communicator for `Mpi.renewed`. notices: one for announcements. ended: why each rank that has ended did.
     failed: for each generation of connections, the first rank that failed, and its error in words.
-    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are under
-    way; those of a connection that was aborted stay, since what still arrives is written to their memory.
+    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are
+    under way; those of a connection that was aborted stay, since what still arrives is written to their memory.
     """
 
     def __init__(self, given: Any) -> None:

@@ -71,7 +71,7 @@ class Communicator(Protocol):
 
 @runtime_checkable
 class Starts(Protocol):
-    """A communicator that can exchange and do something else meanwhile. It need not; then each exchange is waited for."""
+    """A communicator that can exchange and do something else meanwhile; it need not."""
 
     def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
         """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""

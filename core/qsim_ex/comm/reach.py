@@ -1,7 +1,7 @@
 """The memory of other processes of the same host, read and written in place, where the system allows it.
 
-Linux copies between the memories of two processes of one user (``process_vm_readv``). So two ranks trade arrays in place
-without messages: each of them swaps one half, through a little memory that stays in a processor's cache.
+Linux copies between the memories of two processes of one user (``process_vm_readv``). So two ranks trade arrays in
+place without messages: each of them swaps one half, through a little memory that stays in a processor's cache.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
-_ALONE = {"devices": None, "virtual_peers": 1, "device_wires": None, "window_slots": None, "checkpoint": None}
+ALONE = {"devices": None, "virtual_peers": 1, "device_wires": None, "window_slots": None, "checkpoint": None}
 """Options that a state over several processes cannot have yet, with their default values."""
 
 
@@ -49,7 +49,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what else `assign` raises;
     and `NotSupported` for options that such a state cannot have.
     """
-    if unfit := [name for name, usual in _ALONE.items() if getattr(options, name) != usual]:
+    if unfit := [name for name, usual in ALONE.items() if getattr(options, name) != usual]:
         if not options.over_processes:
             return None, f"not divided over processes: {', '.join(unfit)} was given"
         raise NotSupported(
@@ -60,7 +60,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     if ranks is None:
         return None, why
     communicator = renew()
-    own = _local(options, communicator)
+    own = local_options(options, communicator)
     request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), (own.device_id,), ranks.used)
     (deployment,) = placement.lay_out(request)
     device, reason, room, error = None, "", None, None
@@ -83,7 +83,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     return Assignment(device, deployment, room.device_free, room.host_free, (device,), communicator), ""
 
 
-def _local(options: Options, communicator: Communicator) -> Options:
+def local_options(options: Options, communicator: Communicator) -> Options:
     """Return the options of this rank: ranks of one host share its cores and take turns in its GPUs."""
     seats = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
     mine = seats[communicator.rank]

@@ -42,6 +42,7 @@ from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
+    from qsim_ex.comm.protocol import Communicator
     from qsim_ex.program.separation import How, Separation
     from qsim_ex.run.narrow_density import DensityMachine, DensityWorker
     from qsim_ex.run.trajectories import TrajectoryMachine, TrajectoryWorker
@@ -68,7 +69,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BatchCall:
-    """The arguments of `run_batch`."""
+    """The arguments of `run_batch`. ranks: those that share out the trajectories of all bindings, if any do."""
 
     assigner: Assigner
     options: Options
@@ -80,6 +81,7 @@ class BatchCall:
     trajectories: int | None
     cancel: threading.Event | None
     readout: ReadoutErrors
+    ranks: Communicator | None = None
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -128,11 +130,21 @@ def run_batch(
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
     call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
     with nullcontext() if cancel is None else cancelled_by(cancel):
-        if options.method == "density_matrix":
-            from qsim_ex.run.density import run_density
+        if not isinstance(options.processes, str):
+            from qsim_ex.run.spread import run_shared, shared_out
 
-            return run_density(call)
-        return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
+            if shared_out(call):
+                return run_shared(call)
+        return run_here(call)
+
+
+def run_here(call: BatchCall) -> BatchResult:
+    """Run a call whose bindings are all run by this process, or by all processes that share its states."""
+    if call.options.method == "density_matrix":
+        from qsim_ex.run.density import run_density
+
+        return run_density(call)
+    return _run(call, None) if call.circuit.structure.all_joined else _run_separated(call)
 
 
 def _run_separated(call: BatchCall) -> BatchResult:
@@ -142,7 +154,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
         began = perf_counter()
         if (planned := narrow_density.planned(call)) is not None:
-            return _executed(call, planned, began, call.seeds)
+            return _executed(replace(call, ranks=None), planned, began, call.seeds)  # one matrix has all shots
     from qsim_ex.comm import connection
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
@@ -186,7 +198,7 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     from qsim_ex.run.over_ranks import agreed_seeds, quiet
 
     with in_step(ranks):
-        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound, request))
+        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound))
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
@@ -214,7 +226,12 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     planned = perf_counter()
     work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
-        workers = traverse(run, collector, kept, seeds, ticker)
+        share = _share(call, run)
+        workers = traverse(run, collector, kept, seeds, ticker, share)
+        if call.ranks is not None and share is not None:
+            from qsim_ex.run.spread import add_up
+
+            add_up(call.ranks, collector)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if call.readout and collector.packed is not None:
@@ -222,6 +239,15 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
             bits[...] = apply_readout(bits, call.readout, seed, program.read)
     ended = perf_counter()
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
+
+
+def _share(call: BatchCall, run: PlannedRun) -> tuple[int, int] | None:
+    """Return which trajectories this process runs; None if it runs all of them."""
+    if call.ranks is None or not run.program.branches:
+        return None
+    from qsim_ex.run.spread import trajectories_of
+
+    return trajectories_of(call.ranks, run.request.trajectories)
 
 
 def without_idle_wires(
@@ -271,14 +297,18 @@ def traverse(
     kept: Checkpoints | None,
     seeds: Sequence[int],
     ticker: Ticker,
+    share: tuple[int, int] | None = None,
 ) -> Workers:
-    """Run all units of work through the program, on all machines at once."""
+    """Run all units of work through the program, on all machines at once.
+
+    share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
+    """
     workers = _workers(run, collector, kept, ticker)
     tree = False
     if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
-    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
+    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)
     if len(workers) == 1:
         workers[0](queue, seeds)
     else:

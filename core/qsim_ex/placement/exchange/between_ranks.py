@@ -1,7 +1,7 @@
 """The exchanges of one rank with others: pieces of its sub state vector, traded over a communicator.
 
-Ranks that reach each other's memory swap pieces in place. Others send messages from host memory, two at a time: while one
-is under way, the other is copied from staging memory to its place, or to staging memory.
+Ranks that reach each other's memory swap pieces in place. Others send messages from host memory, two at a time: while
+one is under way, the other is copied from staging memory to its place, or to staging memory.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class RankLinks:
     def _groups(
         self, buffer: Any, number: int, ranks: Sequence[int], schedule: Schedule
     ) -> Iterator[tuple[int, bool, list[_OwnTrade]]]:
-        """Yield trades with one rank that follow each other, and whether they are swaps in place; both find the same."""
+        """Yield trades with one rank that follow each other, and whether they are swaps in place, as both ranks find."""
         reaches: Callable[[int], bool] = self._ranks.reaches if isinstance(self._ranks, Swaps) else lambda _: False
         on_host = isinstance(buffer, np.ndarray)
         own = [(trade, trade.devices.index(number)) for trade in schedule.trades]
