@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -329,21 +331,41 @@ def dies() -> None:
 
 
 def state_file() -> None:
-    """What cannot be done yet is refused on all ranks, in words."""
-    from qsim_ex.errors import NotSupported
+    """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
+    from qsim_ex.comm.connection import connected
+    from qsim_ex.comm.mpi import Mpi
+    from qsim_ex.errors import NotSupported, SavedStateError
 
-    with StateVector(WIRES, **divided()) as state:
-        for call in (
-            lambda: state.save("state"),
-            lambda: Simulator(**divided(checkpoint="run")).run(measured(), shots=5, seed=1),
-            lambda: Simulator(**divided(virtual_peers=2)).run(measured(), shots=5, seed=1),
-        ):
-            try:
-                call()
-            except NotSupported as error:
-                assert "process" in str(error)  # noqa: PT017
-            else:
-                raise AssertionError("it was not refused")
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    circuit = layers().build()
+    psi = Simulator(**ALONE).state(circuit).to_numpy()
+    with Simulator(**divided()).state(circuit) as state:
+        state.save(folder / "whole")
+        assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+        try:
+            state.save(folder / "nowhere" / "state")
+        except SavedStateError as error:
+            same(str(error))
+        else:
+            raise AssertionError("there is no such folder")
+        same(state.norm())  # and all go on
+    with StateVector(WIRES, **divided()) as state:  # most of it is known to be zero
+        state.gate("x", [WIRES - 1]).save(folder / "basis")
+    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0])):
+        with StateVector.load(folder / name, **divided()) as state:
+            assert np.allclose(same(state.to_numpy()), wanted, rtol=0, atol=1e-12)
+        with StateVector.load(folder / name, **ALONE) as state:
+            assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
+        with connected(Mpi(world().Split(world().rank // 2))):
+            with StateVector.load(folder / name, **CPU, processes=1 if world().rank // 2 else 2) as state:
+                assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
+    assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
+    try:
+        Simulator(**divided(virtual_peers=2)).run(measured(), shots=5, seed=1)
+    except NotSupported as error:
+        assert "process" in str(error)  # noqa: PT017
+    else:
+        raise AssertionError("it was not refused")
 
 
 if __name__ == "__main__":

@@ -231,6 +231,23 @@ class Ranks(Exchanged):
                     mine = self._mine.device.read(self._mine.buffer, start, min(start + size, 1 << local))
                 yield (number << local) + start, self.communicator.broadcast(mine, root=rank)
 
+    def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
+        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all ranks and its index.
+
+        All ranks call it, and nothing is sent. Sub state vectors that are known to be zero have no pieces.
+        """
+        local = self.levels.local
+        self.write_zeros((1 << local) - 1)
+        live = [number for number in range(len(self.ranks)) if not number << local & self.fresh]
+
+        def own() -> Iterator[tuple[int, int, Amplitudes]]:
+            for number in self._live():
+                mine, before = self._here(number), (live.index(number) << local) // size
+                for k, start in enumerate(range(0, 1 << local, size)):
+                    yield before + k, (number << local) + start, mine.device.read(mine.buffer, start, start + size)
+
+        return own()
+
     def norm_squared(self) -> float:
         """Return Σ |amplitude|²."""
         return float(self._sum(np.array(super().norm_squared(), dtype=np.float64)))

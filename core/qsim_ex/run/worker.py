@@ -45,7 +45,7 @@ class WorkQueue:
         self._first, last = (0, request.trajectories) if share is None else share
         shots = last - self._first
         if shots == 0:  # other processes run them all
-            self._pieces = iter(())
+            self._pieces: Iterator[WorkUnit] = iter(())
             return
         most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
         if bound.count < workers:

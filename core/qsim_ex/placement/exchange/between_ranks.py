@@ -114,7 +114,7 @@ class RankLinks:
     def _groups(
         self, buffer: Any, number: int, ranks: Sequence[int], schedule: Schedule
     ) -> Iterator[tuple[int, bool, list[_OwnTrade]]]:
-        """Yield trades with one rank that follow each other, and whether they are swaps in place, as both ranks find."""
+        """Yield runs of trades with one rank, and whether they are swaps in place, as both ranks find."""
         reaches: Callable[[int], bool] = self._ranks.reaches if isinstance(self._ranks, Swaps) else lambda _: False
         on_host = isinstance(buffer, np.ndarray)
         own = [(trade, trade.devices.index(number)) for trade in schedule.trades]
