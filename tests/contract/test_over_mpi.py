@@ -61,6 +61,12 @@ def test_small_states_are_shared_out(ranks: int) -> None:
 
 
 @pytest.mark.slow
+def test_checkpoints_are_written_and_read_by_all_ranks() -> None:
+    """A run with checkpoints that fails on one rank continues on all, with the shots of an uninterrupted one."""
+    run(3, "checkpoints")
+
+
+@pytest.mark.slow
 def test_unchanged_scripts_of_frameworks() -> None:
     """Qiskit and Cirq, with a seed and without, give the same on every rank."""
     run(2, "frameworks")

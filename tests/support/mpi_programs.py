@@ -21,6 +21,7 @@ from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVecto
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.errors import CommunicationError, OutOfMemory
+from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
 WIRES = 9
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -356,9 +357,9 @@ def state_file() -> None:
             assert np.allclose(same(state.to_numpy()), wanted, rtol=0, atol=1e-12)
         with StateVector.load(folder / name, **ALONE) as state:
             assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
-        with connected(Mpi(world().Split(world().rank // 2))):
-            with StateVector.load(folder / name, **CPU, processes=1 if world().rank // 2 else 2) as state:
-                assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
+        of_some = {**CPU, "processes": 1 if world().rank // 2 else 2}
+        with connected(Mpi(world().Split(world().rank // 2))), StateVector.load(folder / name, **of_some) as state:
+            assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
     assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
     try:
         Simulator(**divided(virtual_peers=2)).run(measured(), shots=5, seed=1)
@@ -366,6 +367,53 @@ def state_file() -> None:
         assert "process" in str(error)  # noqa: PT017
     else:
         raise AssertionError("it was not refused")
+
+
+def checkpoints() -> None:
+    """A run that was interrupted on one rank continues on all, and gives what it would have given."""
+    from qsim_ex.run import state_in_progress
+
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    noisy = layers(count=1).channel(depolarizing(0.3), [0]).measure([1], [1])
+    for wire in range(WIRES):
+        noisy.gate("ry", [wire], 0.2 * wire).gate("cz", [wire, (wire + 1) % WIRES])
+    chance = noisy.measure([0, WIRES - 1], [0, WIRES - 1]).build()
+    for name, circuit, shots, seed in (("a", measured(), 50, 7), ("b", chance, 6, 7), ("c", chance, 6, None)):
+        _interrupted(folder / name, circuit, shots, seed)
+        assert (folder / name).exists() or (folder / f"{name}.found").exists()
+        restored: list[Any] = []
+        load = state_in_progress.load_into
+        state_in_progress.load_into = lambda placed, saved: restored.append(load(placed, saved))
+        found = Simulator(**divided(checkpoint=folder / name, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
+        state_in_progress.load_into = load
+        assert restored
+        alone = Simulator(**ALONE).run(circuit, shots, same(found.seed))
+        assert np.array_equal(same(found.packed), alone.packed)
+        world().Barrier()
+        assert not any(path.name.startswith(name) for path in folder.iterdir())
+
+
+def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> None:
+    """Run with checkpoints, until rank 1 fails after the second of them."""
+    write, count = CheckpointsOfRanks.write_state, 0
+
+    def failing(self: Any, *given: Any) -> None:
+        nonlocal count
+        write(self, *given)
+        count += 1
+        if world().rank == 1 and count == 2:
+            raise ArithmeticError("rank 1 is broken")
+
+    CheckpointsOfRanks.write_state = failing  # type: ignore[method-assign]
+    try:
+        Simulator(**divided(checkpoint=path, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
+    except (ArithmeticError, CommunicationError) as error:
+        assert "rank 1 is broken" in str(error)  # noqa: PT017
+    else:
+        raise AssertionError("it was not interrupted")
+    finally:
+        CheckpointsOfRanks.write_state = write  # type: ignore[method-assign]
+    world().Barrier()
 
 
 if __name__ == "__main__":

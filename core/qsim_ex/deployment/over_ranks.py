@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
-ALONE = {"devices": None, "virtual_peers": 1, "device_wires": None, "window_slots": None, "checkpoint": None}
+ALONE = {"devices": None, "virtual_peers": 1, "device_wires": None, "window_slots": None}
 """Options that a state over several processes cannot have yet, with their default values."""
 
 
@@ -54,7 +54,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
             return None, f"not divided over processes: {', '.join(unfit)} was given"
         raise NotSupported(
             f"processes={options.processes} with {', '.join(unfit)}: a process holds one sub state vector on one "
-            "device, and writes no checkpoints yet; leave one of them out."
+            "device; leave one of them out."
         )
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:

@@ -93,7 +93,7 @@ def _write_own(placement: Ranks, part: Path, room: int, piece: int) -> list[_Wro
 
 
 def _finish(file: BinaryIO, path: Path, header: Header, room: int, found: Sequence[_Wrote]) -> None:
-    """Write the header of a file whose pieces are written; raise `SavedStateError` if a rank could not write its own."""
+    """Write the header of a file whose pieces are written; raise `SavedStateError` if a rank has failed."""
     if failed := [f"rank {rank}: {one.error}" for rank, one in enumerate(found) if one.error]:
         raise SavedStateError(
             f"{path} cannot be written by all processes ({'; '.join(failed)}). Use a folder that all of them share."

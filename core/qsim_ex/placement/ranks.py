@@ -232,7 +232,7 @@ class Ranks(Exchanged):
                 yield (number << local) + start, self.communicator.broadcast(mine, root=rank)
 
     def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
-        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all ranks and its index.
+        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all and its index.
 
         All ranks call it, and nothing is sent. Sub state vectors that are known to be zero have no pieces.
         """

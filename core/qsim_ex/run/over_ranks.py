@@ -11,7 +11,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import digest, require_same
-from qsim_ex.observe.sampling import fresh_seed, seeds_of, were_drawn
+from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, seeds_of, were_drawn
 
 if TYPE_CHECKING:
     from qsim_ex.run.pipeline import BatchCall
@@ -49,6 +49,6 @@ def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: 
     }
     require_same(ranks, asked)
     if drawn:
-        known = ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings"))
+        return DrawnSeeds(ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings")))
     assert known is not None
     return known

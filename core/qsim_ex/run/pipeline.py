@@ -331,16 +331,23 @@ def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None
 def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, options = run.bound.count, run.options
-    known = seeds_of(seeds, count, options)
+    drawn = seeds if isinstance(seeds, sampling.DrawnSeeds) else None
+    known = seeds_of(seeds, count, options) if drawn is None else None
 
     def fresh() -> tuple[int, ...]:
-        return sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+        return tuple(drawn) if drawn else sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
 
     if options.checkpoint is None:
         return None, known or fresh()
     where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
     alone = not run.machines[0].batched
-    kept = Checkpoints(where, options.checkpoint_every, _identity(run), known, fresh, one_by_one=alone)
+    given = where, options.checkpoint_every, _identity(run), known, fresh
+    if (ranks := run.machines[0].where.ranks) is None:
+        kept = Checkpoints(*given, one_by_one=alone)
+    else:
+        from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
+
+        kept = CheckpointsOfRanks(ranks, *given, one_by_one=alone)
     return kept, kept.seeds
 
 

@@ -34,7 +34,7 @@ def shared_out(call: BatchCall) -> bool:
     processes = options.processes
     if isinstance(processes, str) or processes < 2 or call.circuit.num_qubits >= connection.LARGE:
         return False
-    if any(getattr(options, name) != usual for name, usual in ALONE.items()):
+    if options.checkpoint is not None or any(getattr(options, name) != usual for name, usual in ALONE.items()):
         return False
     return call.bound.count >= processes or _shares_trajectories(call)
 
@@ -94,7 +94,7 @@ def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> B
         saved={label: _joined([one[label] for one in saved]) for label in mine.saved},
         values=np.concatenate(values),
         errors=np.concatenate(errors),
-        seeds=seeds,
+        seeds=tuple(seeds),
     )
 
 
