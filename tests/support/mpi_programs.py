@@ -14,6 +14,7 @@ import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -381,12 +382,10 @@ def checkpoints() -> None:
     for name, circuit, shots, seed in (("a", measured(), 50, 7), ("b", chance, 6, 7), ("c", chance, 6, None)):
         _interrupted(folder / name, circuit, shots, seed)
         assert (folder / name).exists() or (folder / f"{name}.found").exists()
-        restored: list[Any] = []
-        load = state_in_progress.load_into
-        state_in_progress.load_into = lambda placed, saved: restored.append(load(placed, saved))
-        found = Simulator(**divided(checkpoint=folder / name, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
-        state_in_progress.load_into = load
-        assert restored
+        with patch.object(state_in_progress, "load_into", wraps=state_in_progress.load_into) as restored:
+            simulator = Simulator(**divided(checkpoint=folder / name, checkpoint_every=0))
+            found = simulator.run(circuit, shots=shots, seed=seed)
+        assert restored.called
         alone = Simulator(**ALONE).run(circuit, shots, same(found.seed))
         assert np.array_equal(same(found.packed), alone.packed)
         world().Barrier()
