@@ -185,6 +185,7 @@ def frameworks() -> None:
     ghz.measure_all()
     backend = QsimExBackend(**divided())
     job = backend.run([ghz, ghz], shots=100)
+    same(job.result().base_seed)
     assert sorted(same(job.result().get_counts(0))) == ["0" * WIRES, "1" * WIRES]
     counts = backend.run(ghz, shots=100, seed_simulator=5).result().get_counts()
     assert same(counts) == QsimExBackend(**ALONE).run(ghz, shots=100, seed_simulator=5).result().get_counts()
