@@ -144,8 +144,9 @@ class Mpi:
 
     @property
     def description(self) -> str:
-        """The MPI library."""
-        return "MPI: " + " ".join(self._mpi.Get_library_version().split("\0")[0].replace(",", " ").split()[:3])
+        """The MPI library, and whether ranks of this host swap memory."""
+        library = " ".join(self._mpi.Get_library_version().split("\0")[0].replace(",", " ").split()[:3])
+        return f"MPI: {library}" + (", in place within a host" if self._world.reached else "")
 
     # --- operations --------------------------------------------------------------------------------------------------
 
