@@ -212,14 +212,13 @@ class QsimExBackend(BackendV2):
         memory: bool,
         base_seed: int,
     ) -> Result:
-        experiments = Experiments(task_results, headers, places, shots, memory)
         return results.assemble(
-            experiments,
+            Experiments(task_results, headers, places, shots, memory),
             backend_name=self.name,
             backend_version=self.backend_version,
             job_id=job_id,
             date=datetime.now(UTC).isoformat(),
-            base_seed=experiments.base_seed(base_seed),
+            base_seed=base_seed,
         )
 
 

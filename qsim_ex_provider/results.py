@@ -297,8 +297,13 @@ class BitStrings(dict[int, str]):
         return self[value]
 
 
-def assemble(experiments: Experiments, **about: Any) -> Result:
-    """Return the result of a job."""
+def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:
+    """Return the result of a job; base_seed: the one that it was begun with."""
     return QsimExResult(
-        success=True, status="COMPLETED", results=experiments, time_taken=experiments.time_taken, **about
+        success=True,
+        status="COMPLETED",
+        results=experiments,
+        time_taken=experiments.time_taken,
+        base_seed=experiments.base_seed(base_seed),
+        **about,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from qsim_ex.comm import reach
-from qsim_ex.comm.reach import CHUNK, Memory, reached, swap_half
+from qsim_ex.comm.reach import CHUNK, MemoryRuns, reached, swap_half
 
 pytestmark = pytest.mark.skipif(not reach.allowed(), reason="this system copies nothing between processes")
 
@@ -21,7 +21,7 @@ SHAPES: dict[str, tuple[int, slice | tuple[slice, slice]]] = {
     "narrow rows": (1 << 14, (slice(None), slice(3, 5))),
     "wide rows": (1 << 19, (slice(None), slice(7, (1 << 16) + 9))),
 }
-"""The float64 numbers of an array, and the part of it that is swapped; parts of two dimensions have rows of a stride."""
+"""The float64 numbers of an array, and the part of it that is swapped; those of two dimensions have gaps."""
 
 
 def part_of(name: str, value: float) -> tuple[np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ def part_of(name: str, value: float) -> tuple[np.ndarray, np.ndarray]:
 def _other(pipe: Any, name: str) -> None:
     """Work as rank 1."""
     whole, part = part_of(name, 0.5)
-    pipe.send((os.getpid(), Memory.of(part)))
+    pipe.send((os.getpid(), MemoryRuns.of(part)))
     pid, memory = pipe.recv()
     swap_half(pid, part, memory, 1)
     pipe.send("done")
@@ -52,7 +52,7 @@ def test_both_have_what_the_other_had(name: str) -> None:
     process.start()
     whole, part = part_of(name, 0.0)
     pid, memory = mine.recv()
-    mine.send((os.getpid(), Memory.of(part)))
+    mine.send((os.getpid(), MemoryRuns.of(part)))
     swap_half(pid, part, memory, 0)
     assert mine.recv() == "done"
     mine.send("done")
@@ -76,17 +76,17 @@ def test_a_process_that_is_gone_is_an_error() -> None:
     array = np.zeros(100)
     assert process.pid is not None
     with pytest.raises(OSError, match="process_vm_readv copied"):
-        swap_half(process.pid, array, Memory.of(array), 0)
+        swap_half(process.pid, array, MemoryRuns.of(array), 0)
     with pytest.raises(OSError, match="Bad address"):
-        swap_half(os.getpid(), array, Memory(4096, 1, 800, 800), 0)
+        swap_half(os.getpid(), array, MemoryRuns(4096, 1, 800, 800), 0)
 
 
 def test_arrays_of_one_shape() -> None:
     """Arrays of two shapes are refused before anything is written."""
     with pytest.raises(ValueError, match="expected arrays of one shape"):
-        swap_half(os.getpid(), np.zeros(4), Memory.of(np.zeros(5)), 0)
+        swap_half(os.getpid(), np.zeros(4), MemoryRuns.of(np.zeros(5)), 0)
     with pytest.raises(ValueError, match="contiguous"):
-        Memory.of(np.zeros(8)[::2].reshape(2, 2))
+        MemoryRuns.of(np.zeros(8)[::2].reshape(2, 2))
 
 
 def test_ranks_find_whom_they_reach() -> None:

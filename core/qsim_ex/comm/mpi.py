@@ -19,7 +19,7 @@ import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
 from qsim_ex.comm.protocol import Array
-from qsim_ex.comm.reach import Memory, reached, swap_half
+from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
 from qsim_ex.errors import CommunicationError, MissingPackage
 
 PIECE_BYTES = 1 << 30
@@ -189,10 +189,10 @@ class Mpi:
         Neither leaves before the other has done its half, whatever happens: what is written must still be there.
         """
         theirs = np.empty((len(arrays), 4), dtype=np.int64)
-        self.exchange(other, np.array([Memory.of(array) for array in arrays], dtype=np.int64), theirs)
+        self.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
         try:
             for array, memory in zip(arrays, theirs.tolist(), strict=True):
-                swap_half(self._world.reached[other], array, Memory(*memory), int(self.rank > other))
+                swap_half(self._world.reached[other], array, MemoryRuns(*memory), int(self.rank > other))
         except OSError as error:
             raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
         finally:

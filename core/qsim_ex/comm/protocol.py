@@ -70,7 +70,7 @@ class Communicator(Protocol):
 
 
 @runtime_checkable
-class Starts(Protocol):
+class StartsExchanges(Protocol):
     """A communicator that can exchange and do something else meanwhile; it need not."""
 
     def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
@@ -78,7 +78,7 @@ class Starts(Protocol):
 
 
 @runtime_checkable
-class Swaps(Protocol):
+class SwapsInPlace(Protocol):
     """A communicator that can trade arrays in place, at least between some ranks. It need not."""
 
     def reaches(self, other: int) -> bool:

@@ -140,7 +140,7 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
 
     Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
     """
-    if placement.kind == "ranks":
+    if placement.shared_by is not None:
         from qsim_ex.files.saved_by_ranks import save_together
 
         save_together(cast("Ranks", placement), path, about)
@@ -238,7 +238,7 @@ def load_into(placement: Placement, saved: SavedState) -> None:
             f"{saved.path}: expected a state of {placement.num_wires} wires, got {saved.num_wires} wires; load it into "
             f"a state of {saved.num_wires} wires."
         )
-    if placement.kind == "ranks":
+    if placement.shared_by is not None:
         from qsim_ex.files.saved_by_ranks import load_together
 
         load_together(cast("Ranks", placement), saved)

@@ -122,6 +122,11 @@ class Ranks(Exchanged):
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
+    def shared_by(self) -> Communicator:
+        """The connection between all ranks."""
+        return self.communicator
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes sent so far between all ranks."""
         return self._bytes_moved

@@ -188,7 +188,7 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
     program = program_of(made.structure)
     wheres = _places(call, made, bound.count)
-    inputs = _Inputs(separation, circuit, whole, program, numbers, request, wheres, made, began)
+    inputs = _DensityInputs(separation, circuit, whole, program, numbers, request, wheres, made, began)
     if (ranks := wheres[0].ranks) is None:
         return _simulated(call, inputs)
     from qsim_ex.execution.together import in_step
@@ -199,7 +199,7 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
         return _simulated(replace(quiet(ranks, call), seeds=agreed), inputs)
 
 
-class _Inputs(NamedTuple):
+class _DensityInputs(NamedTuple):
     """A checked run, its places, and its circuit on density matrices. began: when the call began."""
 
     separation: Separation | None
@@ -213,7 +213,7 @@ class _Inputs(NamedTuple):
     began: float
 
 
-def _simulated(call: BatchCall, inputs: _Inputs) -> BatchResult:
+def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     """Plan and run what was checked and assigned."""
     separation, circuit, whole, program, numbers, request, wheres, made, began = inputs
     options, readout, count = call.options, call.readout, numbers.count

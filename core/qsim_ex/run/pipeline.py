@@ -226,7 +226,7 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     planned = perf_counter()
     work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
-        share = _share(call, run)
+        share = None if call.ranks is None else _share(call.ranks, run)
         workers = traverse(run, collector, kept, seeds, ticker, share)
         if call.ranks is not None and share is not None:
             from qsim_ex.run.spread import add_up
@@ -241,13 +241,11 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
 
 
-def _share(call: BatchCall, run: PlannedRun) -> tuple[int, int] | None:
-    """Return which trajectories this process runs; None if it runs all of them."""
-    if call.ranks is None or not run.program.branches:
-        return None
+def _share(ranks: Communicator, run: PlannedRun) -> tuple[int, int] | None:
+    """Return which trajectories this process runs of those that ranks share out; None if it runs all of them."""
     from qsim_ex.run.spread import trajectories_of
 
-    return trajectories_of(call.ranks, run.request.trajectories)
+    return trajectories_of(ranks, run.request.trajectories) if run.program.branches else None
 
 
 def without_idle_wires(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.comm.protocol import Communicator, Starts, Swaps
+from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
 from qsim_ex.steps.layout import Levels
@@ -100,7 +100,7 @@ class RankLinks:
         self._queue.wait(self._device.mark())
         for other, direct, trades in self._groups(mine.buffer, number, ranks, schedule):
             if direct:
-                assert isinstance(self._ranks, Swaps)
+                assert isinstance(self._ranks, SwapsInPlace)
                 self._ranks.swap(other, [trade.parts[own].of(mine.buffer) for trade, own in trades])
             else:
                 self._send(mine.buffer, other, trades)
@@ -115,7 +115,8 @@ class RankLinks:
         self, buffer: Any, number: int, ranks: Sequence[int], schedule: Schedule
     ) -> Iterator[tuple[int, bool, list[_OwnTrade]]]:
         """Yield runs of trades with one rank, and whether they are swaps in place, as both ranks find."""
-        reaches: Callable[[int], bool] = self._ranks.reaches if isinstance(self._ranks, Swaps) else lambda _: False
+        connection = self._ranks
+        reaches: Callable[[int], bool] = connection.reaches if isinstance(connection, SwapsInPlace) else lambda _: False
         on_host = isinstance(buffer, np.ndarray)
         own = [(trade, trade.devices.index(number)) for trade in schedule.trades]
 
@@ -160,7 +161,7 @@ class RankLinks:
                 self._queue.synchronize()
         given = other, _flat(out), into
         ranks = self._ranks
-        arrived = ranks.start(*given) if isinstance(ranks, Starts) else partial(ranks.exchange, *given)
+        arrived = ranks.start(*given) if isinstance(ranks, StartsExchanges) else partial(ranks.exchange, *given)
 
         def end() -> None:
             arrived()
