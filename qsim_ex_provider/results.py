@@ -303,7 +303,7 @@ def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:
         success=True,
         status="COMPLETED",
         results=experiments,
-        time_taken=experiments.time_taken,
         base_seed=experiments.base_seed(base_seed),
+        time_taken=experiments.time_taken,
         **about,
     )

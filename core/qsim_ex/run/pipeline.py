@@ -124,27 +124,23 @@ def run_batch(
     trajectories: int | None,
     cancel: threading.Event | None,
     readout: ReadoutErrors,
+    ranks: Communicator | None = None,
 ) -> BatchResult:
-    """Run many circuits of one structure; see `Simulator.run_batch`."""
+    """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
+    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     with nullcontext() if cancel is None else cancelled_by(cancel):
         if not isinstance(options.processes, str):
             from qsim_ex.run.spread import run_shared, shared_out
 
             if shared_out(call):
                 return run_shared(call)
-        return run_here(call)
+        if options.method == "density_matrix":
+            from qsim_ex.run.density import run_density
 
-
-def run_here(call: BatchCall) -> BatchResult:
-    """Run a call whose bindings are all run by this process, or by all processes that share its states."""
-    if call.options.method == "density_matrix":
-        from qsim_ex.run.density import run_density
-
-        return run_density(call)
-    return _run(call, None) if call.circuit.structure.all_joined else _run_separated(call)
+            return run_density(call)
+        return _run(call, None) if circuit.structure.all_joined else _run_separated(call)
 
 
 def _run_separated(call: BatchCall) -> BatchResult:

@@ -6,7 +6,7 @@ and every process gets the result of all of them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,7 @@ from qsim_ex.program.kraus import STEP
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.over_ranks import agreed_seeds, quiet
-from qsim_ex.run.pipeline import BatchCall, run_here
+from qsim_ex.run.pipeline import BatchCall, run_batch
 
 
 def shared_out(call: BatchCall) -> bool:
@@ -52,7 +52,7 @@ def run_shared(call: BatchCall) -> BatchResult:
         if call.bound.count >= ranks.size:
             found, what = _bindings(ranks, call, seeds), "bindings"
         else:
-            found, what = run_here(replace(call, ranks=ranks)), "trajectories"
+            found, what = _run_own(replace(call, ranks=ranks)), "trajectories"
     return _told(ranks, found, what)
 
 
@@ -84,7 +84,7 @@ def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> B
     count, bound = call.bound.count, call.bound
     begin, end = (count * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1))
     some = Bindings(end - begin, lambda first, last: bound.operands(begin + first, begin + last))
-    mine = run_here(replace(call, bound=some, seeds=seeds[begin:end]))
+    mine = _run_own(replace(call, bound=some, seeds=seeds[begin:end]))
     packed, saved, values, errors = zip(
         *ranks.allgather((mine.packed, dict(mine.saved), mine.values, mine.errors)), strict=True
     )
@@ -96,6 +96,12 @@ def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> B
         errors=np.concatenate(errors),
         seeds=tuple(seeds),
     )
+
+
+def _run_own(call: BatchCall) -> BatchResult:
+    """Run a call on this process alone."""
+    given = (getattr(call, one.name) for one in fields(call))
+    return run_batch(*given)
 
 
 def _joined(parts: list[Any]) -> Any:
