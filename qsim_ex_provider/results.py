@@ -170,6 +170,17 @@ class Experiments(Sequence[ExperimentResult]):
         """Seconds of all tasks."""
         return sum(result.timings["total"] for result in self._task_results)
 
+    def base_seed(self, drawn: int) -> int:
+        """Return the seed of the first experiment, which is the base of all: of several processes, that of rank 0.
+
+        drawn: the one that the job was begun with, for a job without experiments.
+        """
+        if not self._places:
+            return drawn
+        place = self._places[0]
+        of_task = self._task_results[place.task]
+        return of_task.seeds[place.member] if isinstance(of_task, BatchResult) else of_task.seed
+
     def registers(self, number: int) -> tuple[int, list[list[Any]]]:
         """Return the number of classical bits of an experiment, and names and sizes of its registers."""
         fields = self._headers[self._places[number].circuit].fields
@@ -286,8 +297,13 @@ class BitStrings(dict[int, str]):
         return self[value]
 
 
-def assemble(experiments: Experiments, **about: Any) -> Result:
-    """Return the result of a job."""
+def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:
+    """Return the result of a job; base_seed: the one that it was begun with."""
     return QsimExResult(
-        success=True, status="COMPLETED", results=experiments, time_taken=experiments.time_taken, **about
+        success=True,
+        status="COMPLETED",
+        results=experiments,
+        base_seed=experiments.base_seed(base_seed),
+        time_taken=experiments.time_taken,
+        **about,
     )

@@ -54,6 +54,19 @@ def test_every_rank_gets_the_answers_of_one_process(ranks: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_small_states_are_shared_out(ranks: int) -> None:
+    """Bindings and trajectories are shared out among ranks, and every rank gets the shots of one process."""
+    run(ranks, "shared_out")
+
+
+@pytest.mark.slow
+def test_checkpoints_are_written_and_read_by_all_ranks() -> None:
+    """A run with checkpoints that fails on one rank continues on all, with the shots of an uninterrupted one."""
+    run(3, "checkpoints")
+
+
+@pytest.mark.slow
 def test_unchanged_scripts_of_frameworks() -> None:
     """Qiskit and Cirq, with a seed and without, give the same on every rank."""
     run(2, "frameworks")

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVecto
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.errors import CommunicationError, OutOfMemory
+from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
 
 WIRES = 9
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -140,6 +144,50 @@ def _state() -> None:
         assert np.isclose(same(state.norm()), 1)
 
 
+def shared_out() -> None:
+    """Bindings and trajectories of small states are shared out; every rank gets what one process gets."""
+    circuit = _turned()
+    bindings = np.repeat(circuit.operands, 10, axis=0) * np.linspace(0.5, 1.5, 10)[:, None]
+    sums = [PauliSum((PauliString(3, 0), PauliString(0, 5)))]
+    asked: list[dict[str, Any]] = [{"shots": 20, "seeds": 3}, {"observables": sums}]
+    for how in asked:
+        found, alone = (Simulator(**options).run_batch(circuit, bindings, **how) for options in (divided(), ALONE))
+        assert (found.facts["shared_out"], found.facts["bindings"]) == ("bindings", 10)
+        assert found.seeds == alone.seeds or "seeds" not in how
+        if found.packed is not None:
+            assert np.array_equal(same(found.packed), alone.packed)
+        assert np.array_equal(same(found.values), alone.values)
+    same(Simulator(**divided()).run_batch(circuit, bindings, shots=20).packed)  # seeds of rank 0
+    noisy = layers(wires=8).channel(depolarizing(0.2), [7]).measure([7], [7]).gate("h", [7])
+    for wire in range(8):
+        noisy.gate("cx", [wire, (wire + 1) % 8]).channel(depolarizing(0.1), [wire])
+    whole = noisy.measure(range(7), range(7)).build()
+    for trajectories in (3, 50):
+        found, alone = (
+            Simulator(**options).run_batch(
+                whole, shots=trajectories, seeds=5, observables=[PauliSum((PauliString(0, 5),))]
+            )
+            for options in (divided(), ALONE)
+        )
+        assert found.facts["shared_out"] == "trajectories"
+        assert np.array_equal(same(found.packed), alone.packed)
+        assert np.allclose(same(found.values), alone.values, rtol=0, atol=1e-12)
+        assert np.allclose(same(found.errors), alone.errors, rtol=0, atol=1e-12)
+        assert found.trajectories == trajectories
+    exact = {"method": "density_matrix"}
+    same(Simulator(**divided(**exact)).run(whole, shots=50).packed)
+    found, alone = (Simulator(**{**options, **exact}).run(whole, 50, 3) for options in (divided(), ALONE))
+    assert np.array_equal(same(found.packed), alone.packed)
+
+
+def _turned() -> Circuit:
+    """A circuit of four wires with one angle."""
+    builder = CircuitBuilder(4, 4).gate("ry", [0], 0.3)
+    for wire in range(3):
+        builder.gate("cx", [wire, wire + 1])
+    return builder.measure(range(4), range(4)).build()
+
+
 def frameworks() -> None:
     """Unchanged scripts of Qiskit and Cirq, without a seed and with one."""
     import cirq
@@ -155,6 +203,7 @@ def frameworks() -> None:
     ghz.measure_all()
     backend = QsimExBackend(**divided())
     job = backend.run([ghz, ghz], shots=100)
+    same(job.result().base_seed)
     assert sorted(same(job.result().get_counts(0))) == ["0" * WIRES, "1" * WIRES]
     counts = backend.run(ghz, shots=100, seed_simulator=5).result().get_counts()
     assert same(counts) == QsimExBackend(**ALONE).run(ghz, shots=100, seed_simulator=5).result().get_counts()
@@ -303,21 +352,86 @@ def dies() -> None:
 
 
 def state_file() -> None:
-    """What cannot be done yet is refused on all ranks, in words."""
-    from qsim_ex.errors import NotSupported
+    """A state is written by all ranks, and read by all, by some, and by one; what cannot be done is refused by all."""
+    from qsim_ex.comm.connection import connected
+    from qsim_ex.comm.mpi import Mpi
+    from qsim_ex.errors import NotSupported, SavedStateError
 
-    with StateVector(WIRES, **divided()) as state:
-        for call in (
-            lambda: state.save("state"),
-            lambda: Simulator(**divided(checkpoint="run")).run(measured(), shots=5, seed=1),
-            lambda: Simulator(**divided(device_wires=4)).run(measured(), shots=5, seed=1),
-        ):
-            try:
-                call()
-            except NotSupported as error:
-                assert "process" in str(error)  # noqa: PT017
-            else:
-                raise AssertionError("it was not refused")
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    circuit = layers().build()
+    psi = Simulator(**ALONE).state(circuit).to_numpy()
+    with Simulator(**divided()).state(circuit) as state:
+        state.save(folder / "whole")
+        assert np.allclose(same(state.to_numpy()), psi, rtol=0, atol=1e-12)
+        try:
+            state.save(folder / "nowhere" / "state")
+        except SavedStateError as error:
+            same(str(error))
+        else:
+            raise AssertionError("there is no such folder")
+        same(state.norm())  # and all go on
+    with StateVector(WIRES, **divided()) as state:  # most of it is known to be zero
+        state.gate("x", [WIRES - 1]).save(folder / "basis")
+    for name, wanted in (("whole", psi), ("basis", np.eye(1, 1 << WIRES, 1 << WIRES - 1)[0])):
+        with StateVector.load(folder / name, **divided()) as state:
+            assert np.allclose(same(state.to_numpy()), wanted, rtol=0, atol=1e-12)
+        with StateVector.load(folder / name, **ALONE) as state:
+            assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
+        of_some = {**CPU, "processes": 1 if world().rank // 2 else 2}
+        with connected(Mpi(world().Split(world().rank // 2))), StateVector.load(folder / name, **of_some) as state:
+            assert np.allclose(state.to_numpy(), wanted, rtol=0, atol=1e-12)
+    assert sorted(path.name for path in folder.iterdir()) == ["basis", "whole"]
+    try:
+        Simulator(**divided(device_wires=4)).run(measured(), shots=5, seed=1)
+    except NotSupported as error:
+        assert "process" in str(error)  # noqa: PT017
+    else:
+        raise AssertionError("it was not refused")
+
+
+def checkpoints() -> None:
+    """A run that was interrupted on one rank continues on all, and gives what it would have given."""
+    from qsim_ex.run import state_in_progress
+
+    folder = Path(world().bcast(tempfile.mkdtemp()))
+    noisy = layers(count=1).channel(depolarizing(0.3), [0]).measure([1], [1])
+    for wire in range(WIRES):
+        noisy.gate("ry", [wire], 0.2 * wire).gate("cz", [wire, (wire + 1) % WIRES])
+    chance = noisy.measure([0, WIRES - 1], [0, WIRES - 1]).build()
+    for name, circuit, shots, seed in (("a", measured(), 50, 7), ("b", chance, 6, 7), ("c", chance, 6, None)):
+        _interrupted(folder / name, circuit, shots, seed)
+        assert (folder / name).exists() or (folder / f"{name}.found").exists()
+        with patch.object(state_in_progress, "load_into", wraps=state_in_progress.load_into) as restored:
+            simulator = Simulator(**divided(checkpoint=folder / name, checkpoint_every=0))
+            found = simulator.run(circuit, shots=shots, seed=seed)
+        assert restored.called
+        alone = Simulator(**ALONE).run(circuit, shots, same(found.seed))
+        assert np.array_equal(same(found.packed), alone.packed)
+        world().Barrier()
+        assert not any(path.name.startswith(name) for path in folder.iterdir())
+
+
+def _interrupted(path: Path, circuit: Circuit, shots: int, seed: int | None) -> None:
+    """Run with checkpoints, until rank 1 fails after the second of them."""
+    write, count = CheckpointsOfRanks.write_state, 0
+
+    def failing(self: Any, *given: Any) -> None:
+        nonlocal count
+        write(self, *given)
+        count += 1
+        if world().rank == 1 and count == 2:
+            raise ArithmeticError("rank 1 is broken")
+
+    CheckpointsOfRanks.write_state = failing  # type: ignore[method-assign]
+    try:
+        Simulator(**divided(checkpoint=path, checkpoint_every=0)).run(circuit, shots=shots, seed=seed)
+    except (ArithmeticError, CommunicationError) as error:
+        assert "rank 1 is broken" in str(error)  # noqa: PT017
+    else:
+        raise AssertionError("it was not interrupted")
+    finally:
+        CheckpointsOfRanks.write_state = write  # type: ignore[method-assign]
+    world().Barrier()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from qsim_ex.cli.caches import Folder
 from qsim_ex.cli.cuda import CudaPart
 from qsim_ex.cli.layout import GOOD, NONE, facts, heading, mark, plural, table
 from qsim_ex.cli.machine import Driver, Gpu, Processor, system
+from qsim_ex.cli.mpi import mpi_row
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.devices.memory import human
@@ -99,8 +100,8 @@ def show_software(
     rows: list[Sequence[Any]] = [(GOOD, name, packages.version(name) or "?", "") for name in BASE]
     rows += [(mark_of(bool(part.version)), part.name, part.version or "not installed", part.use) for part in cuda]
     rows += [(mark_of(one.good), "kernels", str(one.count or "none"), one.use) for one in kernels]
-    mpi = packages.version("mpi4py")
-    rows.append((mark_of(bool(mpi)), "mpi4py", mpi or "not installed", "one state over several processes, with mpirun"))
+    good, versions, use = mpi_row()
+    rows.append((mark_of(good), "mpi4py", versions, use))
     rows += [(mark_of(bool(one.does)), one.name, one.versions or "not installed", one.does) for one in frameworks]
     page.print(table([("", "left")] * 4, rows))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from qsim_ex.comm.processes import Watched, processes_of
 from qsim_ex.comm.protocol import Array
-from qsim_ex.comm.reach import Memory, reached, swap_half
+from qsim_ex.comm.reach import MemoryRuns, reached, swap_half
 from qsim_ex.errors import CommunicationError, MissingPackage
 
 PIECE_BYTES = 1 << 30
@@ -54,8 +54,8 @@ class _World:
 
     control: a communicator for `Mpi.renewed`. notices: one for announcements. ended: why each rank that has ended did.
     failed: for each generation of connections, the first rank that failed, and its error in words.
-    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are under
-    way; those of a connection that was aborted stay, since what still arrives is written to their memory.
+    reached: the processes of ranks whose memory this one can reach, and that reach ours. flying: requests that are
+    under way; those of a connection that was aborted stay, since what still arrives is written to their memory.
     """
 
     def __init__(self, given: Any) -> None:
@@ -144,8 +144,9 @@ class Mpi:
 
     @property
     def description(self) -> str:
-        """The MPI library."""
-        return "MPI: " + " ".join(self._mpi.Get_library_version().split("\0")[0].replace(",", " ").split()[:3])
+        """The MPI library, and whether ranks of this host swap memory."""
+        library = " ".join(self._mpi.Get_library_version().split("\0")[0].replace(",", " ").split()[:3])
+        return f"MPI: {library}" + (", in place within a host" if self._world.reached else "")
 
     # --- operations --------------------------------------------------------------------------------------------------
 
@@ -188,10 +189,10 @@ class Mpi:
         Neither leaves before the other has done its half, whatever happens: what is written must still be there.
         """
         theirs = np.empty((len(arrays), 4), dtype=np.int64)
-        self.exchange(other, np.array([Memory.of(array) for array in arrays], dtype=np.int64), theirs)
+        self.exchange(other, np.array([MemoryRuns.of(array) for array in arrays], dtype=np.int64), theirs)
         try:
             for array, memory in zip(arrays, theirs.tolist(), strict=True):
-                swap_half(self._world.reached[other], array, Memory(*memory), int(self.rank > other))
+                swap_half(self._world.reached[other], array, MemoryRuns(*memory), int(self.rank > other))
         except OSError as error:
             raise CommunicationError(f"rank {other} of {self.size} cannot be reached any more: {error}") from error
         finally:

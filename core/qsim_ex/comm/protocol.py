@@ -70,15 +70,15 @@ class Communicator(Protocol):
 
 
 @runtime_checkable
-class Starts(Protocol):
-    """A communicator that can exchange and do something else meanwhile. It need not; then each exchange is waited for."""
+class StartsExchanges(Protocol):
+    """A communicator that can exchange and do something else meanwhile; it need not."""
 
     def start(self, other: int, sent: Array, received: Array) -> Callable[[], None]:
         """Start an exchange, and return a function that waits for its end; those with one rank end in this order."""
 
 
 @runtime_checkable
-class Swaps(Protocol):
+class SwapsInPlace(Protocol):
     """A communicator that can trade arrays in place, at least between some ranks. It need not."""
 
     def reaches(self, other: int) -> bool:

@@ -1,7 +1,7 @@
 """The memory of other processes of the same host, read and written in place, where the system allows it.
 
-Linux copies between the memories of two processes of one user (``process_vm_readv``). So two ranks trade arrays in place
-without messages: each of them swaps one half, through a little memory that stays in a processor's cache.
+Linux copies between the memories of two processes of one user (``process_vm_readv``). So two ranks trade arrays in
+place without messages: each of them swaps one half, through a little memory that stays in a processor's cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ for _call in filter(None, _CALLS.values()):
     _call.restype = ctypes.c_ssize_t
 
 
-class Memory(NamedTuple):
+class MemoryRuns(NamedTuple):
     """Runs of `width` bytes, `stride` bytes apart, from an address of a process on."""
 
     address: int
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
     stride: int
 
     @classmethod
-    def of(cls, array: Array) -> Memory:
+    def of(cls, array: Array) -> MemoryRuns:
         """Return the memory of an array in one dimension or two, whose rows are contiguous."""
         rows = array.reshape(1, -1) if array.ndim == 1 else array
         if rows.ndim != 2 or rows.strides[1] != rows.itemsize:
@@ -67,13 +67,13 @@ def reached(allgather: Callable[[Any], list[Any]], rank: int) -> dict[int, int]:
         # Where Yama restricts who may do this, we allow it to what our launcher has started; elsewhere it is an error.
         _libc.prctl(_PR_SET_PTRACER, os.getppid(), 0, 0, 0)
     cookie = np.frombuffer(os.urandom(16), dtype=np.uint8)
-    others = allgather((host_key(), os.getpid(), Memory.of(cookie), cookie.tobytes()))
+    others = allgather((host_key(), os.getpid(), MemoryRuns.of(cookie), cookie.tobytes()))
     mine = set()
     for other, (host, pid, memory, expected) in enumerate(others):
         if other != rank and host == host_key():
             found = np.zeros_like(cookie)
             try:
-                _copy("process_vm_readv", pid, Memory.of(found).runs(0, 1, 0, 16), memory.runs(0, 1, 0, 16))
+                _copy("process_vm_readv", pid, MemoryRuns.of(found).runs(0, 1, 0, 16), memory.runs(0, 1, 0, 16))
             except OSError:
                 continue
             if found.tobytes() == expected:
@@ -82,19 +82,34 @@ def reached(allgather: Callable[[Any], list[Any]], rank: int) -> dict[int, int]:
     return {other: others[other][1] for other in sorted(mine) if rank in everyone[other]}
 
 
-def swap_half(pid: int, array: Array, other: Memory, half: int) -> None:
+def allowed() -> bool:
+    """Return whether this system copies between the memories of processes; here a process reads its own."""
+    given, found = np.arange(16, dtype=np.uint8), np.zeros(16, dtype=np.uint8)
+    try:
+        _copy(
+            "process_vm_readv",
+            os.getpid(),
+            MemoryRuns.of(found).runs(0, 1, 0, 16),
+            MemoryRuns.of(given).runs(0, 1, 0, 16),
+        )
+    except OSError:
+        return False
+    return bool(np.array_equal(given, found))
+
+
+def swap_half(pid: int, array: Array, other: MemoryRuns, half: int) -> None:
     """Swap one half of an array with memory of another process, which swaps the other half; half: 0 or 1.
 
     Raises `OSError` if the process has died, or has no such memory.
     """
-    own = Memory.of(array)
+    own = MemoryRuns.of(array)
     if (own.rows, own.width) != (other.rows, other.width):
         raise ValueError(f"swap: expected arrays of one shape, got {own} and {other}.")
     chunks = list(own.chunks())
     middle = (len(chunks) + 1) // 2
     rows = array.reshape(1, -1) if array.ndim == 1 else array
     between = np.empty(max((count * width for _, count, _, width in chunks), default=0), dtype=np.uint8)
-    staged = Memory.of(between)
+    staged = MemoryRuns.of(between)
     for row, count, first, width in chunks[middle:] if half else chunks[:middle]:
         mine, theirs = own.runs(row, count, first, width), other.runs(row, count, first, width)
         _copy("process_vm_readv", pid, staged.runs(0, 1, 0, count * width), theirs)

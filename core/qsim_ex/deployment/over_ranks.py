@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.deployment.assign import Assignment
 
-_ALONE = {"device_wires": None, "window_slots": None, "checkpoint": None}
+ALONE = {"device_wires": None, "window_slots": None}
 """Options that a state over several processes cannot have yet, with their default values."""
 
 
@@ -59,18 +59,18 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     Raises the same error on all ranks: `OutOfMemory` if one has no room, `DeviceError` and what else `assign` raises;
     and `NotSupported` for options that such a state cannot have.
     """
-    if unfit := [name for name, usual in _ALONE.items() if getattr(options, name) != usual]:
+    if unfit := [name for name, usual in ALONE.items() if getattr(options, name) != usual]:
         if not options.over_processes:
             return None, f"not divided over processes: {', '.join(unfit)} was given"
         raise NotSupported(
             f"processes={options.processes} with {', '.join(unfit)}: a process holds one sub state vector on each of "
-            "its devices, none in host memory besides, and writes no checkpoints yet; leave one of them out."
+            "its devices, and none in host memory besides; leave one of them out."
         )
     ranks, why = ranks_of(options.processes, num_wires)
     if ranks is None:
         return None, why
     communicator = renew()
-    own = _local(options, communicator)
+    own = local_options(options, communicator)
     if own.network == "auto":
         own = own.with_({"network": _found(own, communicator, ranks.used) or "auto"})
     numbers = tuple(own.devices or (own.device_id,))
@@ -125,7 +125,7 @@ def _found(own: Options, communicator: Communicator, used: int) -> Layers:
     return (Layer(each.bit_length() - 1, name, rate), *layers)
 
 
-def _local(options: Options, communicator: Communicator) -> Options:
+def local_options(options: Options, communicator: Communicator) -> Options:
     """Return the options of this rank: ranks of one host share its cores and take turns in its GPUs."""
     seats = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
     mine = seats[communicator.rank]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,14 @@ from qsim_ex.placement.base import Placement
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.layout import Layout
 
+if TYPE_CHECKING:
+    from qsim_ex.placement.ranks import Ranks
+
 MAGIC = b"qsim-ex state 1\n"
 """The first bytes of every file; the number is the version of the format."""
+
+ROOM = 4096
+"""The header's length is a multiple of this, so that it can be written last, at the beginning."""
 
 PIECE = 1 << 22
 """The number of amplitudes of a piece; fewer where a sub state vector has fewer."""
@@ -39,7 +45,6 @@ _SAME = 1e-4
 _HEAD = struct.Struct("<II")  # bytes of the header, and its checksum
 _FRAME = struct.Struct("<Q")  # the index of a piece's first amplitude
 _CHECK = struct.Struct("<I")  # the checksum behind a piece
-_ROOM = 4096  # the header's length is a multiple of this, so that it can be written last, at the beginning
 _BLOCK = 1024  # numbers whose squares are added up in their own precision, before float64 takes over
 
 Amplitudes = NDArray[np.complexfloating[Any, Any]]
@@ -135,34 +140,69 @@ def save(placement: Placement, path: Path, about: Mapping[str, Any] | None = Non
 
     Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
     """
-    layout = placement.layout
-    header = Header(
-        placement.num_wires, placement.dtype, layout, min(PIECE, 1 << placement.levels.local), 0, 1.0, about or {}
-    )
-    try:
-        room = -(-(len(header.encoded()) + 64) // _ROOM) * _ROOM
-    except BadHeader as error:
-        raise SavedStateError(f"{path} cannot be written: {error}.") from error
-    with written(path, state_bytes(placement.num_wires, placement.dtype) + 2 * _ROOM) as file:
+    if placement.shared_by is not None:
+        from qsim_ex.files.saved_by_ranks import save_together
+
+        save_together(cast("Ranks", placement), path, about)
+        return
+    header, room = begun(placement, path, about)
+    with written(path, state_bytes(placement.num_wires, placement.dtype) + 2 * ROOM) as file:
         file.write(bytes(room))
         pieces, weight = 0, 0.0
         for first, values in placement.pieces(header.piece):
-            frame = _FRAME.pack(first)
-            little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-            body = little.view(np.uint8).data
-            file.write(frame)
-            file.write(body)
-            file.write(_CHECK.pack(zlib.crc32(body, zlib.crc32(frame))))
-            pieces, weight = pieces + 1, weight + _weight(little)
-        if not math.isfinite(weight):
-            raise SavedStateError(
-                f"{path}: expected finite amplitudes, got infinite ones or NaN; nothing was written. Check the gates "
-                "and amplitudes that made the state."
-            )
-        header = replace(header, layout=placement.layout, pieces=pieces, norm=math.sqrt(weight))
-        text = header.encoded().ljust(room - len(MAGIC) - _HEAD.size)
-        file.seek(0)
-        file.write(MAGIC + _HEAD.pack(len(text), zlib.crc32(text)) + text)
+            weight += write_piece(file, first, values)
+            pieces += 1
+        require_finite(path, weight)
+        write_header(file, replace(header, layout=placement.layout, pieces=pieces, norm=math.sqrt(weight)), room)
+
+
+def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> tuple[Header, int]:
+    """Return the header of a state that is about to be written, and the bytes that it will take at most."""
+    header = Header(
+        placement.num_wires,
+        placement.dtype,
+        placement.layout,
+        min(PIECE, 1 << placement.levels.local),
+        0,
+        1.0,
+        about or {},
+    )
+    try:
+        return header, -(-(len(header.encoded()) + 64) // ROOM) * ROOM
+    except BadHeader as error:
+        raise SavedStateError(f"{path} cannot be written: {error}.") from error
+
+
+def framed_bytes(piece: int, dtype: np.dtype[Any]) -> int:
+    """Return the bytes of a piece in a file."""
+    return _FRAME.size + piece * dtype.itemsize + _CHECK.size
+
+
+def write_piece(file: BinaryIO, first: int, values: Amplitudes) -> float:
+    """Write the piece that begins at index `first`, and return its Σ |amplitude|²."""
+    frame = _FRAME.pack(first)
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    body = little.view(np.uint8).data
+    file.write(frame)
+    file.write(body)
+    file.write(_CHECK.pack(zlib.crc32(body, zlib.crc32(frame))))
+    return _weight(little)
+
+
+def require_finite(path: Path, weight: float) -> None:
+    """Raise `SavedStateError` unless the squared norm of what was written is finite."""
+    if not math.isfinite(weight):
+        raise SavedStateError(
+            f"{path}: expected finite amplitudes, got infinite ones or NaN; nothing was written. Check the gates "
+            "and amplitudes that made the state."
+        )
+
+
+def write_header(file: BinaryIO, header: Header, room: int) -> None:
+    """Write the header at the beginning of a file, when all pieces are there."""
+    text = header.encoded().ljust(room - len(MAGIC) - _HEAD.size)
+    file.seek(0)
+    file.write(MAGIC + _HEAD.pack(len(text), zlib.crc32(text)) + text)
 
 
 def look(path: Path) -> SavedState:
@@ -198,6 +238,11 @@ def load_into(placement: Placement, saved: SavedState) -> None:
             f"{saved.path}: expected a state of {placement.num_wires} wires, got {saved.num_wires} wires; load it into "
             f"a state of {saved.num_wires} wires."
         )
+    if placement.shared_by is not None:
+        from qsim_ex.files.saved_by_ranks import load_together
+
+        load_together(cast("Ranks", placement), saved)
+        return
     restore(placement, saved)
     saved.check_norm()
 
@@ -247,7 +292,7 @@ def look_into(file: BinaryIO, path: Path) -> SavedState:
         header = parsed(text)
     except BadHeader as error:
         raise _damaged(path, f"header: {error}") from error
-    start, step = file.tell(), _FRAME.size + header.piece * header.dtype.itemsize + _CHECK.size
+    start, step = file.tell(), framed_bytes(header.piece, header.dtype)
     if size != start + header.pieces * step:
         raise _damaged(path, f"expected {start + header.pieces * step} bytes, got {size}")
     offsets = {}

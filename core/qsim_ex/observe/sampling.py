@@ -88,6 +88,12 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
+class DrawnSeeds(tuple[int, ...]):
+    """The seeds of a run over several processes that no user gave: those that rank 0 drew."""
+
+    __slots__ = ()
+
+
 def seeds_of(seeds: Any, count: int, what: str) -> tuple[int, ...]:
     """Return a seed for each of `count` states or bindings: those given, or made of one; raises `OptionError`."""
     if isinstance(seeds, int | np.integer):

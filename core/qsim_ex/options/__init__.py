@@ -114,8 +114,9 @@ class Options:
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
         from their density matrix, which costs less.
     processes: over how many processes a state is divided, under a launcher such as mpirun. 'auto' divides states that
-        are large enough over all of them, a number divides every state over that many, and 'never' none. All processes
-        make the same calls, and each gets every answer. See docs/several_processes.md.
+        are large enough over all of them, a number divides every state over that many, and 'never' none. With a number,
+        many bindings or trajectories of small states are shared out instead. All processes make the same calls, and
+        each gets every answer. See docs/several_processes.md.
     precision: the numbers in which amplitudes are stored: 'double' (complex128) or 'single' (complex64).
     max_memory: how many bytes a state may take on each device; None is what the device reports as free.
     max_host_memory: how many bytes a state on devices may take in host memory; None is what is reported as free.

@@ -17,6 +17,7 @@ from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.comm.protocol import Communicator
     from qsim_ex.devices.base import Device
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.placement.divided.visited import NearSubState
@@ -85,6 +86,10 @@ class Placement(Protocol):
     @property
     def array(self) -> Any | None:
         """All amplitudes in the order of their indices, NumPy or CuPy, [2^n], if one array holds them; else None."""
+
+    @property
+    def shared_by(self) -> Communicator | None:
+        """The connection to the other processes that hold parts of the state; None if this one holds all of it."""
 
     @property
     def bytes_moved(self) -> int:

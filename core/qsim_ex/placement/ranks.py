@@ -22,7 +22,8 @@ from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import human
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
-from qsim_ex.placement.base import PIECE, Amplitudes, Placement
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.base import Amplitudes, Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.divided.exchanged import Exchanged
@@ -32,6 +33,7 @@ from qsim_ex.placement.exchange.links import staging as links_staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 
 NO_LINKS: Mapping[tuple[int, int], Link] = MappingProxyType({})
@@ -143,6 +145,11 @@ class Ranks(Exchanged):
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
+    def shared_by(self) -> Communicator:
+        """The connection between all ranks."""
+        return self.communicator
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes sent so far between all devices."""
         return self._bytes_moved
@@ -220,17 +227,60 @@ class Ranks(Exchanged):
         self.places = tuple(places)
         self._moved([*range(local), *origins], flip << local)
 
+    # --- other numbers of wires --------------------------------------------------------------------------------------
+
+    def extend(self, count: int) -> Ranks:
+        """Return this state with `count` more wires in |0>, on local positions; releases this placement.
+
+        Nothing leaves its rank.
+        """
+        n, local = self.num_wires, self.levels.local
+        address = (*(p if p < local else p + count for p in self.layout.address), *range(local, local + count))
+        added = ((1 << count) - 1) << local
+        new = self.another(n + count)
+        self._take_over(new, Layout(address, _opened(self.layout.flip, local, count)))
+        new.fresh |= added
+        self.release()
+        return new
+
+    def shrink(self, wires: Sequence[int]) -> Ranks:
+        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
+
+        Wires on device bits are exchanged with local ones first; what is left of a sub state vector stays on its rank.
+        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
+        """
+        value = held_values(self, wires)
+        count, kept = len(wires), self.levels.local - len(wires)
+        new = self.another(self.num_wires - count)
+        at_positions = self.layout.wires()
+        below = [wire for wire in at_positions[: self.levels.local] if wire not in wires]
+        above = iter(below[kept:])
+        far = [next(above) if wire in wires else wire for wire in at_positions[self.levels.local :]]
+        found = at.ordered(self.layout, [*below[:kept], *wires, *far])
+        gone = ((1 << count) - 1) << kept
+        self.arrange(Layout(found.address, found.flip & ~gone | value << kept))
+        address = (p if p < kept else p - count for p in self.layout.address)
+        left = tuple(p for wire, p in enumerate(address) if wire not in wires)
+        self._take_over(new, Layout(left, _closed(self.layout.flip, kept, count)))
+        self.release()
+        return new
+
     def _copy_to(self, new: Divided, layout: Layout) -> None:
-        """Copy amplitudes to a new placement over the same ranks, by index as far as both have it."""
+        """Copy amplitudes to a new placement of as many wires over the same ranks: nothing leaves its rank."""
         assert isinstance(new, Ranks)
-        if new.num_wires == self.num_wires:  # nothing leaves its rank
-            new.places = self.places
-            super()._copy_to(new, layout)
-            return
-        new.write_zeros(~self.fresh & (1 << min(self.num_wires, new.num_wires)) - 1)
-        for first, values in self.pieces(PIECE):
-            new.write(first, values[: max(0, (1 << new.num_wires) - first)])
-        new.layout = layout
+        new.places = self.places
+        super()._copy_to(new, layout)
+
+    def _take_over(self, new: Ranks, layout: Layout) -> None:
+        """Copy the beginning of each sub state vector, as far as both have it, to a placement of other local wires."""
+        local, other = self.levels.local, new.levels.local
+        self.write_zeros((1 << min(local, other)) - 1)
+        for number in self._live():
+            mine, to = self._here(number), new._here(number)
+            size = 1 << min(local, other)
+            to.device.copy(to.buffer[:size], mine.buffer[:size])
+        new.places, new.layout = self.places, layout
+        new.fresh = self.fresh >> local << other
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
         """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
@@ -277,6 +327,23 @@ class Ranks(Exchanged):
                 root = place // len(self.devices)
                 yield (number << local) + start, self.communicator.broadcast(mine, root=root)
 
+    def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
+        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all and its index.
+
+        All ranks call it, and nothing is sent. Sub state vectors that are known to be zero have no pieces.
+        """
+        local = self.levels.local
+        self.write_zeros((1 << local) - 1)
+        live = [number for number in range(len(self.places)) if not number << local & self.fresh]
+
+        def own() -> Iterator[tuple[int, int, Amplitudes]]:
+            for number in self._live():
+                mine, before = self._here(number), (live.index(number) << local) // size
+                for k, start in enumerate(range(0, 1 << local, size)):
+                    yield before + k, (number << local) + start, mine.device.read(mine.buffer, start, start + size)
+
+        return own()
+
     def norm_squared(self) -> float:
         """Return Σ |amplitude|²."""
         return float(self._sum(np.array(super().norm_squared(), dtype=np.float64)))
@@ -315,3 +382,15 @@ class Ranks(Exchanged):
         if other.places != self.places:  # equal numbers are on other ranks
             return overlap(self, other)
         return complex(self._sum(np.array(sum((self._inner(near, other) for near in self.visit()), 0j))))
+
+
+def _opened(bits: int, position: int, count: int) -> int:
+    """Return bits with `count` more zeros at a position."""
+    low = (1 << position) - 1
+    return bits & low | (bits & ~low) << count
+
+
+def _closed(bits: int, position: int, count: int) -> int:
+    """Return bits without `count` of them from a position on."""
+    low = (1 << position) - 1
+    return bits & low | bits >> position + count << position

@@ -69,6 +69,7 @@ class Single:
 
     kind = "single"
     planning_levels = None
+    shared_by = None
     bytes_moved = 0
 
     def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,10 @@ from qsim_ex.run.pipeline import (
     without_idle_wires,
 )
 from qsim_ex.run.work import BatchInputs, WorkUnit
+
+if TYPE_CHECKING:
+    from qsim_ex.program.separation import Separation
+    from qsim_ex.run.request import Request
 
 _NOTHING = np.zeros((0, 0), dtype=np.complex128)
 
@@ -177,7 +182,7 @@ def measures(call: BatchCall) -> bool:
 
 
 def _run(call: BatchCall, *, separate: bool) -> BatchResult:
-    began, options = perf_counter(), call.options
+    began = perf_counter()
     circuit, bound, readout = call.circuit, call.bound, call.readout
     observed = bool(call.observables)
     request = replace(call.checked(certain(call), measures(call)), trajectories=1)
@@ -190,16 +195,45 @@ def _run(call: BatchCall, *, separate: bool) -> BatchResult:
     numbers = Bindings(bound.count, lambda begin, end: made.operands(bound.operands(begin, end)))
     program = program_of(made.structure)
     wheres = _places(call, made, bound.count)
-    machines = machines_of(wheres, program, options, bound.count)
+    inputs = _DensityInputs(separation, circuit, whole, program, numbers, request, wheres, made, began)
+    if (ranks := wheres[0].ranks) is None:
+        return _simulated(call, inputs)
+    from qsim_ex.execution.together import in_step
+    from qsim_ex.run.over_ranks import agreed_seeds, quiet
+
+    with in_step(ranks):
+        agreed = agreed_seeds(ranks, call, call.circuit, call.bound)
+        return _simulated(replace(quiet(ranks, call), seeds=agreed), inputs)
+
+
+class _DensityInputs(NamedTuple):
+    """A checked run, its places, and its circuit on density matrices. began: when the call began."""
+
+    separation: Separation | None
+    circuit: Circuit
+    whole: Circuit
+    program: Program
+    numbers: Bindings
+    request: Request
+    wheres: Sequence[Assignment]
+    made: Doubled
+    began: float
+
+
+def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
+    """Plan and run what was checked and assigned."""
+    separation, circuit, whole, program, numbers, request, wheres, made, began = inputs
+    options, readout, count = call.options, call.readout, numbers.count
+    machines = machines_of(wheres, program, options, count)
     run = PlannedRun(separation, whole, program, numbers, request, machines, options)
     gates = sum(plan.num_gates for plan in machines[0].plans)
-    collector = DensityCollector.empty(circuit, program, request, bound.count, wheres[0], options, gates)
+    collector = DensityCollector.empty(circuit, program, request, count, wheres[0], options, gates)
     collector.doubled = made
     kept, seeds = checkpoints_of(run, call.seeds)
     if kept is not None:
         collector.keep(kept)
     planned = perf_counter()
-    with Ticker(call.cancel, options.progress, options.watch, work_of(made.size, gates, bound.count)) as ticker:
+    with Ticker(call.cancel, options.progress, options.watch, work_of(made.size, gates, count)) as ticker:
         workers = traverse(run, collector, kept, seeds, ticker)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)

@@ -11,8 +11,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.execution.together import digest, require_same
-from qsim_ex.observe.sampling import fresh_seed, seeds_of, were_drawn
-from qsim_ex.run.request import Request
+from qsim_ex.observe.sampling import DrawnSeeds, fresh_seed, seeds_of, were_drawn
 
 if TYPE_CHECKING:
     from qsim_ex.run.pipeline import BatchCall
@@ -28,9 +27,7 @@ def quiet(ranks: Communicator, call: BatchCall) -> BatchCall:
     return replace(call, options=call.options.with_({"progress": False}))
 
 
-def agreed_seeds(
-    ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings, request: Request
-) -> tuple[int, ...]:
+def agreed_seeds(ranks: Communicator, call: BatchCall, circuit: Circuit, bound: Bindings) -> tuple[int, ...]:
     """Return the seeds of all bindings, the same on all ranks; raise `CommunicationError` for ranks that disagree."""
     given = call.options.seed if call.seeds is None else call.seeds
     known = None if given is None else seeds_of(given, bound.count, "bindings")
@@ -43,15 +40,15 @@ def agreed_seeds(
         "circuit": f"{circuit.key} of {len(circuit.instructions)} instructions",
         "numbers": digest(numbers),
         "bindings": f"{bound.count} ({digest(every)})",
-        "shots": request.shots,
-        "trajectories": request.trajectories,
-        "observables": request.observables,
-        "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in request.readout),
+        "shots": call.shots,
+        "trajectories": call.trajectories,
+        "observables": tuple(call.observables),
+        "readout": tuple((one.clbits, one.measurement, one.matrix.tolist()) for one in call.readout),
         "seeds": None if drawn else known,
         **options,
     }
     require_same(ranks, asked)
     if drawn:
-        known = ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings"))
+        return DrawnSeeds(ranks.broadcast(known or seeds_of(fresh_seed(), bound.count, "bindings")))
     assert known is not None
     return known

@@ -42,6 +42,7 @@ from qsim_ex.run.request import Request, checked_request
 from qsim_ex.run.worker import Worker, WorkQueue
 
 if TYPE_CHECKING:
+    from qsim_ex.comm.protocol import Communicator
     from qsim_ex.program.separation import How, Separation
     from qsim_ex.run.density_branches import BranchWorker
     from qsim_ex.run.narrow_density import DensityMachine, DensityWorker
@@ -70,7 +71,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BatchCall:
-    """The arguments of `run_batch`."""
+    """The arguments of `run_batch`. ranks: those that share out the trajectories of all bindings, if any do."""
 
     assigner: Assigner
     options: Options
@@ -82,6 +83,7 @@ class BatchCall:
     trajectories: int | None
     cancel: threading.Event | None
     readout: ReadoutErrors
+    ranks: Communicator | None = None
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -124,12 +126,18 @@ def run_batch(
     trajectories: int | None,
     cancel: threading.Event | None,
     readout: ReadoutErrors,
+    ranks: Communicator | None = None,
 ) -> BatchResult:
-    """Run many circuits of one structure; see `Simulator.run_batch`."""
+    """Run many circuits of one structure; see `Simulator.run_batch`. ranks: as in `BatchCall`."""
     bound = _own(circuit) if bindings is None else bindings
     bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
-    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout)
+    call = BatchCall(assigner, options, circuit, bound, shots, seeds, observables, trajectories, cancel, readout, ranks)
     with nullcontext() if cancel is None else cancelled_by(cancel):
+        if not isinstance(options.processes, str):
+            from qsim_ex.run.spread import run_shared, shared_out
+
+            if shared_out(call):
+                return run_shared(call)
         if options.method == "density_matrix":
             from qsim_ex.run.density import run_density
 
@@ -144,7 +152,7 @@ def _run_separated(call: BatchCall) -> BatchResult:
 
         began = perf_counter()
         if (planned := narrow_density.planned(call)) is not None:
-            return _executed(call, planned, began, call.seeds)
+            return _executed(replace(call, ranks=None), planned, began, call.seeds)  # one matrix has all shots
     from qsim_ex.comm import connection
     from qsim_ex.program.separate import separation_of
     from qsim_ex.run.joint import run_parts
@@ -188,7 +196,7 @@ def _run(call: BatchCall, separation: Separation | None) -> BatchResult:
     from qsim_ex.run.over_ranks import agreed_seeds, quiet
 
     with in_step(ranks):
-        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound, request))
+        return _simulated(quiet(ranks, call), inputs, agreed_seeds(ranks, call, circuit, bound))
 
 
 def _simulated(call: BatchCall, inputs: _Inputs, asked_seeds: Any) -> BatchResult:
@@ -216,7 +224,12 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
     planned = perf_counter()
     work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
-        workers = traverse(run, collector, kept, seeds, ticker)
+        share = None if call.ranks is None else _share(call.ranks, run)
+        workers = traverse(run, collector, kept, seeds, ticker, share)
+        if call.ranks is not None and share is not None:
+            from qsim_ex.run.spread import add_up
+
+            add_up(call.ranks, collector)
     if kept is not None:
         kept.end(len(program.labels), collector.arrays)
     if call.readout and collector.packed is not None:
@@ -224,6 +237,13 @@ def _executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: Any) 
             bits[...] = apply_readout(bits, call.readout, seed, program.read)
     ended = perf_counter()
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
+
+
+def _share(ranks: Communicator, run: PlannedRun) -> tuple[int, int] | None:
+    """Return which trajectories this process runs of those that ranks share out; None if it runs all of them."""
+    from qsim_ex.run.spread import trajectories_of
+
+    return trajectories_of(ranks, run.request.trajectories) if run.program.branches else None
 
 
 def without_idle_wires(
@@ -273,14 +293,18 @@ def traverse(
     kept: Checkpoints | None,
     seeds: Sequence[int],
     ticker: Ticker,
+    share: tuple[int, int] | None = None,
 ) -> Workers:
-    """Run all units of work through the program, on all machines at once."""
+    """Run all units of work through the program, on all machines at once.
+
+    share: the first trajectory of each binding that is run, and the one behind the last; all of them if None.
+    """
     workers = _workers(run, collector, kept, ticker)
     tree = False
     if run.program.branches and run.machines[0].plans:
         tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
-    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree)
+    queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)
     if len(workers) == 1:
         workers[0](queue, seeds)
     else:
@@ -303,16 +327,23 @@ def seeds_of(seeds: Any, count: int, options: Options) -> tuple[int, ...] | None
 def checkpoints_of(run: PlannedRun, seeds: Any) -> tuple[Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, options = run.bound.count, run.options
-    known = seeds_of(seeds, count, options)
+    drawn = seeds if isinstance(seeds, sampling.DrawnSeeds) else None
+    known = seeds_of(seeds, count, options) if drawn is None else None
 
     def fresh() -> tuple[int, ...]:
-        return sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
+        return tuple(drawn) if drawn else sampling.seeds_of(sampling.fresh_seed(), count, "bindings")
 
     if options.checkpoint is None:
         return None, known or fresh()
     where = options.checkpoint if isinstance(options.checkpoint, Checkpoint) else Checkpoint(options.checkpoint)
     alone = not run.machines[0].batched
-    kept = Checkpoints(where, options.checkpoint_every, _identity(run), known, fresh, one_by_one=alone)
+    given = where, options.checkpoint_every, _identity(run), known, fresh
+    if (ranks := run.machines[0].where.ranks) is None:
+        kept = Checkpoints(*given, one_by_one=alone)
+    else:
+        from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
+
+        kept = CheckpointsOfRanks(ranks, *given, one_by_one=alone)
     return kept, kept.seeds
 
 

@@ -25,15 +25,28 @@ class WorkQueue:
 
     branches: whether the program has branches. rows: the number of states at a time. workers: the number of workers,
     each of which should get some units. tree: whether many shots are expected to make equal choices; then a unit has
-    many shots, otherwise only as many as there are rows.
+    many shots, otherwise only as many as there are rows. share: the first trajectory and the one behind the last, if
+    not all of them are run here.
     """
 
     def __init__(
-        self, bound: Bindings, request: Request, rows: int, workers: int, *, branches: bool, tree: bool
+        self,
+        bound: Bindings,
+        request: Request,
+        rows: int,
+        workers: int,
+        *,
+        branches: bool,
+        tree: bool,
+        share: tuple[int, int] | None = None,
     ) -> None:
         self.bound = bound
         self._lock = threading.Lock()
-        shots = request.trajectories
+        self._first, last = (0, request.trajectories) if share is None else share
+        shots = last - self._first
+        if shots == 0:  # other processes run them all
+            self._pieces: Iterator[WorkUnit] = iter(())
+            return
         most = BLOCK if tree else max(STEP, min(BLOCK, rows // STEP * STEP))
         if bound.count < workers:
             most = min(most, -(-shots // workers // STEP) * STEP)
@@ -43,7 +56,8 @@ class WorkQueue:
     def _all(self, step: int, shots: int, most: int) -> Iterator[WorkUnit]:
         for begin in range(0, self.bound.count, step):
             for first in range(0, shots, most):
-                yield WorkUnit(begin, min(begin + step, self.bound.count), first, min(most, shots - first))
+                end = min(begin + step, self.bound.count)
+                yield WorkUnit(begin, end, self._first + first, min(most, shots - first))
 
     def end(self) -> None:
         """Return no more units, after an error or an interrupt of a worker."""

@@ -18,7 +18,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, mask_of
 from qsim_ex.deployment.assign import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, NotSupported, OptionError, StateError
+from qsim_ex.errors import CircuitError, OptionError, StateError
 from qsim_ex.execution.prepare import Prepared, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.execution.together import digest, require_same
@@ -264,11 +264,6 @@ class StateVector(Wiring, MemoryLender):
 
         The file gets its name only when it is complete. Raises `SavedStateError` if the disk is full or fails.
         """
-        if self.where.ranks is not None:
-            raise NotSupported(
-                "save: a state over several processes cannot be saved yet; simulate it with processes='never', or save "
-                "its amplitudes (to_numpy) on one rank."
-            )
         with self._guard:
             saved_state.save(self._placement, Path(path), {"touched": hex(self._touched)})
 
@@ -289,8 +284,10 @@ class StateVector(Wiring, MemoryLender):
         try:
             with state.placed() as placed:
                 saved_state.load_into(placed, found)
-        except BaseException:
+        except BaseException as error:
             state.close()
+            if state.where.ranks is not None:
+                state.where.ranks.abort(error)
             raise
         state._touched = touched
         return state

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from qsim_ex.placement.overlap import dot, overlap
 from qsim_ex.placement.wires import held_values
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.comm.protocol import Communicator
 
 __all__ = ["Divided", "NearSubState"]
 
@@ -56,6 +59,11 @@ class Divided(Visited):
     @property
     def array(self) -> None:
         """None: no one array holds all amplitudes."""
+        return None
+
+    @property
+    def shared_by(self) -> Communicator | None:
+        """None: a placement over several processes overrides this."""
         return None
 
     @property

@@ -1,7 +1,7 @@
 """The exchanges of one rank with others: pieces of its sub state vector, traded over a communicator.
 
-Ranks that reach each other's memory swap pieces in place. Others send messages from host memory, two at a time: while one
-is under way, the other is copied from staging memory to its place, or to staging memory.
+Ranks that reach each other's memory swap pieces in place. Others send messages from host memory, two at a time: while
+one is under way, the other is copied from staging memory to its place, or to staging memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.comm.protocol import Communicator, Starts, Swaps
+from qsim_ex.comm.protocol import Communicator, StartsExchanges, SwapsInPlace
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.schedule import Part, Schedule, Trade
 from qsim_ex.steps.layout import Levels
@@ -126,7 +126,7 @@ class RankLinks:
             self._queues[end.place].wait(end.device.mark())
         for (end, other, direct), trades in self._groups(mine, places, schedule):
             if direct:
-                assert isinstance(self._ranks, Swaps)
+                assert isinstance(self._ranks, SwapsInPlace)
                 self._ranks.swap(other, [trade.parts[own].of(end.buffer) for trade, own in trades])
             else:
                 self._send(end, other, trades)
@@ -156,7 +156,8 @@ class RankLinks:
 
         Where ranks have several devices, what follows each other on one need not on the other: then each is alone.
         """
-        reaches: Callable[[int], bool] = self._ranks.reaches if isinstance(self._ranks, Swaps) else lambda _: False
+        connection = self._ranks
+        reaches: Callable[[int], bool] = connection.reaches if isinstance(connection, SwapsInPlace) else lambda _: False
         each = len(self._devices)
         own = [
             (trade, held.index(True))
@@ -210,7 +211,7 @@ class RankLinks:
                 queue.synchronize()
         given = other, _flat(out), into
         ranks = self._ranks
-        arrived = ranks.start(*given) if isinstance(ranks, Starts) else partial(ranks.exchange, *given)
+        arrived = ranks.start(*given) if isinstance(ranks, StartsExchanges) else partial(ranks.exchange, *given)
 
         def land() -> None:
             arrived()

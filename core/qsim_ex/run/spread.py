@@ -1,0 +1,121 @@
+"""Batches of small states shared out among processes: each process runs some bindings, or some trajectories of all.
+
+Random numbers belong to the seed of a binding and the number of a shot, so every way of sharing gives the same shots,
+and every process gets the result of all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from qsim_ex.circuit.ops import Channel, Save
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.comm import connection
+from qsim_ex.comm.protocol import Communicator
+from qsim_ex.deployment.over_ranks import ALONE, local_options
+from qsim_ex.execution.together import in_step
+from qsim_ex.program.kraus import STEP
+from qsim_ex.result import BatchResult
+from qsim_ex.run.collector import Collector
+from qsim_ex.run.over_ranks import agreed_seeds, quiet
+from qsim_ex.run.pipeline import BatchCall, run_batch
+
+_PLAIN = {**ALONE, "devices": None, "virtual_peers": 1}
+"""Options of divided states, with their default values: small states are shared out if none is given."""
+
+
+def shared_out(call: BatchCall) -> bool:
+    """Return whether a call is shared out: it asks for processes, its states are small, and there are enough of them.
+
+    It depends on what is equal on all ranks alone, as far as they are in step.
+    """
+    options = call.options
+    processes = options.processes
+    if isinstance(processes, str) or processes < 2 or call.circuit.num_qubits >= connection.LARGE:
+        return False
+    if options.checkpoint is not None or any(getattr(options, name) != usual for name, usual in _PLAIN.items()):
+        return False
+    return call.bound.count >= processes or _shares_trajectories(call)
+
+
+def run_shared(call: BatchCall) -> BatchResult:
+    """Run a call that is shared out; all ranks call it, and all get the whole result."""
+    used, _ = connection.ranks_of(call.options.processes, call.circuit.num_qubits)
+    assert used is not None
+    ranks = connection.renew()
+    with in_step(ranks):
+        seeds = agreed_seeds(ranks, call, call.circuit, call.bound)
+        call = quiet(ranks, call)
+        own = local_options(call.options, ranks).with_({"processes": "never"})
+        call = replace(call, options=own, seeds=seeds, assigner=type(call.assigner)(own))
+        if call.bound.count >= ranks.size:
+            found, what = _bindings(ranks, call, seeds), "bindings"
+        else:
+            found, what = _run_own(replace(call, ranks=ranks)), "trajectories"
+    return _told(ranks, found, what)
+
+
+def trajectories_of(ranks: Communicator, trajectories: int) -> tuple[int, int]:
+    """Return the first trajectory of this rank, and the one behind its last; blocks of random numbers stay whole."""
+    steps = -(-trajectories // STEP)
+    begin, end = (STEP * (steps * rank // ranks.size) for rank in (ranks.rank, ranks.rank + 1))
+    return begin, min(end, trajectories)
+
+
+def add_up(ranks: Communicator, collector: Collector) -> None:
+    """Give every rank what all of them have collected: each shot comes from one rank, and is zero on all others."""
+    if collector.packed is not None:
+        collector.packed[...] = ranks.allreduce(collector.packed)
+    collector.sums[...] = ranks.allreduce(collector.sums)
+    collector.squares[...] = ranks.allreduce(collector.squares)
+
+
+def _shares_trajectories(call: BatchCall) -> bool:
+    """Return whether there are trajectories to share out, which no save looks at."""
+    asked = max(call.shots or 0, call.trajectories or 0)
+    structure = call.circuit.structure
+    noisy = Channel in structure.kinds and call.options.method != "density_matrix"
+    return noisy and Save not in structure.kinds and (asked >= 2 * STEP or bool(call.observables))
+
+
+def _bindings(ranks: Communicator, call: BatchCall, seeds: tuple[int, ...]) -> BatchResult:
+    """Return the result of all bindings, of which this rank has run its own."""
+    count, bound = call.bound.count, call.bound
+    begin, end = (count * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1))
+    some = Bindings(end - begin, lambda first, last: bound.operands(begin + first, begin + last))
+    mine = _run_own(replace(call, bound=some, seeds=seeds[begin:end]))
+    packed, saved, values, errors = zip(
+        *ranks.allgather((mine.packed, dict(mine.saved), mine.values, mine.errors)), strict=True
+    )
+    return replace(
+        mine,
+        packed=None if mine.packed is None else np.concatenate(packed),
+        saved={label: _joined([one[label] for one in saved]) for label in mine.saved},
+        values=np.concatenate(values),
+        errors=np.concatenate(errors),
+        seeds=tuple(seeds),
+    )
+
+
+def _run_own(call: BatchCall) -> BatchResult:
+    """Run a call on this process alone."""
+    given = (getattr(call, one.name) for one in fields(call))
+    return run_batch(*given)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return the saved values of all bindings: one array, or one list."""
+    return list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
+
+
+def _told(ranks: Communicator, found: BatchResult, what: str) -> BatchResult:
+    """Return a result that says how it was shared out."""
+    before = found.provenance
+    facts = {**before.facts, "processes": ranks.size, "processes_used": ranks.size, "shared_out": what}
+    facts |= {"bindings": len(found.seeds), "communicator": ranks.description}
+    reason = f"{before.deployment.reason}; {what} shared out among {ranks.size} processes over {ranks.description}"
+    return replace(found, provenance=replace(before, facts=facts, deployment=replace(before.deployment, reason=reason)))
