@@ -233,8 +233,8 @@ known_translations = Remembered()
 """The translations of circuits."""
 
 
-_plain_classes: dict[type, type] = {}
-"""The plain instruction that those of a class are: a singleton's own class is a private one."""
+_plain_classes = {**{kind: kind for kind in _PLAIN}, **{type(kind()): kind for kind in (IGate, Measure, Reset)}}
+"""The plain instruction that those of a class are: those of a singleton are of a private class."""
 
 
 class Reading(NamedTuple):
@@ -256,21 +256,20 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
     if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
     others: list[tuple[int, type, Wires, Wires | bytes]] = []
-    clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
+    at = {bit: k for k, bit in enumerate(circuit.clbits)}.__getitem__
+    instructions, operations, wires = columns.instructions, columns.operations, columns.wires
     for place in columns.others:
-        operation = columns.operations[place] = columns.instructions[place].operation
-        if type(operation) is UnitaryGate:
-            matrix = operation.params[0]
-            others.append((place, UnitaryGate, columns.wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
-            continue
+        instruction = instructions[place]
+        operation = operations[place] = instruction.operation
         kind = _plain_classes.get(type(operation))
-        if kind is None:
-            kind = getattr(operation, "base_class", object)
-            if kind not in _PLAIN:
-                return None
-            _plain_classes[type(operation)] = kind
-        clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
-        others.append((place, kind, columns.wires[place], clbits))
+        if kind is not None:
+            on = instruction.clbits
+            others.append((place, kind, wires[place], (at(on[0]),) if len(on) == 1 else tuple(map(at, on))))
+        elif type(operation) is UnitaryGate:
+            matrix = operation.params[0]
+            others.append((place, UnitaryGate, wires[place], matrix.dtype.str.encode() + matrix.tobytes()))
+        else:
+            return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
 
 
