@@ -286,7 +286,7 @@ class NamedSweep(NamedTuple):
         if len(names) < len(columns.columns):  # two parameters have the same array
             return None
         named = [names[id(array)] for array in arrays if id(array) in names]
-        return None if len(named) < len(arrays) else cls(replace(sweep, columns=sweep.columns[:0]), tuple(named))
+        return None if len(named) < len(arrays) else cls(replace(sweep, columns=None), tuple(named))
 
     def with_values(self, columns: ParameterColumns) -> ParameterSweep | None:
         """Return the sweep with other values; None if one is not finite, for which a translation has the words."""
