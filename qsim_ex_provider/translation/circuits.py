@@ -233,8 +233,8 @@ known_translations = Remembered()
 """The translations of circuits."""
 
 
-_plain_classes: dict[type, type] = {}
-"""The plain instruction that those of a class are: a singleton's own class is a private one."""
+_plain_classes = {**{kind: kind for kind in _PLAIN}, **{type(kind()): kind for kind in (IGate, Measure, Reset)}}
+"""The plain instruction that those of a class are: those of a singleton are of a private class."""
 
 Contents = tuple[np.dtype[Any], bytes]
 """A matrix by value: its type and its bytes."""
@@ -259,21 +259,20 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
     if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
     others: list[tuple[int, type, Wires, Wires | Contents]] = []
-    clbit_of = {bit: k for k, bit in enumerate(circuit.clbits)}
+    at = {bit: k for k, bit in enumerate(circuit.clbits)}.__getitem__
+    instructions, operations, wires = columns.instructions, columns.operations, columns.wires
     for place in columns.others:
-        operation = columns.operations[place] = columns.instructions[place].operation
-        if type(operation) is UnitaryGate:
-            matrix = operation.params[0]
-            others.append((place, UnitaryGate, columns.wires[place], (matrix.dtype, matrix.tobytes())))
-            continue
+        instruction = instructions[place]
+        operation = operations[place] = instruction.operation
         kind = _plain_classes.get(type(operation))
-        if kind is None:
-            kind = getattr(operation, "base_class", object)
-            if kind not in _PLAIN:
-                return None
-            _plain_classes[type(operation)] = kind
-        clbits = tuple([clbit_of[bit] for bit in columns.instructions[place].clbits])
-        others.append((place, kind, columns.wires[place], clbits))
+        if kind is not None:
+            on = instruction.clbits
+            others.append((place, kind, wires[place], (at(on[0]),) if len(on) == 1 else tuple(map(at, on))))
+        elif type(operation) is UnitaryGate:
+            matrix = operation.params[0]
+            others.append((place, UnitaryGate, wires[place], (matrix.dtype, matrix.tobytes())))
+        else:
+            return None
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
 
 
@@ -290,7 +289,7 @@ class NamedSweep(NamedTuple):
         if len(names) < len(columns.columns):  # two parameters have the same array
             return None
         named = [names[id(array)] for array in arrays if id(array) in names]
-        return None if len(named) < len(arrays) else cls(replace(sweep, columns=sweep.columns[:0]), tuple(named))
+        return None if len(named) < len(arrays) else cls(replace(sweep, columns=None), tuple(named))
 
     def with_values(self, columns: ParameterColumns) -> ParameterSweep | None:
         """Return the sweep with other values; None if one is not finite, for which a translation has the words."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import qiskit
@@ -34,6 +35,9 @@ _VIEW = (
     ("num_params", 48),
 )
 """The fields of `QkCircuitInstructionView` and their places in bytes, as core/native/qiskit.cpp reads them."""
+
+
+_name, _qubits = attrgetter("name"), attrgetter("qubits")
 
 
 class _Interface(NamedTuple):
@@ -80,20 +84,22 @@ class NativeColumns:
         self.instructions: dict[int, CircuitInstruction] = {}
         if gates.others:
             first, end = gates.others[0], gates.others[-1] + 1
-            if 4 * len(gates.others) < end - first:
+            if end - first == len(gates.others):  # measurements at the end, most often
+                self.instructions = dict(zip(gates.others, circuit.data[first:end], strict=True))
+            elif 4 * len(gates.others) < end - first:
                 data = circuit.data
                 self.instructions = {place: data[place] for place in gates.others}
-            else:  # measurements at the end, most often
-                several = circuit.data[first:end]
-                self.instructions = {place: several[place - first] for place in gates.others}
-        wire_of = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}
+            else:
+                found = circuit.data[first:end]
+                self.instructions = {place: found[place - first] for place in gates.others}
+        at = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}.__getitem__
         self.operations: dict[int, Any] = {}
         self.parameters: list[Any] = []
         self.contents = gates.same()
-        self.names = {place: one.name for place, one in self.instructions.items()}
-        self.wires: dict[int, Wires] = {
-            place: tuple([wire_of[qubit] for qubit in one.qubits]) for place, one in self.instructions.items()
-        }
+        several, others = self.instructions.values(), gates.others
+        self.names = dict(zip(others, map(_name, several), strict=True))
+        wires = [(at(on[0]),) if len(on) == 1 else tuple(map(at, on)) for on in map(_qubits, several)]
+        self.wires: dict[int, Wires] = dict(zip(others, wires, strict=True))
 
     def gates(
         self,

@@ -7,7 +7,7 @@ It builds a `ParameterSweep`: a circuit with the structure, and the rows of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 12
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-_NO_COLUMNS: Values = np.empty((0, 0))
+_NO_VALUES: Values = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,13 +113,13 @@ class ParameterSweep:
     """One circuit with `count` bindings of its parameters; a circuit without swept parameters is a sweep of one.
 
     template: the circuit, with arbitrary numbers at the places that `swept` fills. columns: float64 [count, columns],
-    the values of what differs from binding to binding.
+    the values of what differs from binding to binding; None if nothing does.
     """
 
     template: Circuit
     count: int = 1
     swept: tuple[SweptGate, ...] = ()
-    columns: Values = field(default_factory=lambda: _NO_COLUMNS)
+    columns: Values | None = None
 
     def operands(self, which: Numbers) -> Operands:
         """Return the operands of some bindings, given by their numbers.
@@ -127,7 +127,7 @@ class ParameterSweep:
         They are complex128 [len(which), total], laid out as in the template.
         """
         found = np.repeat(self.template.operands, len(which), axis=0)
-        if self.swept:
+        if self.columns is not None:
             values = self.columns[which]
             for one in self.swept:
                 one.fill(found, values)
@@ -148,7 +148,7 @@ class ParameterSweep:
 
 def stacked(arrays: Sequence[Values], count: int) -> Values:
     """Return arrays [count] as the columns of a sweep."""
-    return np.concatenate([_NO_COLUMNS.reshape(-1), *arrays]).reshape(len(arrays), count).T
+    return np.concatenate([_NO_VALUES, *arrays]).reshape(len(arrays), count).T
 
 
 def bindings_of(template: Circuit, count: int, operands: Callable[[int, int], Operands]) -> Bindings:
@@ -209,7 +209,8 @@ class ParameterSweepBuilder(CircuitBuilder):
         for row, rotations in self._rotations.items():
             swept.append(row, [offset for offset, _ in rotations], [(angles,) for _, angles in rotations])
         self.arrays = tuple(swept.arrays)
-        return ParameterSweep(self.build(), count, tuple(swept.gates), stacked(self.arrays, count))
+        columns = stacked(self.arrays, count) if swept.gates else None
+        return ParameterSweep(self.build(), count, tuple(swept.gates), columns)
 
     def pauli_rotation(
         self,
