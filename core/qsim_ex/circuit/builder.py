@@ -192,8 +192,10 @@ class CircuitBuilder(BlockBuilder):
 
     def _with_shared(self, gate: PlacedGate) -> tuple[Op, ...]:
         """Return the operations of a gate whose operands are the same for all gates of its row."""
-        offset = self._operands.constant(gate)
-        return tuple([op._replace(operand=offset + op.operand) for op in gate.ops])
+        offset, new, made = self._operands.constant(gate), tuple.__new__, []
+        for mixes, reads, when, of, operand, name, unitary in gate.ops:
+            made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
+        return tuple(made)
 
     def unitary(
         self,

@@ -153,30 +153,32 @@ def placed_gate(
     row = GATES.get(name)
     if row is None:
         raise unknown(name)
-    if not (controls or whole) and len(wires) == row.qubits:
-        return _on_arguments(row).on(check.wires(wires, num_qubits, name))
-    return _placed(row, wires, num_qubits, controls, control_values, whole)
+    if len(wires) != row.qubits:
+        raise WireError(
+            f"gate {name!r}: expected {row.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
+        )
+    numbers = check.wires((*wires, *controls), num_qubits, name)
+    if not (controls or whole):
+        return _on_arguments(row).on(numbers)
+    return _placed(row, numbers[: row.qubits], numbers[row.qubits :], control_values, whole)
 
 
 @lru_cache(maxsize=256)
 def _on_arguments(row: Gate) -> PlacedGate:
     """Return a row of the gate table on wires 0, 1, …, from which it is on other wires fastest."""
-    return _placed(row, tuple(range(row.qubits)), row.qubits)
+    return _placed(row, tuple(range(row.qubits)))
 
 
-def _placed(
-    row: Gate, wires: Wires, num_qubits: int, controls: Wires = (), control_values: int = -1, whole: bool = False
-) -> PlacedGate:
-    """Return what `placed_gate` does, from the columns of a row."""
-    name = row.name
-    one = _factor(name, wires, controls, control_values, num_qubits, name)
-    if whole or row.factors is None or (controls and name in WHOLE_UNDER_CONTROLS):
+def _placed(row: Gate, wires: Wires, controls: Wires = (), control_values: int = -1, whole: bool = False) -> PlacedGate:
+    """Return what `placed_gate` does for checked wires, from the columns of a row."""
+    one = _factor(row.name, wires, controls, control_values)
+    if whole or row.factors is None or (controls and row.name in WHOLE_UNDER_CONTROLS):
         return PlacedGate.of(row, (*wires, *controls), (one,), of_factors=False)
     # The gate's own controls are its first wires, and each of its factors has them too.
     own, acting = wires[: row.controls], wires[row.controls :]
     values = control_values << row.controls | (1 << row.controls) - 1
     names = [factor.name for factor in row.factors(*[0.0] * len(row.parameters))]
-    placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values, num_qubits, name) for of in names]
+    placed = [_factor(of, acting if GATES[of].qubits else (), own + controls, values) for of in names]
     return PlacedGate.of(row, (*wires, *controls), tuple(placed), of_factors=True)
 
 
@@ -187,15 +189,9 @@ def unknown(name: str) -> UnknownInstruction:
     )
 
 
-def _factor(name: str, wires: Wires, controls: Wires, values: int, num_qubits: int, gate: str) -> PlacedFactor:
+def _factor(name: str, wires: Wires, controls: Wires, values: int) -> PlacedFactor:
     """Place one operation of a gate."""
     row = GATES[name]
-    if len(wires) != row.qubits:
-        raise WireError(
-            f"gate {name!r}: expected {row.qubits} wires, got {len(wires)}: {wires}; pass one wire for each argument."
-        )
-    numbers = check.wires((*wires, *controls), num_qubits, gate)
-    wires, controls = numbers[: row.qubits], numbers[row.qubits :]
     bits = [1 << wire for wire in wires]
     when = sum([bits[a] for a in row.when])
     control = sum([1 << wire for wire in controls])
