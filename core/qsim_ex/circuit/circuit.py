@@ -15,7 +15,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -262,12 +262,13 @@ class OperandBuilder:
         """Return the place of the operands of a gate without parameters; at: the place, if it was taken already."""
         found = self.shared.get(gate.row.name)
         if found is None:
-            entries = _constant_entries(gate.row.name, gate.row.of_factors)
+            rows = operations_of(gate.row.name, np.empty((1, 0)), gate.row.of_factors)
+            entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
             if at is None:
-                found = self.literal(entries)
+                found = self.literal(np.concatenate(entries))
             else:
                 found = at
-                self._literal.append((at, entries))
+                self._literal.append((at, np.concatenate(entries)))
             self.shared[gate.row.name] = found
         return found
 
@@ -308,16 +309,6 @@ class OperandBuilder:
     def _given(self, rows: list[Sequence[Any]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""
         return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
-
-
-@cache
-def _constant_entries(name: str, of_factors: bool) -> Complex:
-    """Return the entries of a row without parameters, those of its factors one after the other, read only."""
-    rows = operations_of(name, np.empty((1, 0)), of_factors)
-    entries = [GATES[row].entries(given)[0] if given.size else GATES[row].constants for row, given in rows]
-    found: Complex = np.concatenate(entries)
-    found.setflags(write=False)
-    return found
 
 
 def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[tuple[str, Floats]]:
