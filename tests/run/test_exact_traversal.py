@@ -215,6 +215,14 @@ def test_what_acts_behind_a_measurement_acts_behind_it_on_both_sides() -> None:
     assert set(counts) == {0b01, 0b10}
 
 
+def test_a_wire_that_is_0_is_measured_before_what_follows() -> None:
+    """A wire that only phases have acted on is measured as 0, and then turned on both sides."""
+    builder = CircuitBuilder(1, 2).gate("rz", [0], 0.3).measure([0], [0]).gate("x", [0])
+    with builder.branch(builder.bits([0]).invert()):
+        builder.measure([0], [1])
+    assert simulator().run(builder.build(), 100, seed=1).counts() == {0b10: 100}
+
+
 def test_a_circuit_of_the_same_structure_is_doubled_once() -> None:
     """New angles need no new program."""
     from qsim_ex.density.branching import doubled_in_branches

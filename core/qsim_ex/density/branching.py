@@ -42,11 +42,10 @@ class _BranchDoubler(Doubler):
     def _measure(self, wires: Wires, clbits: Wires) -> None:
         self._made.append(Measure(wires, clbits))
         # This also ties column wires to their row wires: no operation on a column comes before the measurement of its
-        # row, if it stands behind it in the circuit.
+        # row, if it stands behind it in the circuit. So it is there for wires at |0⟩ too.
         for wire in wires:
-            if self._touched >> wire & 1:
-                read = 1 << wire | 1 << self._n + wire
-                self._made.append(Op((), (read,), ALWAYS, pattern("1r"), self._parity, "measure", unitary=False))
+            read = 1 << wire | 1 << self._n + wire
+            self._made.append(Op((), (read,), ALWAYS, pattern("1r"), self._parity, "measure", unitary=False))
 
     def _conditional(self, place: int, op: Op, clbits: Wires, values: Wires) -> None:  # noqa: ARG002
         if op.mixes or op.reads or op.when.mask:  # a global phase cancels
