@@ -33,6 +33,9 @@ _CANDIDATES = 192
 _MOST_BITS = 64
 """Masks of bits are compared as 64-bit numbers."""
 
+EVERY = (1 << _MOST_BITS) - 1
+"""All bits that work may mix."""
+
 _STAYS = 1e-3
 """The weight, in pieces of work, of keeping a bit far that is far already: it breaks ties."""
 
@@ -93,10 +96,19 @@ def grow(pending: Sequence[Work], near: int, allowed: int, capacity: int) -> Nea
     return NearBits(chosen(pending, found, near, allowed, capacity), found)
 
 
-def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: int, capacity: int) -> int:
+def chosen(
+    pending: Sequence[Work],
+    found: Sequence[int],
+    near: int,
+    allowed: int,
+    capacity: int,
+    inside: int = -1,
+    outside: int = 0,
+) -> int:
     """Return the bits of `grow`, for work whose reasons are known: one scan serves several choices.
 
     Greedy: repeatedly add the missing bits of the reason that bring the most weight for each bit.
+    inside, outside: at most so many of the bits are not in `inside`.
     """
     weights: dict[int, int] = {}
     forbidden = ~(near | allowed)
@@ -117,7 +129,10 @@ def chosen(pending: Sequence[Work], found: Sequence[int], near: int, allowed: in
         missing = np.bitwise_count(masks & ~added)
         unmet = missing != 0
         masks, weight_of, missing = masks[unmet], weight_of[unmet], missing[unmet]
-        fits = (missing <= capacity - int(added).bit_count()).nonzero()[0]
+        fits = missing <= capacity - int(added).bit_count()
+        if inside != -1:
+            fits &= np.bitwise_count((masks | added) & np.uint64(~inside & EVERY)) <= outside
+        fits = fits.nonzero()[0]
         if not fits.size:
             return near | int(added)
         grown = masks[fits] | added

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from math import inf
 
 from qsim_ex.circuit.ops import mask_of
+from qsim_ex.planning.cost.step_cost import TRANSPOSED
 from qsim_ex.planning.locality import split
 from qsim_ex.planning.tiles.schedule import Growth
 from qsim_ex.planning.work import Work
@@ -56,14 +57,38 @@ def reorder(pending: Sequence[Work], num_bits: int, shape: Shape) -> tuple[int, 
     return tuple(to)
 
 
-def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most: float = inf) -> float:
-    """Return the time of a plan for a new state with the bits of `low` lowest, in passes over one amplitude.
+def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int) -> bool:
+    """Return whether a plan takes less time if the lowest bits change from sweep to sweep, see `tiles.floating`.
+
+    Plans that are as short are not worth two forecasts: then bits stay where they are.
+    """
+    if not shape.floats or not shape.start <= num_bits > shape.tile:
+        return False
+    pending, first = pending[:_LOOKED_AT], (1 << shape.low) - 1
+    fixed = foresee(pending, num_bits, shape, first, fresh=fresh)
+    if not _tries(fixed, len(pending), shape):
+        return False
+    return foresee(pending, num_bits, shape, first, fixed, fresh, floats=True) < fixed
+
+
+def foresee(
+    pending: Sequence[Work],
+    num_bits: int,
+    shape: Shape,
+    low: int,
+    most: float = inf,
+    fresh: int | None = None,
+    *,
+    floats: bool = False,
+) -> float:
+    """Return the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude.
 
     A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), and
     some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
     A time that is sure to be `most` or longer is not computed to the end.
+    fresh: bits that are fresh before, all by default. floats: whether the lowest bits may change.
     """
-    growth = Growth(num_bits, shape, (1 << num_bits) - 1, low)
+    growth = Growth(num_bits, shape, (1 << num_bits) - 1 if fresh is None else fresh, low)
     time = 0.0
     left = [piece for piece in pending if piece.kind in ("mix", "diagonal", "rename")]
     while left:
@@ -71,7 +96,12 @@ def foresee(pending: Sequence[Work], num_bits: int, shape: Shape, low: int, most
         tile, found = growth.tile(left)
         ready, left = split(left, tile, found)
         after = 1 << num_bits - growth.fresh.bit_count()
-        arithmetic = sum(piece.work for piece in ready) * after / shape.balance
+        work = sum(piece.work for piece in ready)
+        if floats:
+            low = growth.low
+            growth.float_low(ready, left, tile)
+            work += TRANSPOSED * (growth.low != low)
+        arithmetic = work * after / shape.balance
         time += max(((1 << before) + after) / 2, arithmetic) + (1 << shape.start)
         least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:

@@ -18,11 +18,12 @@ from qsim_ex.errors import OptionError
 from qsim_ex.planning.compiled import MOST_WIRES, compiled_plan
 from qsim_ex.planning.numbers.binding import bind
 from qsim_ex.planning.numbers.program import NumberProgram
-from qsim_ex.planning.ordering import reorder
+from qsim_ex.planning.ordering import floats, reorder
 from qsim_ex.planning.rewrite.absorb import Unitary, absorb
 from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.stages.staging import make_stages
+from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -136,9 +137,15 @@ def python_plan(
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)
-        steps, remaining = schedule(work, num_wires, fitted, program, fresh)
+        floating = Floating(num_wires, fitted) if floats(work, num_wires, fitted, fresh) else None
+        steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
+        if floating:
+            begin = beginning(floating.at, fitted) if place and fresh == (1 << num_wires) - 1 else tuple(range(num_wires))
+            steps = settled(steps, floating, begin)
+            start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
+            made_from += ("floating",)
         stages = (Stage(tuple(step for step, _ in steps), fresh=fresh),) if steps else ()
         packed = [places for _, places in steps]
     else:

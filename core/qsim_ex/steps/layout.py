@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -94,6 +94,8 @@ class Shape:
         None where there are no matrix units, or where another number of bits is near.
     blocks_from: a sweep over fewer than 2^blocks_from amplitudes has no such matrices: making one takes longer than it
         saves.
+    floats: whether a sweep may write its tile back permuted, so that other bits are lowest in the next one. (It is not
+        shown, since plans are named by it: a plan in which bits float has another name.)
     """
 
     tile: int
@@ -109,6 +111,7 @@ class Shape:
     balance: float = 60.0
     block: float | None = None
     blocks_from: int = 0
+    floats: bool = field(default=False, repr=False)
 
     def plain(self) -> Shape:
         """Return the shape without matrix units."""

@@ -89,7 +89,7 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers, items):
 
 
 def random_sweep(seed, num_bits, tile_bits, num_phases, num_items, high_bits=0, kinds=("mix", "diagonal", "rename")):
-    """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half are stored permuted."""
+    """A random sweep over a random tile that holds the lowest bits, and its packed numbers; half store it permuted."""
     rng = np.random.default_rng(seed)
     size = min(num_bits, tile_bits)
     low = min(4, size)

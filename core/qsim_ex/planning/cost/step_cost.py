@@ -22,6 +22,10 @@ from qsim_ex.steps.step import (
 )
 
 
+TRANSPOSED = 4.0
+"""The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The bytes and the arithmetic of a step.
@@ -65,8 +69,9 @@ def step_cost(step: Step, num_bits: int, itemsize: int, block: float | None = No
     amplitudes = float(1 << num_bits)
     passes = 2.0 * amplitudes * itemsize  # one read and one write
     match step:
-        case Sweep(tile, phases, _, _, fresh):
+        case Sweep(tile, phases, _, _, fresh, store):
             work = sum(item_work(item, block) for phase in phases for item in phase.items)
+            work += TRANSPOSED if store else 0.0
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
             return Cost((before + after) * itemsize, work * after)

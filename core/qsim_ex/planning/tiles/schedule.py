@@ -20,6 +20,7 @@ from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, re
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.assemble import Packer, items_of
 from qsim_ex.planning.tiles.blocks import gathered
+from qsim_ex.planning.tiles.floating import Floating, next_low
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Step, Sweep, ZeroFill
@@ -33,11 +34,17 @@ _AT_ONCE = (1, 2, 3, 4, 6)
 
 
 def schedule(
-    work: Sequence[Work], num_bits: int, shape: Shape, program: NumberProgram, fresh: int
+    work: Sequence[Work],
+    num_bits: int,
+    shape: Shape,
+    program: NumberProgram,
+    fresh: int,
+    floating: Floating | None = None,
 ) -> tuple[Packed, int]:
     """Return work that mixes only bits 0 … num_bits − 1 as steps.
 
     fresh: mask of those bits that are fresh. Also returns the bits that are fresh after the steps.
+    floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
     """
     growth = Growth(num_bits, shape, fresh)
     steps: Packed = []
@@ -51,14 +58,25 @@ def schedule(
                 steps.append((ZeroFill(growth.fresh), NOTHING))
                 growth.complete()
             steps.append((alone, pending[0].source))
+            if floating:
+                floating.follow(len(steps))
             pending = pending[1:]
             continue
         before = growth.fresh
         tile, found = growth.tile(pending)
         ready, left = split(pending, tile, found)
         visited = num_bits - growth.fresh.bit_count()
-        sweep, places, undone = _sweep(ready, tile, shape if visited >= shape.blocks_from else shape.plain(), program)
+        edges = (1 << shape.edge) - 1, (1 << shape.edge) - 1
+        if floating:
+            first = floating.edge
+            growth.float_low(ready, left, tile)
+            floating.store(growth.low)
+            edges = first, floating.edge
+        allowed = shape if visited >= shape.blocks_from else shape.plain()
+        sweep, places, undone = _sweep(ready, tile, allowed, program, edges)
         steps.append((replace(sweep, fresh=before), places))
+        if floating:
+            floating.follow(len(steps))
         pending = sorted([*undone, *left], key=lambda piece: piece.order)
     return steps, growth.fresh
 
@@ -76,9 +94,14 @@ def _alone(piece: Work) -> Step | None:
             return None
 
 
-def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -> tuple[Sweep, Places, list[Work]]:
-    """Cut a sweep's work into phases; also return the work that did not fit into its phases."""
-    phases, undone = _phases(ready, tile, shape)
+def _sweep(
+    ready: list[Work], tile: int, shape: Shape, program: NumberProgram, edges: tuple[int, int]
+) -> tuple[Sweep, Places, list[Work]]:
+    """Cut a sweep's work into phases; also return the work that did not fit into its phases.
+
+    edges: the bits that lie across the lanes when the tile is read, and when it is written.
+    """
+    phases, undone = _phases(ready, tile, shape, edges)
     packer = Packer()
     made: list[tuple[int, list[Item]]] = []
     held: list[Work] = []
@@ -96,22 +119,24 @@ def _sweep(ready: list[Work], tile: int, shape: Shape, program: NumberProgram) -
     return sweep, places, undone
 
 
-def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, list[Work]]], list[Work]]:
+def _phases(
+    work: list[Work], tile: int, shape: Shape, edges: tuple[int, int]
+) -> tuple[list[tuple[int, list[Work]]], list[Work]]:
     """Return the phases of a tile's work, and the work left; edge bits are not near in the first and last phase."""
-    edge = (1 << shape.edge) - 1
-    middle = tile & ~edge
+    reading, writing = edges
     phases: list[tuple[int, list[Work]]] = []
     while work or not phases:
         first, last = not phases, shape.phases is not None and len(phases) == shape.phases - 1
-        allowed = middle if first or last else tile
+        allowed = tile & ~(reading if first else writing if last else 0)
         choice = grow(work, 0, allowed, shape.near)
-        near = fill(choice.bits, middle, shape.near, lowest=False)
+        near = fill(choice.bits, tile & ~reading & ~writing, shape.near, lowest=False)
+        near = fill(near, allowed, shape.near, lowest=False)
         ready, work = split(work, near, choice.found)
         phases.append((near, ready))
         if last:
             break
-    if phases[-1][0] & edge:
-        phases.append((fill(0, middle, shape.near, lowest=False), []))
+    if phases[-1][0] & writing:
+        phases.append((fill(0, tile & ~writing, shape.near, lowest=False), []))
     return phases, work
 
 
@@ -119,19 +144,24 @@ def _phases(work: list[Work], tile: int, shape: Shape) -> tuple[list[tuple[int, 
 class Growth:
     """The bits that a state has while its plan is made.
 
-    fresh: bits that no sweep has added yet. low: bits that are in every tile; the lowest if None.
+    fresh: bits that no sweep has added yet. low: bits that are in the next tile; the lowest by default.
     reach: bits that sweeps may have now.
     """
 
     num_bits: int
     shape: Shape
     fresh: int
-    low: int | None = None
+    low: int = -1
     reach: int = 0
 
     def __post_init__(self) -> None:
-        self._low = (1 << self.shape.low) - 1 if self.low is None else self.low
-        self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self._low
+        if self.low < 0:
+            self.low = (1 << self.shape.low) - 1
+        self.reach = (1 << self.num_bits) - 1 & ~self.fresh | self.low
+
+    def float_low(self, ready: Sequence[Work], left: Sequence[Work], tile: int) -> None:
+        """Let a sweep leave on the lowest places what the next tile wants; see `floating.next_low`."""
+        self.low = next_low(ready, left, tile, self.low, self.reach, self.shape)
 
     def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
         """Return the next tile: the low bits, bits that let work run, and the lowest of the others.
@@ -142,7 +172,7 @@ class Growth:
         if self.shape.tile >= self.num_bits and len(pending) <= WINDOW:  # nothing is to be chosen
             self.complete()
             return everything, reasons(pending, everything)
-        found = reasons(pending, self._low)
+        found = reasons(pending, self.low)
         while (bits := self._worth_a_sweep(pending, found)) is None:
             self.reach = self._larger(pending)
         tile = fill(bits, everything & ~self.fresh, self.shape.tile, lowest=True)
@@ -165,7 +195,7 @@ class Growth:
         last = self.reach == (1 << self.num_bits) - 1
         if not last and self.reach.bit_count() < self.shape.start:
             return None
-        bits = chosen(pending, found, self._low, self.reach & ~self._low, self.shape.tile - self.shape.low)
+        bits = chosen(pending, found, self.low, self.reach & ~self.low, self.shape.tile - self.shape.low)
         work = [] if last else arithmetic(pending, found, bits)
         return bits if last or (work and 3 * sum(work) >= self.shape.balance) else None
 
