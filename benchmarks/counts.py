@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -26,7 +27,7 @@ from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Shape
 
-MACHINES = {
+_FIXED = {
     "gpu single": (Shape(tile=12, near=4, low=4, edge=4, phases=None, dense=4, start=20), 8),
     "gpu double": (
         Shape(tile=11, near=4, low=3, edge=3, phases=None, dense=4, start=19, thin=7, balance=30.0),
@@ -34,6 +35,8 @@ MACHINES = {
     ),
     "cpu single": (Shape(tile=15, near=15, low=5, edge=0, phases=3, dense=5, thin=7, item_work=2.0), 8),
 }
+
+MACHINES = _FIXED | {f"{name}, floating": (replace(shape, floats=True), size) for name, (shape, size) in _FIXED.items()}
 """Devices, written out, and the bytes of an amplitude: planning needs no device."""
 
 LEVELS = {"3 migration wires": (3, 0), "2 devices": (0, 1)}

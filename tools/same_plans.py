@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from time import perf_counter
 from typing import Any
 
@@ -45,6 +45,7 @@ def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     wide = rng.random() < 0.2
     n = int(rng.integers(14, 29)) if wide else int(rng.integers(1, 11))
     shape = REAL_SHAPES[rng.integers(len(REAL_SHAPES))] if wide or rng.random() < 0.3 else _shape(rng)
+    shape = replace(shape, floats=number % 2 == 1)
     every = (1 << n) - 1
     fresh = [0, every, every, int(rng.integers(every + 1))][rng.integers(4)]
     start = Layout.identity(n)
@@ -230,6 +231,7 @@ def main() -> None:
     for number in range(given.first, given.first + given.cases):
         plan = check(number)
         seen.update(type(step).__name__ for step in plan.steps)
+        seen["permuted sweeps"] += sum(bool(sweep.store) for sweep in plan.sweeps)
         seen.update(type(item).__name__ for s in plan.sweeps for phase in s.phases for item in phase.items)
         seen.update(type(row).__name__ for row in plan.numbers.program)
     print(f"{given.cases} plans are equal ({perf_counter() - begin:.0f} s): {dict(seen)}")

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "plan_rotate.hpp"
 #include "plan_runs.hpp"
@@ -18,6 +19,7 @@ namespace qx::plan {
 namespace {
 
 constexpr int instructions_at_once = 1024;
+constexpr double seen_share = 0.4;  // of the shorter time, of memory and arithmetic, where sweeps are compared with fewer
 constexpr double patience = 2.0;  // how much of the time of a run may be spent on trying orders
 constexpr std::size_t looked_at = 4096;  // the pieces of work by which orders are compared: a state has grown by then
 
@@ -88,14 +90,14 @@ void Planner::reorder() {
         outlines_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(seen));
         if (seen) {
             best_ = first;
-            least_ = foresee(outlines_, num_bits_, shape_, first, std::numeric_limits<double>::infinity());
+            least_ = foresee(outlines_, num_bits_, shape_, fresh_, first, std::numeric_limits<double>::infinity());
             double runs = least_ / static_cast<double>(unit(shape_.start)) / static_cast<double>(seen);
             tries_ = static_cast<std::size_t>(std::min(patience * runs, static_cast<double>(lows_.size())));
         }
     }
     if (tried_ < tries_) {
         Mask low = lows_[tried_++];
-        double time = foresee(outlines_, num_bits_, shape_, low, least_);
+        double time = foresee(outlines_, num_bits_, shape_, fresh_, low, least_);
         if (time < least_) best_ = low, least_ = time;
         return;
     }
@@ -106,9 +108,33 @@ void Planner::reorder() {
         each(below(num_bits_) & ~best_, [&](int bit) { to[bit] = place++; });
         move(to);
     }
+    if (float_pays()) floats = true, floating_.reset(new Floating(num_bits_, shape_));
     outlines_.assign(work_.begin(), work_.end());
-    scheduler_.reset(new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps));
+    scheduler_.reset(
+        new Scheduler(work_, outlines_, num_bits_, shape_, fresh_, *book, program_, steps, floating_.get()));
     state_ = State::schedule;
+}
+
+// Returns whether a plan takes less time if the lowest bits change from sweep to sweep; see qsim_ex.planning.ordering.
+bool Planner::float_pays() const {
+    if (!shape_.floats || num_bits_ < shape_.start || num_bits_ <= shape_.tile || work_.empty()) return false;
+    std::size_t seen = std::min(work_.size(), looked_at);
+    std::vector<Outline> first(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(seen));
+    double never = std::numeric_limits<double>::infinity();
+    double fixed = foresee(first, num_bits_, shape_, fresh_, below(shape_.low), never, seen_share);
+    if (patience * (fixed / static_cast<double>(unit(shape_.start)) / static_cast<double>(seen)) < 1) return false;
+    return foresee(first, num_bits_, shape_, fresh_, below(shape_.low), fixed, seen_share, true) < fixed;
+}
+
+// Puts the steps on the places of their bits; see Floating.
+void Planner::settle() {
+    floating_->follow(steps.steps.size());
+    BitPlaces begin = floating_->beginning(), end_places;  // a new state may begin anywhere
+    if (lows_.empty()) std::iota(begin.begin(), begin.end(), 0);
+    for (int place : floating_->at()) end_places.push_back(begin[place]);
+    start = moved(start, begin), end = moved(end, end_places);
+    floating_->settle(begin, steps, *book);
+    floating_.reset();
 }
 
 // Puts all work on other bits: bit b becomes bit to[b].
@@ -131,6 +157,7 @@ void Planner::schedule() {
     }
     if (scheduler_->fresh()) scheduler_->clear(scheduler_->fresh());
     scheduler_.reset();
+    if (floating_) settle();
     std::vector<Piece>().swap(work_);
     std::vector<Outline>().swap(outlines_);
     state_ = State::finish;
@@ -174,8 +201,8 @@ QX_EXPORT(plan_begin)(qx::python::Object* ops, const qx::Int* types, const qx::I
     Shape fitted{static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                  static_cast<int>(shape[3]), static_cast<int>(shape[4]), static_cast<int>(shape[5]),
                  static_cast<int>(shape[6]), static_cast<int>(shape[7]), static_cast<int>(shape[8]),
-                 shape[9] != 0,              rates[0],                   rates[1],
-                 rates[2]};
+                 shape[9] != 0,              given[16] != 0,             rates[0],
+                 rates[1],                   rates[2]};
     int num_bits = static_cast<int>(given[10]);
     Layout start;
     for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
@@ -214,7 +241,7 @@ QX_EXPORT(plan_arrays)(qx::Int planner, qx::Int* out) {
     write(made->numbers.program), write(made->numbers.places), write(made->numbers.incidence);
     write(made->start.address), write(made->end.address);
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
-    *out++ = made->numbers.num_operands, *out++ = made->reordered;
+    *out++ = made->numbers.num_operands, *out++ = made->reordered, *out++ = made->floats;
     return 0;
 }
 

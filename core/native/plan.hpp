@@ -23,7 +23,7 @@ class Planner {
     State advance();
 
     Layout start, end;
-    bool reordered = false;
+    bool reordered = false, floats = false;
     StepArrays steps;
     NumberArrays numbers;
     std::unique_ptr<Book> book;
@@ -32,6 +32,8 @@ class Planner {
     void absorb();
     void rotate_all();
     void reorder();
+    bool float_pays() const;
+    void settle();
     void move(const std::vector<int>& to);
     void schedule();
     void finish();
@@ -50,6 +52,7 @@ class Planner {
     std::size_t tried_ = 0, tries_ = 0;
     Mask best_ = 0;
     double least_ = 0;
+    std::unique_ptr<Floating> floating_;  // before the scheduler, which uses it
     std::unique_ptr<Scheduler> scheduler_;
 };
 

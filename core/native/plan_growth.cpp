@@ -65,8 +65,9 @@ Directions Growth::larger(const Pending& pending) const {
     return every_;
 }
 
-double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shape, Mask low, double most) {
-    Growth growth(num_bits, shape, below(num_bits), low);
+double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shape, Mask fresh, Mask low, double most,
+               double seen, bool floats) {
+    Growth growth(num_bits, shape, fresh, low);
     std::vector<Index> swept;
     double time = 0, left = 0;
     for (std::size_t k = 0; k < work.size(); ++k)
@@ -85,7 +86,9 @@ double foresee(const std::vector<Outline>& work, int num_bits, const Shape& shap
         double after = power_of_two(growth.size()), ran = 0;
         for (Index number : ready) ran += work[number].work;
         left -= ran;  // exact: costs are small multiples of a power of two
-        time += std::max((before + after) / 2, ran * after / shape.balance) + power_of_two(shape.start);
+        if (floats && growth.float_low(ready, pending, tile)) ran += transposed;
+        double memory = (before + after) / 2, arithmetic = ran * after / shape.balance;
+        time += std::max(memory, arithmetic) + seen * std::min(memory, arithmetic) + power_of_two(shape.start);
         double least = time + left * after / shape.balance;  // the state never shrinks
         if (least > most * rounded) return least;
     }

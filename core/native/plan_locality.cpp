@@ -46,7 +46,7 @@ class Candidates {
     }
 
     // Returns the first of the reasons of at most `room` directions that bring the most weight for each; -1 for none.
-    int best(int room) const {
+    int best(int room, Directions added, Bound bound) const {
         Lacks lacks[64] = {};  // for each direction the reasons that contain it
         Directions every;
         for (int k = 0; k < size_; ++k) {
@@ -57,7 +57,7 @@ class Candidates {
         Int most = 0;
         for (int k = 0; k < size_; ++k) {
             Directions missing = found_[k].missing;
-            if (missing.size() > room) continue;
+            if (missing.size() > room || !bound.holds(missing | added)) continue;
             Lacks others{};  // the reasons that would not be met
             each(every.without(missing).units, [&](int one) {
                 for (int w = 0; w < words; ++w) others.word[w] |= lacks[one].word[w];
@@ -146,8 +146,8 @@ void find_reasons(const Pending& pending, Directions near, int capacity, std::ve
     }
 }
 
-Directions choose(
-    const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed, int capacity) {
+Directions choose(const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed,
+                  int capacity, Bound bound) {
     Candidates candidates;
     Directions possible = near | allowed, every;
     for (std::size_t k = 0; k < reasons.size(); ++k) {
@@ -155,11 +155,11 @@ Directions choose(
         every |= reasons[k];
         if (!candidates.add(reasons[k], pending[k].weight())) break;
     }
-    if (every.size() <= capacity) return near | every;  // nothing is to be chosen
+    if (every.size() <= capacity && bound.holds(every)) return near | every;  // nothing is to be chosen
     for (int k = 0; k < candidates.size(); ++k) candidates[k].weight *= rank_unit + candidates.size() - k;
     Directions added;
     for (;;) {
-        int best = candidates.best(capacity - added.size());
+        int best = candidates.best(capacity - added.size(), added, bound);
         if (best < 0) return near | added;
         added |= candidates[best].missing;
         candidates.remove(added);

@@ -53,9 +53,17 @@ constexpr int window = 768;  // how many pieces may be left behind before the sc
 // runs is the same, and most scans end after a few layers of a circuit.
 void find_reasons(const Pending& pending, Directions near, int capacity, std::vector<Directions>& out);
 
+// At most `outside` of the directions that are chosen may not be in `inside`.
+struct Bound {
+    Directions inside{~Mask{0}};
+    int outside = 0;
+
+    bool holds(Directions chosen) const { return chosen.without(inside).size() <= outside; }
+};
+
 // Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.
-Directions choose(
-    const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed, int capacity);
+Directions choose(const Pending& pending, const std::vector<Directions>& reasons, Directions near, Directions allowed,
+                  int capacity, Bound bound = {});
 
 // The multiply-adds per amplitude of the work that can run.
 double arithmetic(const Pending& pending, const std::vector<Directions>& reasons, Directions near);

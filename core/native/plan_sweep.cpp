@@ -14,9 +14,10 @@ constexpr int phases_at_once = 64;  // of a sweep that has many, so that plannin
 }  // namespace
 
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits,
-                     const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out)
+                     const Shape& shape, Mask fresh, Book& book, NumberProgram& program, StepArrays& out,
+                     Floating* floating)
     : work_(work), shape_(shape), book_(book), program_(program), out_(out),
-      growth_(num_bits, shape, fresh, below(shape.low)) {
+      growth_(num_bits, shape, fresh, below(shape.low)), floating_(floating) {
     pending_ = Pending::of(outlines);
 }
 
@@ -52,6 +53,7 @@ void Scheduler::alone(const Piece& piece) {
     for (Index k = 0; k < piece.source.count; ++k) out_.packed.push_back(book_.place(piece.source, k));
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
+    if (floating_) floating_->follow(out_.steps.size());
     if (pending_.front.empty())
         ++pending_.next;
     else
@@ -63,24 +65,32 @@ void Scheduler::begin_sweep() {
     tile_ = growth_.tile(pending_, reasons_);
     ready_.clear(), phases_.clear(), in_phases_.clear();
     split(pending_, reasons_, tile_, ready_);
+    reading_ = writing_ = {below(shape_.edge)};
+    if (floating_) {
+        reading_ = floating_->edge();
+        growth_.float_low(ready_, pending_, tile_);
+        floating_->store(growth_.low());
+        writing_ = floating_->edge();
+    }
     left_ = Pending::of(*pending_.work, &ready_);
     sweeping_ = true, phases_done_ = false;
 }
 
 // Finds phases for the work of the sweep; edge bits are not near in the first and the last phase.
 void Scheduler::next_phases() {
-    Directions edge{below(shape_.edge)}, middle = tile_.without(edge);
+    Directions middle = tile_.without(reading_ | writing_);
     for (int k = 0; k < phases_at_once && !phases_done_; ++k) {
         bool first = phases_.empty(), last = static_cast<int>(phases_.size()) == shape_.phases - 1;
         find_reasons(left_, {}, shape_.near, reasons_);
-        Directions chosen = choose(left_, reasons_, {}, first || last ? middle : tile_, shape_.near);
-        Directions near = fill(chosen, middle, shape_.near, false);
+        Directions allowed = tile_.without(first ? reading_ : last ? writing_ : Directions{});
+        Directions chosen = choose(left_, reasons_, {}, allowed, shape_.near);
+        Directions near = fill(fill(chosen, middle, shape_.near, false), allowed, shape_.near, false);
         split(left_, reasons_, near, in_phases_);
         phases_.push_back({near, in_phases_.size()});
         phases_done_ = last || left_.empty();
     }
-    if (phases_done_ && phases_.back().near.meets(edge))
-        phases_.push_back({fill({}, middle, shape_.near, false), in_phases_.size()});
+    if (phases_done_ && phases_.back().near.meets(writing_))
+        phases_.push_back({fill({}, tile_.without(writing_), shape_.near, false), in_phases_.size()});
 }
 
 // Writes the sweep with its items; work that did not fit into its phases is pending again.
@@ -103,6 +113,7 @@ bool Scheduler::end_sweep() {
     step.end = static_cast<Int>(out_.phases.size());
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);
+    if (floating_) floating_->follow(out_.steps.size());
     sweeping_ = false;
     if (left_.size() == ready_.size()) return false;
     if (!left_.empty()) {

@@ -38,8 +38,9 @@ struct StepArrays {
 // Turns the work of one stage into steps, one step at a time.
 class Scheduler {
   public:
-    Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits, const Shape& shape, Mask fresh, Book& book,
-              NumberProgram& program, StepArrays& out);
+    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names.
+    Scheduler(const std::vector<Piece>& work, const std::vector<Outline>& outlines, int num_bits, const Shape& shape,
+              Mask fresh, Book& book, NumberProgram& program, StepArrays& out, Floating* floating);
 
     bool done() const { return pending_.empty() && !sweeping_; }
     // Does a bounded amount of work: a step, or some phases of a sweep; returns false if a sweep runs no work.
@@ -67,12 +68,14 @@ class Scheduler {
     NumberProgram& program_;
     StepArrays& out_;
     Growth growth_;
+    Floating* floating_;
     Pending pending_;
     std::vector<Directions> reasons_;
 
     bool sweeping_ = false;
     bool phases_done_ = false;
     Directions tile_;
+    Directions reading_, writing_;  // the bits that lie across the lanes when the tile is read, and when it is written
     Mask fresh_before_ = 0;
     std::vector<Index> ready_;  // the work of the sweep
     Pending left_;              // and what of it is in no phase yet

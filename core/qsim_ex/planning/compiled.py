@@ -55,15 +55,15 @@ def compiled_plan(
             *(fitted.tile, fitted.near, fitted.low, fitted.edge),
             *(_UNBOUNDED if fitted.phases is None else fitted.phases, fitted.dense, fitted.table, fitted.start),
             *(fitted.blocks_from, fitted.block is not None),
-            *(num_wires, address(bits), start.flip, fresh, address(lows), len(lows)),
+            *(num_wires, address(bits), start.flip, fresh, address(lows), len(lows), fitted.floats),
         ],
         dtype=np.int64,
     )
     rates = np.array([fitted.item_work, fitted.balance, fitted.block or 0.0])
     planner = _Planner(_calls(), instructions, given, rates)
     planner.run()
-    arrays, (flip, end_flip, reordered) = planner.arrays()
-    moved = Layout(tuple(arrays.start.tolist()), flip) if reordered else start
+    arrays, (flip, end_flip, reordered, floats) = planner.arrays()
+    moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     steps = arrays.made_steps()
     return Plan(
         num_wires=num_wires,
@@ -73,10 +73,15 @@ def compiled_plan(
         numbers=NativeNumbers.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
-        made_from=(instructions, num_wires, start, shape, fresh, *((place,) if reordered else ())),
+        made_from=(instructions, num_wires, start, shape, fresh, *_rest(place, bool(reordered), bool(floats))),
         levels=Levels(num_wires),
         fresh=fresh,
     )
+
+
+def _rest(place: bool, reordered: bool, floats: bool) -> tuple[object, ...]:
+    """Return what else a plan was made from."""
+    return (*((place,) if reordered else ()), *(("floating",) if floats else ()))
 
 
 class _Planner:
@@ -104,12 +109,15 @@ class _Planner:
                 "expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it."
             )
 
-    def arrays(self) -> tuple[PlanArrays, tuple[int, int, int]]:
-        """Return the arrays, which keep this object, and the flips of both layouts; and whether wires were moved."""
-        out = np.empty(2 * len(NAMES) + 4, dtype=np.int64)
+    def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int]]:
+        """Return the arrays, which keep this object, and the flips of both layouts.
+
+        Also returns whether wires were moved, and whether the lowest bits change from sweep to sweep.
+        """
+        out = np.empty(2 * len(NAMES) + 5, dtype=np.int64)
         self._calls.arrays(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered = out.tolist()
-        return PlanArrays(self, found, num_operands), (flip, end_flip, reordered)
+        *found, flip, end_flip, num_operands, reordered, floats = out.tolist()
+        return PlanArrays(self, found, num_operands), (flip, end_flip, reordered, floats)
 
     def __del__(self) -> None:
         if self.handle:

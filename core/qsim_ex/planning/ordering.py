@@ -29,6 +29,9 @@ _PATIENCE = 2.0
 _LOOKED_AT = 4096
 """The pieces of work by which choices are compared: a state has grown by then, and trying takes bounded time."""
 
+_SEEN = 0.4
+"""The share of the shorter time, of memory and arithmetic, that is seen, where sweeps are compared with fewer ones."""
+
 _ROUNDED = 1 + 1e-9
 """The error of a sum of times by rounding, so that no choice is discarded that is as good as another."""
 
@@ -65,10 +68,10 @@ def floats(pending: Sequence[Work], num_bits: int, shape: Shape, fresh: int) -> 
     if not shape.floats or not shape.start <= num_bits > shape.tile:
         return False
     pending, first = pending[:_LOOKED_AT], (1 << shape.low) - 1
-    fixed = foresee(pending, num_bits, shape, first, fresh=fresh)
+    fixed = foresee(pending, num_bits, shape, first, fresh=fresh, seen=_SEEN)
     if not _tries(fixed, len(pending), shape):
         return False
-    return foresee(pending, num_bits, shape, first, fixed, fresh, floats=True) < fixed
+    return foresee(pending, num_bits, shape, first, fixed, fresh, _SEEN, floats=True) < fixed
 
 
 def foresee(
@@ -78,6 +81,7 @@ def foresee(
     low: int,
     most: float = inf,
     fresh: int | None = None,
+    seen: float = 0.0,
     *,
     floats: bool = False,
 ) -> float:
@@ -86,7 +90,8 @@ def foresee(
     A sweep takes as long as its reading and writing or as its arithmetic, whichever is longer (`Shape.balance`), and
     some time to be started (`Shape.start`). Steps that are no sweeps cost the same whichever bits are low.
     A time that is sure to be `most` or longer is not computed to the end.
-    fresh: bits that are fresh before, all by default. floats: whether the lowest bits may change.
+    fresh: bits that are fresh before, all by default. seen: as in `cost.Rates`. floats: whether the lowest bits may
+    change.
     """
     growth = Growth(num_bits, shape, (1 << num_bits) - 1 if fresh is None else fresh, low)
     time = 0.0
@@ -102,7 +107,8 @@ def foresee(
             growth.float_low(ready, left, tile)
             work += TRANSPOSED * (growth.low != low)
         arithmetic = work * after / shape.balance
-        time += max(((1 << before) + after) / 2, arithmetic) + (1 << shape.start)
+        memory = ((1 << before) + after) / 2
+        time += max(memory, arithmetic) + seen * min(memory, arithmetic) + (1 << shape.start)
         least = time + sum(piece.work for piece in left) * after / shape.balance  # the state never shrinks
         if least > most * _ROUNDED:
             return least

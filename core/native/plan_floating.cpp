@@ -1,0 +1,132 @@
+// Low bits that change from sweep to sweep.
+
+#include "plan_floating.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "plan_sweep.hpp"
+
+namespace qx::plan {
+
+namespace {
+
+Mask moved(Mask mask, const BitPlaces& to) {
+    Mask out = 0;
+    each(mask, [&](int bit) { out |= unit(to[bit]); });
+    return out;
+}
+
+Int moved(Int mask, const BitPlaces& to) { return static_cast<Int>(moved(static_cast<Mask>(mask), to)); }
+
+BitPlaces through(const BitPlaces& first, const BitPlaces& then) {
+    BitPlaces out;
+    for (int place : first) out.push_back(then[place]);
+    return out;
+}
+
+}  // namespace
+
+Floating::Floating(int num_bits, const Shape& shape) : shape_(shape), at_(static_cast<std::size_t>(num_bits)) {
+    std::iota(at_.begin(), at_.end(), 0);
+    low_ = on(shape.low);
+}
+
+Directions Floating::on(int count) const {
+    Directions out;
+    for (std::size_t bit = 0; bit < at_.size(); ++bit)
+        if (at_[bit] < count) out.units |= unit(static_cast<int>(bit));
+    return out;
+}
+
+void Floating::store(Directions low) {
+    std::vector<int> going;
+    each(low_.without(low).units, [&](int bit) { going.push_back(bit); });
+    std::sort(going.begin(), going.end(), [&](int a, int b) { return at_[a] < at_[b]; });
+    auto other = going.begin();
+    each(low.without(low_).units, [&](int bit) { std::swap(at_[bit], at_[*other++]); });
+    low_ = low;
+}
+
+BitPlaces Floating::beginning() const {
+    BitPlaces end(at_.size()), to(at_.size());
+    std::iota(end.begin(), end.end(), 0);
+    auto rank = [&](int bit) { return std::tuple(at_[bit] >= shape_.edge, at_[bit] >= shape_.low, bit); };
+    std::sort(end.begin(), end.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    for (std::size_t place = 0; place < end.size(); ++place) to[at_[end[place]]] = static_cast<int>(place);
+    return to;
+}
+
+void Floating::settle(const BitPlaces& begin, StepArrays& steps, Book& book) const {
+    std::vector<Mask> words;  // those of steps and items alone: pieces may share theirs
+    BitPlaces at = begin;
+    auto take = [&](Int from, Int size) {
+        Int out = static_cast<Int>(words.size());
+        for (Int k = from; k < from + size; ++k) words.push_back(moved(book.words[k], at));
+        return out;
+    };
+    for (std::size_t number = 0; number < steps.steps.size(); ++number) {
+        Step& step = steps.steps[number];
+        BitPlaces after = through(trail_[number], begin);
+        step.fresh = moved(step.fresh, at);
+        if (step.type == Step::sweep) {
+            Mask stored[64];
+            each(static_cast<Mask>(step.tile), [&](int bit) { stored[at[bit]] = unit(after[bit]); });
+            step.tile = moved(step.tile, at);
+            bool stays = true;
+            each(static_cast<Mask>(step.tile), [&](int bit) { stays = stays && stored[bit] == unit(bit); });
+            if (!stays) {
+                step.words = static_cast<Int>(words.size()), step.num_bits = count(static_cast<Mask>(step.tile));
+                each(static_cast<Mask>(step.tile), [&](int bit) { words.push_back(stored[bit]); });
+            }
+            for (Int k = step.begin; k < step.end; ++k) {
+                Phase& phase = steps.phases[k];
+                phase.near = moved(phase.near, at);
+                for (Int j = phase.begin; j < phase.end; ++j) {
+                    Item& item = steps.items[j];
+                    item.words = take(item.words, 2 * item.num_bits + item.num_reads);
+                    item.when_mask = moved(item.when_mask, at), item.when_value = moved(item.when_value, at);
+                }
+            }
+        } else if (step.type != Step::zero_fill) {
+            step.words = take(step.words, 2 * step.num_bits + step.num_reads);
+            step.when_mask = moved(step.when_mask, at), step.when_value = moved(step.when_value, at);
+        }
+        at.swap(after);
+    }
+    book.words.swap(words);
+}
+
+Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
+                    Directions reach, Directions every, const Shape& shape) {
+    if (left.empty() || !left[0].in_a_sweep()) return low;
+    std::vector<Directions> reasons;
+    find_reasons(left, {}, shape.tile, reasons);
+    Bound bound{tile, shape.tile - shape.low};
+    Directions wanted = choose(left, reasons, {}, reach, shape.tile, bound);
+    if (wanted.empty()) wanted = choose(left, reasons, {}, every, shape.tile, bound);
+    int last[64], first[64];  // the number of the last piece that mixes a bit, and of the first, counted from the end
+    std::fill(last, last + 64, -1), std::fill(first, first + 64, -1);
+    for (std::size_t k = 0; k < ready.size(); ++k)
+        each((*left.work)[ready[k]].mixed.units, [&](int bit) { last[bit] = static_cast<int>(k); });
+    int looked = static_cast<int>(std::min(left.size(), static_cast<std::size_t>(window)));
+    for (int k = looked - 1; k >= 0; --k) each(left[k].mixed.units, [&](int bit) { first[bit] = looked - 1 - k; });
+    auto cost = [&](int bit) {
+        bool used = wanted.units >> bit & 1;
+        return std::tuple(used, last[bit] + (used ? first[bit] : 0), !(low.units >> bit & 1), bit);
+    };
+    std::vector<int> order;
+    each(tile.units, [&](int bit) { order.push_back(bit); });
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return cost(a) < cost(b); });
+    int room = shape.tile - wanted.size();
+    Directions out;
+    for (int bit : order) {
+        bool used = wanted.units >> bit & 1;
+        if (out.size() == shape.low || (!used && room-- <= 0)) continue;
+        out.units |= unit(bit);
+    }
+    return out;
+}
+
+}  // namespace qx::plan

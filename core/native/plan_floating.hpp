@@ -1,0 +1,50 @@
+// Low bits that change from sweep to sweep; see qsim_ex.planning.tiles.floating, which this file reads like.
+//
+// Sweeps are planned in the bits that the work names. `Floating` knows on which index bit each of them is, and at the end
+// all steps are put on the places of their bits.
+#pragma once
+
+#include "plan_circuit.hpp"
+#include "plan_locality.hpp"
+
+namespace qx::plan {
+
+struct StepArrays;
+
+using BitPlaces = std::vector<int>;  // for each bit that work names the index bit that it is on
+
+// The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted.
+constexpr double transposed = 4.0;
+
+// Where bits are while sweeps move them.
+class Floating {
+  public:
+    Floating(int num_bits, const Shape& shape);
+
+    // Lets the bits of `low` trade places with those that are lowest.
+    void store(Directions low);
+    // Notes that there are so many steps now.
+    void follow(std::size_t steps) { trail_.resize(steps, at_); }
+    // The bits that lie across the lanes of a thread block, see Shape.
+    Directions edge() const { return on(shape_.edge); }
+    const BitPlaces& at() const { return at_; }
+    // Where bits may begin, in a new state, so that they are in order in the end.
+    BitPlaces beginning() const;
+    // Puts all steps on the places of their bits, given where bits begin.
+    void settle(const BitPlaces& begin, StepArrays& steps, Book& book) const;
+
+  private:
+    Directions on(int count) const;
+
+    const Shape& shape_;
+    BitPlaces at_;
+    Directions low_;
+    std::vector<BitPlaces> trail_;  // the places after each step
+};
+
+// The bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most. ready: the
+// work of the sweep. left: the work behind it. low: the bits that are lowest now. reach, every: see Growth.
+Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low,
+                    Directions reach, Directions every, const Shape& shape);
+
+}  // namespace qx::plan
