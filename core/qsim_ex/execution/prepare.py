@@ -50,6 +50,7 @@ def plans_of(
     it runs.
     """
     plans: list[Plan] = []
+    shape = shape.staying() if program.loops else shape  # so that all rounds of a loop begin in one layout
     every = (1 << num_wires) - 1
     start, fresh = Layout.identity(num_wires), every if grows else 0
     for node in program.nodes:

@@ -43,7 +43,8 @@ class Machine:
         if states > 1 and self._levels is None and isinstance(where.device, Batches):
             self.rows = min(states, self._rows(program))
         device = where.device
-        self._shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
+        shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
+        self._shape = shape.staying() if program.loops else shape
         self.plans = plans_of(program, self._num_wires, self._shape, self._levels, device.grows)
 
         self._devices = tuple(dict.fromkeys(where.devices))

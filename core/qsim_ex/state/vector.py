@@ -109,6 +109,7 @@ class StateVector(Wiring, MemoryLender):
                 require_same(self.where.ranks, {"circuit": circuit.key, "numbers": digest(circuit.operands.tobytes())})
             program = unitary_program(circuit.structure, self._touched)
             shape, new = self.device.shape(self.dtype), placed.fresh == (1 << self.num_wires) - 1
+            shape = shape if new else shape.staying()
             given = program.whole, self.num_wires, self.layout, shape, placed.fresh, placed.planning_levels, new
             with nullcontext() if cancel is None else cancelled_by(cancel):
                 plan = while_planning(options.progress, len(circuit.instructions), lambda: plan_of(*given))

@@ -117,6 +117,13 @@ class Shape:
         """Return the shape without matrix units."""
         return replace(self, block=None)
 
+    def staying(self) -> Shape:
+        """Return the shape with the same bits lowest in all sweeps.
+
+        Then a circuit that is applied again and again begins each time in the same layout, and has one plan.
+        """
+        return replace(self, floats=False)
+
     def fit(self, num_bits: int) -> Shape:
         """Return the shape for a state of `num_bits` index bits; every sweep of a plan keeps exactly to it.
 
