@@ -23,7 +23,6 @@ from qsim_ex.planning.rewrite.absorb import Unitary, absorb
 from qsim_ex.planning.rewrite.fuse import MOST_BITS, fuse
 from qsim_ex.planning.rewrite.rotate import MOST_ITEM_WORK, rotate
 from qsim_ex.planning.stages.staging import make_stages
-from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
 from qsim_ex.planning.tiles.schedule import schedule
 from qsim_ex.planning.work import NOTHING, moved
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -137,12 +136,18 @@ def python_plan(
             work = [moved(piece, to) for piece in work]
             start, end = _moved(start, to), _moved(end, to)
             made_from += (place,)
-        floating = Floating(num_wires, fitted) if floats(work, num_wires, fitted, fresh) else None
+        floating = None
+        if floats(work, num_wires, fitted, fresh):
+            from qsim_ex.planning.tiles.floating import Floating, beginning, settled, through
+
+            floating = Floating(num_wires, fitted)
         steps, remaining = schedule(work, num_wires, fitted, program, fresh, floating)
         if remaining:
             steps.append((ZeroFill(remaining), NOTHING))
         if floating:
-            begin = beginning(floating.at, fitted) if place and fresh == (1 << num_wires) - 1 else tuple(range(num_wires))
+            begin = (
+                beginning(floating.at, fitted) if place and fresh == (1 << num_wires) - 1 else tuple(range(num_wires))
+            )
             steps = settled(steps, floating, begin)
             start, end = _moved(start, begin), _moved(end, through(floating.at, begin))
             made_from += ("floating",)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.counts import MACHINES, circuit_of
-from benchmarks.cx_rich import FAMILIES
 from support import literal_executor as literal
 from support.states import random_state
 
+from benchmarks.counts import MACHINES, circuit_of
+from benchmarks.cx_rich import FAMILIES
 from qsim_ex import Simulator, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
@@ -98,7 +98,7 @@ def test_deep_circuits_take_fewer_sweeps(family: str, before: int, most: int) ->
 
 
 def test_names_stay() -> None:
-    """A plan in which bits do not float has the name that it had before they could; one in which they do has another."""
+    """A plan in which bits do not float keeps its name when they may; one in which they do has another."""
     short, deep = drawn(1, 10, 3), drawn(1, 10, 60)
     keys = {}
     for name, circuit in (("short", short), ("deep", deep)):

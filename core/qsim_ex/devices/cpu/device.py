@@ -108,8 +108,8 @@ class CpuDevice(HostCopies, CpuBatches):
         Tables: making an entry and looking it up takes 10 ns and more, multiplying an amplitude 0.1 ns. One complex
         matrix is cheaper than a rotation and its phases: at 20 wires the random grid took 6.8 ms instead of 9.7, SU2
         2.1 instead of 2.2, the other families the same (one thread, complex64).
-        Lowest bits that change: from a full state at 22 wires, complex64, one thread, 18 families took 0.91 of their time
-        (Heisenberg 0.86, none more than 1.01); from |0…0⟩ at 21 wires 0.97, complex128 at 22 wires 0.96.
+        Lowest bits that change: from a full state at 22 wires, complex64, one thread, 18 families took 0.91 of their
+        time (Heisenberg 0.86, none more than 1.01); from |0…0⟩ at 21 wires 0.97, complex128 at 22 wires 0.96.
         """
         itemsize = np.dtype(dtype).itemsize
         tile, low = (size.bit_length() - 1 for size in (_TILE_BYTES // itemsize, _PIECE_BYTES // itemsize))

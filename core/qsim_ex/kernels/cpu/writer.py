@@ -51,7 +51,7 @@ def encode_in_python(sweep: Sweep, num_bits: int, lane_bits: int, real_bytes: in
             writer.item(piece.item)
         if swaps:
             writer.exchange(swaps)
-    to = dict(zip(sweep.tile, sweep.stored, strict=True))
+    to = dict(zip(sweep.tile, sweep.store or sweep.tile, strict=True))
     at = {target: bit for bit, target in to.items()}
     home = [at[lane] for lane in range(lane_bits)] if direct else []
     for swaps in layout.swaps_home(home) if direct and layout.rows else ():

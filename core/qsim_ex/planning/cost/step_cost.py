@@ -21,7 +21,6 @@ from qsim_ex.steps.step import (
     ZeroFill,
 )
 
-
 TRANSPOSED = 4.0
 """The multiply-adds per amplitude that take as long as writing a tile back with its bits permuted."""
 

@@ -27,7 +27,6 @@ from qsim_ex.steps.step import (
     Diagonal,
     InitialAmplitudes,
     Item,
-    Mix,
     Phase,
     Rename,
     Step,
@@ -101,15 +100,11 @@ def _last_use(work: Sequence[Work]) -> dict[int, int]:
     return {bit: number for number, piece in enumerate(work) for bit in piece.bits}
 
 
-def settled(
-    steps: Sequence[tuple[Step, Numbers]], floating: Floating, begin: Places
-) -> list[tuple[Step, Numbers]]:
-    """Return steps on the places of their bits, given where bits begin; `begin` leaves the lowest places to themselves."""
+def settled(steps: Sequence[tuple[Step, Numbers]], floating: Floating, begin: Places) -> list[tuple[Step, Numbers]]:
+    """Return steps on the places of their bits, given where bits begin; lowest bits begin lowest."""
     floating.follow(len(steps))
     trail = [through(at, begin) for at in (tuple(range(len(begin))), *floating.trail)]
-    return [
-        (on_places(step, *where), numbers) for (step, numbers), where in zip(steps, pairwise(trail), strict=True)
-    ]
+    return [(on_places(step, *where), numbers) for (step, numbers), where in zip(steps, pairwise(trail), strict=True)]
 
 
 def beginning(at: Places, shape: Shape) -> Places:

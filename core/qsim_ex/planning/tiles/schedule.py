@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,12 @@ from qsim_ex.planning.locality import WINDOW, arithmetic, chosen, fill, grow, re
 from qsim_ex.planning.numbers.program import NumberProgram
 from qsim_ex.planning.tiles.assemble import Packer, items_of
 from qsim_ex.planning.tiles.blocks import gathered
-from qsim_ex.planning.tiles.floating import Floating, next_low
 from qsim_ex.planning.work import NOTHING, Work
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Item, Step, Sweep, ZeroFill
+
+if TYPE_CHECKING:
+    from qsim_ex.planning.tiles.floating import Floating
 
 Places = NDArray[np.int64]
 Packed = list[tuple[Step, Places]]
@@ -161,6 +164,8 @@ class Growth:
 
     def float_low(self, ready: Sequence[Work], left: Sequence[Work], tile: int) -> None:
         """Let a sweep leave on the lowest places what the next tile wants; see `floating.next_low`."""
+        from qsim_ex.planning.tiles.floating import next_low
+
         self.low = next_low(ready, left, tile, self.low, self.reach, self.shape)
 
     def tile(self, pending: Sequence[Work]) -> tuple[int, list[int]]:
