@@ -89,9 +89,10 @@ class Run:
         return np.asarray(self.device.gather(buffer, places)).astype(np.complex128)
 
 
-def difference(one: Any, other: Any) -> float:
-    """The relative difference of amplitudes."""
-    return float(np.linalg.norm(one - other) / max(float(np.linalg.norm(other)), 1e-30))
+def difference(one: Any, other: Any, size: int) -> float:
+    """The difference of some amplitudes of a state of `size`, relative to their norm, or to what it is on average."""
+    usual = (len(other) / size) ** 0.5  # the norm of as many amplitudes of a drawn state
+    return float(np.linalg.norm(one - other) / max(float(np.linalg.norm(other)), usual))
 
 
 def checked(device: Device, wires: int) -> None:
@@ -103,7 +104,8 @@ def checked(device: Device, wires: int) -> None:
         for on, floats in ((device, True), (host, False)):
             run = Run(on, plan_of(circuit, on, dtype, kind, floats=floats), circuit, dtype, "never")
             found.append(run.amplitudes(on.allocate(1 << wires, dtype)))
-        assert difference(*found) < _BOUND[itemsize], f"{name} {kind} complex{8 * itemsize}: {difference(*found)}"
+        off = difference(*found, 1 << wires)
+        assert off < _BOUND[itemsize], f"{name} {kind} complex{8 * itemsize}: {off}"
     print(f"all circuits of {wires} wires agree with the CPU")
 
 
@@ -123,7 +125,7 @@ def measured(device: Device, wires: int, itemsize: int, kind: str, repeat: int, 
             print("stopped: the time is over")
             break
         runs = [Run(device, plan, circuit, dtype, "always") for plan in plans]
-        off = difference(*[run.amplitudes(buffer) for run in runs])
+        off = difference(*[run.amplitudes(buffer) for run in runs], 1 << wires)
         assert off < _BOUND[itemsize], f"{name}: amplitudes differ by {off}"
         times: list[list[float]] = [[], []]
         for _ in range(repeat):

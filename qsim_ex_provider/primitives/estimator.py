@@ -260,7 +260,7 @@ def _contents(pub: Any) -> _Contents | None:
     if not (isinstance(pub, tuple) and len(pub) > 1 and type(pub[1]) is SparsePauliOp):
         return None
     paulis, coefficients = pub[1].paulis, pub[1].coeffs
-    if coefficients.dtype != np.complex128:
+    if coefficients.dtype != complex:
         return None
     strings = paulis.x.tobytes() + paulis.z.tobytes()
     return _Contents(paulis.x.shape, strings, paulis.phase.tobytes(), coefficients.tobytes())

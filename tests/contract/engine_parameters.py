@@ -18,7 +18,7 @@ from contract.decided import (
     seeded,
 )
 
-from qsim_ex import Circuit, CircuitBuilder, Options, PauliString, PauliSum, Simulator
+from qsim_ex import Circuit, CircuitBuilder, Cluster, Options, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.noise.readout import ReadoutError
 
 FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -143,9 +143,12 @@ SIMULATOR: Mapping[str, Method] = {
         {"num_wires": gives(5, 16 << 5)},
     ),
     "Simulator.explain": Method(
-        _engine("explain", lambda found: int("5 wires" in found or "5 qubits" in found)),
+        _engine("explain", lambda found: int("5 wires" in found or "5 qubits" in found) + 2 * ("processes" in found)),
         {"circuit": turned(*ANGLES)},
-        {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), 1)},
+        {
+            "circuit": gives(turned(*ANGLES, *ANGLES[:2]), 1),
+            "machine": gives(Cluster(processes=2, devices=2), 2),
+        },
     ),
     "Simulator.plans": Method(
         _engine("plans", lambda found: [plan.num_wires for plan in found]),
@@ -153,8 +156,11 @@ SIMULATOR: Mapping[str, Method] = {
         {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), [1] * 5)},
     ),
     "Simulator.summary": Method(
-        _engine("summary", lambda found: found.sweeps),
+        _engine("summary", lambda found: [found.sweeps, found.exchanges]),
         {"circuit": turned(*ANGLES)},
-        {"circuit": gives(CircuitBuilder(3).build(), 0)},
+        {
+            "circuit": gives(CircuitBuilder(3).build(), [0, 0]),
+            "machine": gives(Cluster(processes=2, devices=1, network=[(1, "ib")]), [2, 1]),
+        },
     ),
 }

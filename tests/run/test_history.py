@@ -12,6 +12,7 @@ from qsim_ex import Circuit, CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.errors import NotSupported
 from qsim_ex.result import Result
+from qsim_ex.run import exact_traversal
 from qsim_ex.run.machine import Machine
 
 SHOTS = 300
@@ -116,7 +117,8 @@ def test_nothing_is_recorded() -> None:
     assert simulator().run(circuit, seed=1).records == {}
 
 
-def test_exact_mixed_states_record_nothing() -> None:
-    """A density matrix stands for all shots at once, and has no list of each."""
-    with pytest.raises(NotSupported, match="density_matrix"):
+def test_too_many_lists_of_exact_branches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Branches of density matrices with other records stay apart; where there are too many, the error counts them."""
+    monkeypatch.setattr(exact_traversal, "_RECORDED", 200)
+    with pytest.raises(NotSupported, match=r"at most 200 branches with lists of records of their own, got \d+"):
         simulator(method="density_matrix").run(coins(), 3)

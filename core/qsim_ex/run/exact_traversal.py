@@ -20,7 +20,7 @@ from qsim_ex.circuit.noise.readout import matrix_of
 from qsim_ex.circuit.ops import ALWAYS, Save, SetState
 from qsim_ex.density.questions import DensityRows
 from qsim_ex.devices.memory import human, state_bytes
-from qsim_ex.errors import LoopError, OutOfMemory
+from qsim_ex.errors import LoopError, NotSupported, OutOfMemory
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of
 from qsim_ex.program.gathered import added
@@ -38,8 +38,11 @@ Numbers = NDArray[np.int64]
 LEAST = 2.0**-53
 """The smallest probability of a branch that is followed: random numbers, which have 53 bits, cannot tell it from 0."""
 
-_ROUNDING = {np.dtype(np.complex64): 1e-6, np.dtype(np.complex128): 1e-14}
-"""The share of a branch below which an outcome is taken for one that never occurs."""
+_ROUNDING = 16
+"""A share of a branch that is this many times a rounding error is taken for an outcome that never occurs."""
+
+_RECORDED = 1 << 14
+"""The most branches that are kept apart by what they have recorded."""
 
 _BYTES = 64
 """The bytes of a branch beside its density matrix and its columns."""
@@ -89,7 +92,7 @@ class ExactTraversal(BranchTraversal):
         self._most = machine.options.max_loop_rounds
         columns = len(way.program.choices) + way.program.readings
         self._room = max(machine.rows, _room(machine, state_bytes(2 * num_wires, machine.dtype), columns))
-        self._rounding = _ROUNDING[machine.dtype]
+        self._rounding = _ROUNDING * float(np.finfo(machine.dtype).eps)
         self.dropped = 0.0
 
     def __call__(self, branches: Branches) -> None:
@@ -115,6 +118,12 @@ class ExactTraversal(BranchTraversal):
 
     def _require(self, rows: int, held: int) -> None:
         """Check that there is room for some branches beside those of other groups."""
+        if self._history is not None and rows + held > _RECORDED:
+            raise NotSupported(
+                f"expected at most {_RECORDED} branches with lists of records of their own, got {rows + held} from "
+                "method='density_matrix', which keeps each list apart; record less, or use method='statevector', which "
+                "draws trajectories."
+            )
         if rows + held > self._room:
             each = state_bytes(2 * self._n, self._way.machine.dtype)
             raise OutOfMemory(
