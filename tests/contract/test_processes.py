@@ -25,7 +25,8 @@ from qiskit.providers import JobError, JobStatus
 from support.child_processes import in_fork
 from support.used_objects import ask, measured, used
 
-from qsim_ex import BatchedStateVector, Simulator, StateVector
+from qsim_ex import BatchedStateVector, CircuitBuilder, Simulator, StateVector
+from qsim_ex.circuit import ops
 from qsim_ex.devices import discover
 from qsim_ex.errors import Cancelled, CircuitError, DeviceError
 from qsim_ex.kernels import fork
@@ -157,6 +158,29 @@ def test_locks_that_others_hold_are_open_in_a_child() -> None:
 
     assert in_fork(taken) == [True, True]
     assert not plain.acquire(blocking=False)  # the parent's is as it was
+    end.set()
+    thread.join()
+
+
+@FORKS
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_does_not_wait_for_a_cached_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A property that another thread was computing at the fork is computed in the child, for any object."""
+    held, end, here = threading.Event(), threading.Event(), threading.get_ident()
+    right = ops._wires_of_gates
+
+    def slow() -> Callable[..., int]:
+        if threading.get_ident() != here:
+            held.set()
+            end.wait(60)
+        return right()
+
+    monkeypatch.setattr(ops, "_wires_of_gates", slow)
+    circuits = [CircuitBuilder(3).gate("ry", [wire], 0.3).build() for wire in (0, 1)]
+    thread = threading.Thread(target=lambda: circuits[0].structure.gate_wires)
+    thread.start()
+    assert held.wait(60)
+    assert in_fork(lambda: circuits[1].structure.gate_wires.mixed, 10) == 2
     end.set()
     thread.join()
 

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
@@ -39,8 +40,18 @@ def cuda_lost() -> DeviceError:
 
 
 def _open_locks() -> None:
-    for made in list(_locks):
+    for made in [*_locks, *_locks_of_properties()]:
         made._at_fork_reinit()  # what the standard library does with its own
+
+
+def _locks_of_properties() -> list[Any]:
+    """Return the locks of our classes' cached properties: before Python 3.12 each has one for all objects."""
+    if sys.version_info >= (3, 12):
+        return []
+    modules = [module for name, module in list(sys.modules.items()) if name.partition("_ex")[0] == "qsim"]
+    classes = {one for module in modules for one in list(vars(module).values()) if isinstance(one, type)}
+    found = (one for kind in classes for one in list(vars(kind).values()))
+    return [one.lock for one in found if isinstance(one, cached_property) and hasattr(one, "lock")]
 
 
 def _locked() -> list[str]:
