@@ -176,7 +176,8 @@ def test_a_child_does_not_wait_for_a_cached_property(monkeypatch: pytest.MonkeyP
         return right()
 
     monkeypatch.setattr(ops, "_wires_of_gates", slow)
-    circuits = [CircuitBuilder(3).gate("ry", [wire], 0.3).build() for wire in (0, 1)]
+    circuits = [CircuitBuilder(23).gate("rx", [wire], 0.3).gate("rz", [17 + wire], 0.3).build() for wire in (0, 1)]
+    assert not any("gate_wires" in vars(circuit.structure) for circuit in circuits)  # structures are shared
     thread = threading.Thread(target=lambda: circuits[0].structure.gate_wires)
     thread.start()
     assert held.wait(60)
