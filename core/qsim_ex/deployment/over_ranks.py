@@ -71,7 +71,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
         return None, why
     communicator = renew()
     own = local_options(options, communicator)
-    if own.network == "auto":
+    if own.network == "auto" and own.checkpoint is None:  # whoever continues the run would measure other bandwidths
         own = own.with_({"network": _found(own, communicator, ranks.used) or "auto"})
     numbers = tuple(own.devices or (own.device_id,))
     request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), numbers, ranks.used)
