@@ -1,4 +1,4 @@
-// The gates of a circuit of Qiskit, read through Qiskit's C interface: qsim_ex.frameworks.qiskit_reader has its functions.
+// The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface: qsim_ex.frameworks.qiskit_reader has its functions.
 
 #include "read_gates.hpp"
 
@@ -27,7 +27,7 @@ struct Functions {
     Int stride;
 };
 
-constexpr std::uint8_t standard_gate = 0, real_number = 1;
+constexpr std::uint8_t standard_gate = 0, barrier = 1, measurement = 3, real_number = 1;
 
 }  // namespace
 
@@ -43,8 +43,16 @@ QX_EXPORT(qiskit_gates)(const void* circuit, Int count, const Int* functions, co
         View view;
         call.view(circuit, static_cast<std::size_t>(k), &view);
         Index row = static_cast<Index>(num_names);
-        bool is_gate = call.instruction_kind(circuit, static_cast<std::size_t>(k)) == standard_gate;
-        if (is_gate && view.num_qubits <= qx::most_wires_of_a_gate) row = rows.of({view.name, view.name_len});
+        std::uint8_t kind = call.instruction_kind(circuit, static_cast<std::size_t>(k));
+        if (kind == barrier) {
+            write.measurement(-1, -1);
+            continue;
+        }
+        if (kind == measurement) {
+            write.measurement(view.qubits[0], view.clbits[0]);
+            continue;
+        }
+        if (kind == standard_gate && view.num_qubits <= qx::most_wires_of_a_gate) row = rows.of({view.name, view.name_len});
         if (row >= num_names) {
             write.other();
             continue;

@@ -15,19 +15,23 @@ inline bool is_finite(double value) { return value - value == 0; }
 
 // Where gates go, as qsim_ex.frameworks.read_gates hands it over. numbers: of each instruction which key it has. keys: each
 // once. starts [count + 1]: where the parameters of each begin. others: the places of the instructions without a row.
+// measured: of each measurement of one wire its place, its wire and its classical bit; the wire of a barrier is -1.
 struct Arrays {
     plan::Index* numbers;
     std::uint64_t* keys;
     double* parameters;
     Int* starts;
     Int* others;
-    Int num_keys, num_others;
+    Int (*measured)[3];
+    Int num_keys, num_others, num_measured;
 };
 
 // Writes instructions, one after the other.
 class GateWriter {
   public:
-    explicit GateWriter(Arrays& out) : out_(out) { out_.num_keys = out_.num_others = out_.starts[0] = 0; }
+    explicit GateWriter(Arrays& out) : out_(out) {
+        out_.num_keys = out_.num_others = out_.num_measured = out_.starts[0] = 0;
+    }
 
     void gate(std::uint64_t key) {
         plan::Index& number = known_[key];
@@ -39,6 +43,11 @@ class GateWriter {
     }
     void other() {
         out_.others[out_.num_others++] = at_;
+        end(~plan::Index{0});
+    }
+    void measurement(Int wire, Int clbit) {
+        Int* to = out_.measured[out_.num_measured++];
+        to[0] = at_, to[1] = wire, to[2] = clbit;
         end(~plan::Index{0});
     }
     // A parameter of the gate that comes next.

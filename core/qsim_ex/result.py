@@ -211,8 +211,10 @@ class Result(_Ran):
             return dict(zip(values.tolist(), counts.tolist(), strict=True))
         differ = np.flatnonzero((packed != packed[0]).any(axis=0))
         if len(differ) <= 8:  # wide registers often hold few bits that are not the same in all shots
-            _, first, counts = np.unique(words(packed[:, differ]), return_index=True, return_counts=True)
-            return dict(zip(integers(packed[first]), counts.tolist(), strict=True))
+            distinct, counts = np.unique(words(packed[:, differ]), return_counts=True)
+            rows = np.repeat(packed[:1], len(distinct), axis=0)
+            rows[:, differ] = distinct.view(np.uint8).reshape(-1, 8)[:, : len(differ)]
+            return dict(zip(integers(rows), counts.tolist(), strict=True))
         rows = np.ascontiguousarray(packed[:, ::-1])  # the most significant byte first sorts as the integers do
         keys = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
         distinct, counts = np.unique(keys, return_counts=True)

@@ -259,7 +259,7 @@ def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Rea
     if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
     others: list[tuple[int, type, Wires, Wires | Contents]] = []
-    at = {bit: k for k, bit in enumerate(circuit.clbits)}.__getitem__
+    at = {bit: k for k, bit in enumerate(circuit.clbits if columns.others else ())}.__getitem__
     instructions, operations, wires = columns.instructions, columns.operations, columns.wires
     for place in columns.others:
         instruction = instructions[place]

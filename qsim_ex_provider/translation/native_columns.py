@@ -72,11 +72,13 @@ def interface() -> _Interface | None:
 
 
 class NativeColumns:
-    """The instructions of a circuit: gates as arrays, and all others as `translator.Columns` has them.
+    """The instructions of a circuit: gates and measurements as arrays, all others as `translator.Columns` has them.
 
-    count: of all instructions. others: the places of those that are no standard gates; instructions, names, wires: of
-    these. operations: those of instructions that were asked for. parameters: none that is not a number. contents: what
-    is equal for two circuits with equal gates.
+    count: of all instructions. others: the places of those that are no standard gates, measurements or barriers;
+    instructions, names, wires: of these. measured: the wires and classical bits of measurements that follow one
+    another, by the place of the first; none by that of a barrier. operations: those of instructions that were asked
+    for. parameters: none that is not a number. contents: what is equal for two circuits with equal gates, measurements
+    and barriers.
     """
 
     def __init__(self, circuit: QuantumCircuit, gates: ReadGates, count: int) -> None:
@@ -84,7 +86,7 @@ class NativeColumns:
         self.instructions: dict[int, CircuitInstruction] = {}
         if gates.others:
             first, end = gates.others[0], gates.others[-1] + 1
-            if end - first == len(gates.others):  # measurements at the end, most often
+            if end - first == len(gates.others):
                 self.instructions = dict(zip(gates.others, circuit.data[first:end], strict=True))
             elif 4 * len(gates.others) < end - first:
                 data = circuit.data
@@ -92,14 +94,17 @@ class NativeColumns:
             else:
                 found = circuit.data[first:end]
                 self.instructions = {place: found[place - first] for place in gates.others}
-        at = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}.__getitem__
         self.operations: dict[int, Any] = {}
         self.parameters: list[Any] = []
         self.contents = gates.same()
+        self.measured = gates.measurements()
         several, others = self.instructions.values(), gates.others
         self.names = dict(zip(others, map(_name, several), strict=True))
-        wires = [(at(on[0]),) if len(on) == 1 else tuple(map(at, on)) for on in map(_qubits, several)]
-        self.wires: dict[int, Wires] = dict(zip(others, wires, strict=True))
+        self.wires: dict[int, Wires] = {}
+        if others:
+            at = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}.__getitem__
+            wires = [(at(on[0]),) if len(on) == 1 else tuple(map(at, on)) for on in map(_qubits, several)]
+            self.wires = dict(zip(others, wires, strict=True))
 
     def gates(
         self,

@@ -88,8 +88,9 @@ class Columns:
 
     names: Qiskit's. wires: of each instruction. rows: of each standard gate its row in the gate table and whether it
     takes parameters; None for every other instruction. parameters: of each standard gate, as Qiskit has them.
-    others: the places of the instructions that are no standard gates. count: of all instructions. operations: those of
-    instructions that were asked for. contents: what is equal for two circuits with equal gates.
+    others: the places of the instructions that are no standard gates. measured: nothing, since measurements are among
+    these. count: of all instructions. operations: those of instructions that were asked for. contents: what is equal
+    for two circuits with equal gates.
     """
 
     def __init__(self, circuit: QuantumCircuit, wire_of: Mapping[Qubit, int]) -> None:
@@ -111,6 +112,7 @@ class Columns:
         ]
         self.others = [place for place, row in enumerate(self.rows) if row is None]
         self.count = len(self.instructions)
+        self.measured: dict[int, list[tuple[int, int]]] = {}
         self.operations: dict[int, Any] = {}
         self.contents = self.rows, self.wires, self.parameters
 
@@ -253,8 +255,9 @@ class Translator:
     ) -> Inner:
         """Append a circuit but for what is inside its control flow, which is yielded where it is to be appended."""
         self.top = circuit if self.top is None else self.top
-        clbit_of = dict(zip(circuit.clbits, clbits, strict=True))
-        walk = Walk(self, columns or columns_of(circuit, wires), clbit_of, controls)
+        columns = columns or columns_of(circuit, wires)
+        clbit_of = dict(zip(circuit.clbits, clbits, strict=True)) if columns.others else {}
+        walk = Walk(self, columns, clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
             if circuit.num_input_vars:
@@ -397,6 +400,8 @@ class Walk:
             self._noisy = NoisyGates(to, columns, self._noise)
             self._identities = self._noisy.identities()
         self._others = [place for place in columns.others if place not in self._identities]
+        if columns.measured:
+            self._others = sorted([*self._others, *columns.measured])
 
     def all(self) -> Inner:
         """Append all instructions, and yield the circuits inside control flow."""
@@ -406,6 +411,11 @@ class Walk:
             if begin < place:
                 self._gates(begin, place)
             self.at = place
+            measured = self._columns.measured.get(place)
+            if measured is not None:
+                self._read_measurements(measured)
+                at, begin = at + 1, place + max(len(measured), 1)
+                continue
             run = self._run_of_matrices(at)
             if run > 1:
                 self._unitaries(others[at : at + run])
@@ -475,11 +485,7 @@ class Walk:
         operation = instruction.operation
         bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
         if self._noise is None and isinstance(operation, Measure):
-            wire, bit = on[0], bits[0]
-            if wire in self._measured or bit in self._written:
-                self._measure()
-            self._measured[wire] = bit
-            self._written.add(bit)
+            self._measured_into(on[0], bits[0])
             return None
         self._measure()
         if isinstance(operation, ControlFlowOp):
@@ -490,6 +496,23 @@ class Walk:
         elif not isinstance(operation, Barrier):  # which orders, and the state does not see it
             self._to.emit(operation, Place(on, bits, self._controls), self._to)
         return None
+
+    def _read_measurements(self, measured: Sequence[tuple[int, int]]) -> None:
+        """Take measurements, wire and classical bit of each; there are none where a barrier parts them."""
+        self._measure()
+        each, bits = dict(measured), {bit for _, bit in measured}
+        if len(each) == len(bits) == len(measured):
+            self._measured, self._written = each, bits
+            return
+        for wire, bit in measured:  # a wire or a bit comes again
+            self._measured_into(wire, bit)
+
+    def _measured_into(self, wire: int, bit: int) -> None:
+        """Take a measurement, which is appended together with those that follow."""
+        if wire in self._measured or bit in self._written:
+            self._measure()
+        self._measured[wire] = bit
+        self._written.add(bit)
 
     def _measure(self) -> None:
         """Append the measurements that follow one another as one instruction."""

@@ -89,7 +89,13 @@ def wire(value: object, num_qubits: int, name: str) -> int:
 
 def wires(values: Sequence[object], num_qubits: int, name: str) -> tuple[int, ...]:
     """Return wires as plain integers if they are in range and none is given twice; raises `WireError`."""
-    numbers = tuple([wire(value, num_qubits, name) for value in values])
+    try:  # all at once, which is faster
+        numbers = tuple(map(operator.index, values))  # type: ignore[arg-type]
+        fit = not numbers or 0 <= min(numbers) <= max(numbers) < num_qubits
+    except TypeError:
+        fit = False
+    if not fit:  # one by one, which finds the wire that is wrong
+        numbers = tuple([wire(value, num_qubits, name) for value in values])
     if len(set(numbers)) != len(numbers):
         twice = next(w for w in numbers if numbers.count(w) > 1)
         raise WireError(f"{name}: expected distinct wires, got wire {twice} twice in {list(numbers)}; name it once.")
@@ -103,10 +109,10 @@ def clbits(values: Sequence[int], num_wires: int, num_clbits: int) -> tuple[int,
             f"measure: expected {num_wires} classical bits, one for each wire, got {len(values)}; pass as many bits as "
             "wires."
         )
-    bad = [c for c in values if not 0 <= c < num_clbits]
-    if bad:
+    if len(values) and not 0 <= min(values) <= max(values) < num_clbits:
+        bad = next(c for c in values if not 0 <= c < num_clbits)
         raise MeasurementError(
-            f"measure: expected classical bits 0 <= c < {num_clbits}, got bit {bad[0]}, which is out of range; give "
+            f"measure: expected classical bits 0 <= c < {num_clbits}, got bit {bad}, which is out of range; give "
             "the circuit more classical bits."
         )
     if len(set(values)) != len(values):

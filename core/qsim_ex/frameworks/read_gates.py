@@ -15,6 +15,8 @@ from qsim_ex.circuit.circuit import PlacedGate, placed_gate
 from qsim_ex.native.library import address
 
 Wires = tuple[int, ...]
+Measured = tuple[int, int]
+"""A wire that is measured, and the classical bit."""
 
 ROW_BITS, WIRE_BITS = 8, 14
 """A key is the number of a row, and then for each wire its number and 1."""
@@ -68,11 +70,13 @@ _MOST_PLACED = 1 << 14
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadGates:
-    """The gates of a circuit.
+    """The gates of a circuit, and its measurements where native code reads them.
 
     rows: which the keys name. numbers: of each instruction which of `keys` it has; the largest integer of one that is
     no row of the gate table. keys: rows on wires, each once. parameters: of all gates, in order; starts: where those
-    of each instruction begin. others: the places of the instructions that are no rows.
+    of each instruction begin. others: the places of the instructions that are neither rows nor in `measured`.
+    measured [measurements, 3]: of each measurement of one wire its place, its wire and its classical bit;
+    −1 stand for those of a barrier.
     """
 
     rows: PlacedRows
@@ -81,6 +85,7 @@ class ReadGates:
     parameters: NDArray[np.float64]
     starts: NDArray[np.int64]
     others: Sequence[int]
+    measured: NDArray[np.int64]
 
     @classmethod
     def read(cls, rows: PlacedRows, count: int, read: Callable[[int], int]) -> ReadGates | None:
@@ -90,14 +95,15 @@ class ReadGates:
         """
         numbers, keys = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint64)
         parameters, starts = np.empty(_MOST_PARAMETERS * count), np.empty(count + 1, dtype=np.int64)
-        others = np.empty(count, dtype=np.int64)
-        arrays = [address(array) for array in (numbers, keys, parameters, starts, others)]
-        out = np.array([*arrays, 0, 0], dtype=np.int64)
+        others, measured = np.empty(count, dtype=np.int64), np.empty((count, 3), dtype=np.int64)
+        arrays = [address(array) for array in (numbers, keys, parameters, starts, others, measured)]
+        out = np.array([*arrays, 0, 0, 0], dtype=np.int64)
         if read(address(out)):
             return None
-        *_, num_keys, num_others = out.tolist()
+        *_, num_keys, num_others, num_measured = out.tolist()
         given = parameters[: starts[-1]].copy()
-        return cls(rows, numbers, keys[:num_keys].copy(), given, starts, others[:num_others].tolist())
+        found = others[:num_others].tolist(), measured[:num_measured].copy()
+        return cls(rows, numbers, keys[:num_keys].copy(), given, starts, *found)
 
     def on(self, wires: Sequence[int]) -> ReadGates:
         """Return the same gates on other wires: wire w becomes ``wires[w]``."""
@@ -106,11 +112,29 @@ class ReadGates:
         for place in range(_MOST_WIRES):
             shift = np.uint64(ROW_BITS + WIRE_BITS * place)
             keys |= to[self.keys >> shift & np.uint64((1 << WIRE_BITS) - 1)] << shift
-        return ReadGates(self.rows, self.numbers, keys, self.parameters, self.starts, self.others)
+        measured = self.measured.copy()
+        measured[:, 1] = [wires[wire] if wire >= 0 else -1 for wire in measured[:, 1].tolist()]
+        return ReadGates(self.rows, self.numbers, keys, self.parameters, self.starts, self.others, measured)
 
     def same(self) -> tuple[object, ...]:
         """Return what is equal for two readings of equal gates, and for no others."""
-        return self.numbers.tobytes(), self.keys.tobytes(), self.parameters.tobytes()
+        return self.numbers.tobytes(), self.keys.tobytes(), self.parameters.tobytes(), self.measured.tobytes()
+
+    def measurements(self) -> dict[int, list[Measured]]:
+        """Return measurements that follow one another, wire and classical bit of each, by the place of the first.
+
+        A barrier parts measurements; of itself it has an empty list.
+        """
+        found: dict[int, list[Measured]] = {}
+        following: list[Measured] = []
+        next_one = -1
+        for place, wire, clbit in self.measured.tolist():
+            if place != next_one or wire < 0:
+                following = found[place] = []
+            if wire >= 0:
+                following.append((wire, clbit))
+            next_one = place + 1 if wire >= 0 else -1
+        return found
 
     def gates(self, begin: int, end: int) -> tuple[list[str], list[Wires], list[Sequence[float]]]:
         """Return the rows, wires and parameters of some gates, as `CircuitBuilder.gates` takes them."""
@@ -126,7 +150,7 @@ class ReadGates:
             builder.gates(names, on, given)
             return set().union(*on)
         numbers, keys = self.numbers[begin:end], self.keys
-        if end - begin + len(self.others) < len(self.numbers):  # not all gates
+        if end - begin + len(self.others) + len(self.measured) < len(self.numbers):  # not all gates
             distinct, inverse = np.unique(numbers, return_inverse=True)
             numbers, keys = inverse.astype(np.uint32), keys[distinct]
         placed = self.rows.placed(keys.tolist(), builder.num_qubits)

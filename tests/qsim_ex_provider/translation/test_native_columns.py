@@ -11,7 +11,7 @@ from qiskit.quantum_info import random_unitary
 
 from qsim_ex_provider.translation import native_columns as native
 from qsim_ex_provider.translation.circuits import reading_of, translate_noisy
-from qsim_ex_provider.translation.translator import columns_of
+from qsim_ex_provider.translation.translator import Columns, columns_of
 
 pytestmark = pytest.mark.skipif(not hasattr(qiskit, "capi"), reason="this Qiskit has no C interface")
 
@@ -33,14 +33,21 @@ def _drawn(seed: int) -> QuantumCircuit:
     return circuit
 
 
+def _others(columns: Columns) -> list[int]:
+    """Return the places of instructions that are no gates, measurements or barriers."""
+    return [place for place in columns.others if columns.names[place] not in ("measure", "barrier")]
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_both_ways_of_reading_find_the_same_gates(seed: int) -> None:
     """Names, wires, parameters and the places of all other instructions are equal."""
     circuit = _drawn(seed)
     ours, theirs = native.native_columns(circuit), columns_of(circuit)
     assert ours is not None
-    assert list(ours.others) == theirs.others
+    assert list(ours.others) == _others(theirs)
     for place in range(theirs.count):
+        if theirs.names[place] in ("measure", "barrier"):
+            continue
         if place in theirs.others:
             assert (ours.names[place], ours.wires[place]) == (theirs.names[place], theirs.wires[place])
             continue
@@ -59,6 +66,56 @@ def test_both_ways_of_reading_give_the_same_circuit(seed: int, monkeypatch: pyte
     assert np.array_equal(ours.operands, theirs.operands)
 
 
+def _measuring(how: int) -> QuantumCircuit:
+    """Return a circuit with measurements that follow one another, or not."""
+    circuit = QuantumCircuit(4, 4)
+    circuit.h(0)
+    match how:
+        case 0:
+            circuit.measure([3, 0, 1], [0, 2, 1])
+        case 1:  # a wire again
+            circuit.measure([0, 1, 0], [0, 1, 2])
+        case 2:  # a classical bit again
+            circuit.measure([0, 1, 2], [0, 1, 0])
+        case 3:
+            circuit.measure([0, 1], [0, 1])
+            circuit.barrier()
+            circuit.measure([2, 3], [2, 3])
+        case 4:
+            circuit.measure([0, 1], [0, 1])
+            circuit.cx(1, 2)
+            circuit.measure([2, 0], [2, 3])
+        case 5:
+            circuit.measure(0, 0)
+            circuit.reset(0)
+            circuit.measure(0, 1)
+        case _:
+            circuit.barrier()
+            circuit.barrier(1)
+            circuit.measure(2, 3)
+            with circuit.if_test((circuit.clbits[3], 1)):
+                circuit.x(0)
+            circuit.measure(0, 0)
+    return circuit
+
+
+@pytest.mark.parametrize("how", range(7))
+def test_measurements_are_read_as_in_python(how: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measurements that follow one another become the same instructions, whatever stands between them."""
+    ours = translate_noisy(_measuring(how), None).circuit
+    monkeypatch.setattr("qsim_ex_provider.translation.circuits.native_columns", lambda _: None)
+    theirs = translate_noisy(_measuring(how), None).circuit
+    assert ours.instructions == theirs.instructions
+
+
+def test_no_object_is_made_for_measurements_and_barriers() -> None:
+    """Measurements are wires and classical bits by the place of the first one; a barrier has an empty list."""
+    columns = native.native_columns(_measuring(3))
+    assert columns is not None
+    assert columns.instructions == {}
+    assert columns.measured == {1: [(0, 0), (1, 1)], 3: [], 4: [(2, 2), (3, 3)]}
+
+
 def test_every_standard_gate_is_read() -> None:
     """Every standard gate of Qiskit that has a row is a gate for the native reader as well, with its parameters."""
     circuit = QuantumCircuit(6)
@@ -69,7 +126,7 @@ def test_every_standard_gate_is_read() -> None:
     ours, theirs = native.native_columns(circuit), columns_of(circuit)
     assert ours is not None
     assert len(circuit.data) > 40
-    assert list(ours.others) == theirs.others
+    assert list(ours.others) == _others(theirs)
     for place in {*range(theirs.count)} - {*theirs.others}:
         row, on, given = ours.gates(place, place + 1, None)
         expected = theirs.gates(place, place + 1, None)
@@ -101,7 +158,7 @@ def test_parameters_and_numbers_that_are_not_finite_are_left_to_python() -> None
 
 
 def test_readings_of_equal_circuits_are_equal_and_of_others_not() -> None:
-    """A reading sees each angle, wire, gate, matrix and classical bit."""
+    """A reading sees each angle, wire, gate, matrix, and each wire and classical bit of measurements."""
 
     def changed(how: int) -> QuantumCircuit:
         circuit = QuantumCircuit(3, 2)
@@ -112,10 +169,11 @@ def test_readings_of_equal_circuits_are_equal_and_of_others_not() -> None:
         circuit.append(XGate() if how == 5 else XGate().inverse(), [0])
         if how == 6:
             circuit.z(2)
+        circuit.measure(2 if how == 7 else 1, 1)
         return circuit
 
     readings = []
-    for how in [0, *range(7)]:
+    for how in [0, *range(8)]:
         circuit = changed(how)
         columns = native.native_columns(circuit)
         assert columns is not None
@@ -130,7 +188,7 @@ def test_a_transpiled_copy_is_read() -> None:
     for one in (circuit, circuit.copy(), circuit.compose(circuit.copy_empty_like())):
         ours, theirs = native.native_columns(one), columns_of(one)
         assert ours is not None
-        assert list(ours.others) == theirs.others
+        assert list(ours.others) == _others(theirs)
         begin = next(k for k in range(theirs.count) if k not in theirs.others)
         assert ours.gates(begin, begin + 1, None)[0] == theirs.gates(begin, begin + 1, None)[0]
 
