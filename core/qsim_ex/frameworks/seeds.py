@@ -18,7 +18,8 @@ from qsim_ex.observe.sampling import remember_drawn, were_drawn
 
 def job_seeds(base: int, count: int) -> list[int]:
     """Return the seeds of a job's circuits: the base seed for the first, derived ones below 2^63 for the others."""
-    found: list[int] = [base, *(derived_seeds(base, count) >> np.uint64(1)).tolist()[1:]][:count]
+    derived = (derived_seeds(base, count) >> np.uint64(1)).tolist() if count > 1 else []
+    found: list[int] = [base, *derived[1:]][:count]
     _remember(base, found)
     return found
 
