@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm.connection import ranks_of, renew
-from qsim_ex.comm.neighbours import layers_of_ranks
+from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
-from qsim_ex.devices.base import Device
+from qsim_ex.devices.base import Device, SharesMemory
 from qsim_ex.devices.memory import human, state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import CommunicationError, DeviceError, NotSupported, OutOfMemory, QsimExError
@@ -20,6 +21,7 @@ from qsim_ex.kernels import host
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
 from qsim_ex.placement import ranks as placement
+from qsim_ex.placement.exchange.mapped_rates import MappedRates
 from qsim_ex.placement.request import FreeMemory, StateRequest
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def over_ranks(num_wires: int, options: Options, states: int) -> tuple[Assignmen
     communicator = renew()
     own = local_options(options, communicator)
     if own.network == "auto" and own.checkpoint is None:  # whoever continues the run would measure other bandwidths
-        own = own.with_({"network": _found(own, communicator, ranks.used) or "auto"})
+        own = own.with_({"network": _found(own, communicator, ranks.used, num_wires, states) or "auto"})
     numbers = tuple(own.devices or (own.device_id,))
     request = StateRequest(num_wires, own, FreeMemory("cpu", ((0, 0),), 0), numbers, ranks.used)
     (deployment,) = placement.lay_out(request)
@@ -111,9 +113,20 @@ def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device,
     return tuple(discover.gpu(number) for number in numbers for _ in range(each))
 
 
-def _found(own: Options, communicator: Communicator, used: int) -> Layers:
+def _sharing(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy | None:
+    """Return what measures trades between the memories of devices, if all ranks have devices that share theirs."""
+    each = len(own.devices or (0,)) * own.virtual_peers
+    device: Device | None = None
+    with suppress(QsimExError):  # it is told when all devices are checked
+        device, _ = discover.choose(num_wires - (used * each).bit_length() + 1, own, states)
+    if not all(communicator.allgather(isinstance(device, SharesMemory))):
+        return None
+    return lambda: MappedRates(communicator, device, used)
+
+
+def _found(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> Layers:
     """Return the layers of the network: between the devices of a rank, then between ranks, which is measured."""
-    layers = layers_of_ranks(communicator, used)
+    layers = layers_of_ranks(communicator, used, _sharing(own, communicator, used, num_wires, states))
     each = len(own.devices or (0,)) * own.virtual_peers
     if each == 1:
         return layers

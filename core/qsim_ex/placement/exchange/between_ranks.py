@@ -148,10 +148,10 @@ class RankLinks:
                     self.sent[pair] += trade.parts[k].size * self._itemsize
         if self._inside is not None:
             self._exchange_inside(self._inside, mine, schedule, tick)
-        if (memory := self._mapped) is not None and (
-            trades := list(self._mapped_trades(memory, mine, places, schedule))
-        ):
-            memory.exchange(mine, trades, tick)
+        if (memory := self._mapped) is not None:
+            in_place = list(self._mapped_trades(memory, mine, places, schedule))
+            if in_place:
+                memory.exchange(mine, in_place, tick)
         for end in mine.values():
             self._queues[end.place].wait(end.device.mark())
         for (end, other, direct), trades in self._groups(mine, places, schedule):
