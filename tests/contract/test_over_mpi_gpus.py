@@ -18,7 +18,18 @@ pytestmark = [pytest.mark.gpu, needs_mpi, pytest.mark.skipif(bool(gpu_missing())
 def test_the_contract_of_placements(ranks: int) -> None:
     """A state over processes on GPUs gives the answers of every placement, in mapped memory and through the host."""
     asked = [] if ranks == 2 else ["-k", "mapped and (circuits or shots or inner or other_numbers)"]
-    args = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/contract/over_processes.py", *asked)
+    args = (
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:benchmark",
+        "tests/contract/over_processes.py",
+        *asked,
+    )
     ended = under_mpi(ranks, *args, QSIM_EX_TEST_DEVICE="gpu")
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
     assert len(re.findall(r"\d+ passed", ended.stdout)) == ranks

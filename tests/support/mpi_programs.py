@@ -98,7 +98,9 @@ def _devices(circuit: Circuit, packed: np.ndarray, used: int) -> None:
     assert result.deployment.levels.peers == used.bit_length()
     link = "mapped" if CPU["device"] == "gpu" else "host"
     assert [layer["link"] for layer in result.facts["layers"]] == ["memory", link]
-    assert sum(result.facts["bytes_layers"]) == sum(result.facts["bytes_sent"].values()) == result.plan.bytes_peers
+    assert sum(result.facts["bytes_layers"]) == sum(result.facts["bytes_sent"].values())
+    if CPU["device"] == "cpu":  # on a GPU sampling exchanges too
+        assert sum(result.facts["bytes_sent"].values()) == result.plan.bytes_peers
     assert {"0.0", "0.1"} <= {name for pair in result.facts["bytes_sent"] for name in pair.split(">")}
     bits = used.bit_length() - 1
     given = [(1, "near", 9e9), (bits - 1, "far", 1e9)][: min(bits, 2)]
