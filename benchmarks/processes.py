@@ -1,8 +1,8 @@
 """One state over processes beside one process: ``mpirun -n 2 python -m benchmarks.processes gpu --n 30 --out FILE``.
 
 Each family is measured in both ways in one run: all ranks together, then rank 0 alone on the same devices, while the
-others wait. A time is that of `Simulator.state` until its work is done, allocation included, of the slowest rank; numbers
-are fresh in each repetition, and the fastest one counts.
+others wait. A time is that of `Simulator.state` until its work is done, allocation included, on the slowest rank; its
+numbers are fresh in each repetition, and the fastest one counts.
 
 Beside them: exchanges of a state of which nothing is known to be zero, and plain copies of as many bytes between the
 same memories, all ranks at once; and what the first divided run of a process takes. On two H200s it takes 20 s.
