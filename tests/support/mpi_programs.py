@@ -463,6 +463,8 @@ def gpu_memory() -> None:
     """A rank holds its part of the state in its GPU and a tenth more, as the driver counts, and gives it back."""
     import cupy
 
+    from qsim_ex.placement.exchange import mapped
+
     wires, size = 28, world().size
     Simulator(**divided()).run(measured(), shots=5, seed=1)  # all code is loaded
     seen: list[int] = []
@@ -476,7 +478,8 @@ def gpu_memory() -> None:
     before = free()
     device = cupy.cuda.runtime.deviceGetPCIBusId(cupy.cuda.Device().id)
     share = (8 << wires) // size * world().allgather(device).count(device)
-    with Simulator(**divided(precision="single")).state(measured(wires=wires, count=1)) as state:
+    single = Simulator(**divided(precision="single"))
+    with patch.object(mapped, "KEPT_SHARE", 1 << 30), single.state(measured(wires=wires, count=1)) as state:
         state.norm()
         seen.append(before - free())
     assert seen[0] <= 1.1 * share + (64 << 20), (seen, share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qsim_ex.comm.connection import ranks_of, renew
-from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks
+from qsim_ex.comm.neighbours import MeasuredBy, Rate, by_messages, layers_of_ranks
 from qsim_ex.comm.processes import host_key
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device, SharesMemory
@@ -114,14 +115,20 @@ def _devices(device: Device, numbers: Sequence[int], each: int) -> tuple[Device,
 
 
 def _sharing(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> MeasuredBy | None:
-    """Return what measures trades between the memories of devices, if all ranks have devices that share theirs."""
+    """Return what measures trades between the memories of GPUs; None if options, equal on all ranks, lead to CPUs."""
     each = len(own.devices or (0,)) * own.virtual_peers
-    device: Device | None = None
-    with suppress(QsimExError):  # it is told when all devices are checked
-        device, _ = discover.choose(num_wires - (used * each).bit_length() + 1, own, states)
-    if not all(communicator.allgather(isinstance(device, SharesMemory))):
+    local = num_wires - (used * each).bit_length() + 1
+    if own.device == "cpu" or (own.device == "auto" and own.devices is None and local < discover.GPU_FROM):
         return None
-    return lambda: MappedRates(communicator, device, used)
+
+    def measured_by() -> Rate:
+        device: Device | None = None
+        with suppress(QsimExError):  # it is told when all devices are checked
+            device, _ = discover.choose(local, own, states)
+        shared = all(communicator.allgather(isinstance(device, SharesMemory)))
+        return MappedRates(communicator, device, used) if shared else by_messages
+
+    return measured_by
 
 
 def _found(own: Options, communicator: Communicator, used: int, num_wires: int, states: int) -> Layers:
@@ -140,7 +147,7 @@ def _found(own: Options, communicator: Communicator, used: int, num_wires: int, 
 
 def local_options(options: Options, communicator: Communicator) -> Options:
     """Return the options of this rank: ranks of one host share its cores and take turns in its GPUs."""
-    seats = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    seats = _seats(communicator)
     mine = seats[communicator.rank]
     before = sum(seat.host == mine.host for seat in seats[: communicator.rank])
     changes: dict[str, Any] = {}
@@ -152,6 +159,21 @@ def local_options(options: Options, communicator: Communicator) -> Options:
     elif options.device != "cpu" and (count := discover.gpu_count()):
         changes["device_id"] = (options.device_id + before) % count
     return options.with_(changes)
+
+
+_known: weakref.WeakKeyDictionary[Communicator, list[_Seat]] = weakref.WeakKeyDictionary()
+"""Where the ranks of each connection run, asked once."""
+
+
+def _seats(communicator: Communicator) -> list[_Seat]:
+    """Return where all ranks run."""
+    try:
+        if communicator in _known:
+            return _known[communicator]
+    except TypeError:  # an object that cannot be referred to weakly
+        return communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    _known[communicator] = communicator.allgather(_Seat(host_key(), tuple(sorted(os.sched_getaffinity(0)))))
+    return _known[communicator]
 
 
 def _check(

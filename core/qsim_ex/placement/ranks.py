@@ -102,6 +102,7 @@ class Ranks(Exchanged):
         self._bytes_moved = 0
         refused = ""
         self._links = RankLinks(communicator, devices, self._flat, self.dtype)
+        self._links.begin(1 << levels.local, self.dtype)
         try:
             if communicator.rank in seats:
                 for k in range(each):

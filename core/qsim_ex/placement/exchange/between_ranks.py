@@ -107,22 +107,32 @@ class RankLinks:
         while len(self._staging) < _FLYING:
             out, into = (self._devices[0].host_memory(self._message, dtype)[0] for _ in range(2))
             self._staging.append((out, into))
-        if self._shares:
+        if self._mapped is not None:
+            buffer = self._mapped.buffers[k]
+        elif self._shares:
             self._offers.append(device.allocate_shared(num_amplitudes, dtype))
             buffer = self._offers[-1].buffer
         else:
             buffer = device.allocate(num_amplitudes, dtype)
         return PeerBuffer(k, device, buffer, []) if self._inside is None else self._inside.end(k, buffer)
 
+    def begin(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
+        """Take memory that was kept from the last state, where devices share theirs; all ranks call it first."""
+        if self._shares:
+            self._mapped = MappedMemory.kept(self._ranks, self._devices, num_amplitudes, dtype)
+            self.how = "" if self._mapped is None else self._mapped.how
+
     def reach_others(self, num_amplitudes: int, dtype: np.dtype[Any]) -> None:
         """Map the memory of other ranks, where devices share it; all ranks call it, when all have their buffers."""
-        if self._shares:
+        if self._shares and self._mapped is None:
             offers, self._offers = self._offers, []
             self._mapped = MappedMemory(self._ranks, self._devices, offers, num_amplitudes, dtype)
             self.how = self._mapped.how
 
     def close(self) -> None:
         """Let go of the memory of other ranks, and of handles that were not used; may be called again."""
+        if self._mapped is not None:
+            self._mapped.keep()
         self._mapped = None
         descriptors.close([offer.handle for offer in self._offers if isinstance(offer.handle, int)])
         self._offers = []
